@@ -22,6 +22,9 @@ pub enum Fault {
     LosesDelete(u64),
     /// One value in this many has a bit flipped when it is put.
     CorruptsPuts(u64),
+    /// The value with this number, from 0, among those that lookups and scans show has a bit of its
+    /// last byte flipped; what is stored is right.
+    FlipsReadBit(u64),
     /// One lookup in this many, of an overwritten record, returns the previous value.
     ShowsFormerValue(u64),
     /// A look-up shows the value that was seen first under its key.
@@ -255,6 +258,7 @@ mod tests {
             Fault::LosesPut(7),
             Fault::LosesPuts(3),
             Fault::CorruptsPuts(9),
+            Fault::FlipsReadBit(3),
             Fault::ShowsFormerValue(2),
             Fault::ShowsOtherValue,
             Fault::SkipsFirstRecord,

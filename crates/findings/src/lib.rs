@@ -53,6 +53,7 @@
 //! - `writers`: failures that occur only with several writers
 
 pub mod ablation;
+pub mod absence;
 pub mod answer;
 pub mod audits;
 pub mod bottleneck;

@@ -50,6 +50,8 @@ pub enum MarkKind {
     Assertions,
     /// A host that ran workers was busy or late, and may have limited the rate.
     LoadGenerator,
+    /// The schedules that test the stated isolation could not be run.
+    UncheckedIsolation,
     /// No counter shows whether commits reached storage.
     UnverifiedFlushes,
     /// The driver does extra work that users of the engine may not need.
@@ -74,6 +76,7 @@ pub fn marks(trial: &TrialRecord) -> Vec<Mark> {
         known_defect(trial),
         assertions(trial),
         load_generator(trial),
+        unchecked_isolation(trial),
         unverified_flushes(trial),
         workaround(trial),
     ];
@@ -181,6 +184,19 @@ fn unverified_flushes(trial: &TrialRecord) -> Option<Mark> {
         label: Cow::Borrowed("flushes not verified"),
         explanation: Cow::Owned(format!(
             "no counter shows whether its commits reached storage ({why})"
+        )),
+        comparable: true,
+    })
+}
+
+/// Marks an isolation that is stated and could not be tested. Older records do not say it.
+fn unchecked_isolation(trial: &TrialRecord) -> Option<Mark> {
+    let reason = trial.isolation_check.as_ref()?.not_run.as_deref()?;
+    Some(Mark {
+        kind: MarkKind::UncheckedIsolation,
+        label: Cow::Borrowed("isolation not checked"),
+        explanation: Cow::Owned(format!(
+            "the schedules that test its stated isolation could not be run ({reason})"
         )),
         comparable: true,
     })

@@ -378,6 +378,7 @@ fn check_log(
         kind,
         count,
         latency,
+        not_found,
         ..
     } in &measured.operations
     {
@@ -386,6 +387,11 @@ fn check_log(
             continue;
         };
         let (total, kind) = (histogram.len(), quote(kind));
+        if not_found > count {
+            found.push(format!(
+                "{not_found} of {count} of {kind} looked for a record that was not there"
+            ));
+        }
         if timed && (total < *count || (total > *count && !repeated)) {
             found.push(format!(
                 "the histogram has {total} of {kind}, the trial {count}"

@@ -15,6 +15,14 @@ pub struct OperationSummary {
     /// Service time: from the worker's start of the operation to its end. It excludes the wait that
     /// users at a fixed rate would see; [`OpenLoop`] includes it.
     pub latency: LatencySummary,
+    /// The operations that looked for a record that was not there; absent if all found theirs, if
+    /// the workload looks for none, and in older records.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub not_found: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The behavior of an open loop at its rate, and the response times that its users would have seen.

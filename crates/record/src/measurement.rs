@@ -43,6 +43,10 @@ pub struct TrialRecord {
     /// records, and if it was not passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conformance: Option<Conformance>,
+    /// The check of the isolation that its engine's driver states; absent in older records, and if
+    /// the driver states none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation_check: Option<IsolationCheck>,
     /// The user's audits of its engine's promise, as they stood when the trial ran; absent in older
     /// records, and if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,6 +76,21 @@ pub struct Conformance {
     pub checks: usize,
     /// Whether they ran in an earlier run of the same program on the same files of the engine.
     pub cached: bool,
+}
+
+/// The check of the isolation that an engine's driver states: schedules of transactions that invite
+/// the anomalies that it proscribes, none of which occurred.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IsolationCheck {
+    /// When, RFC 3339 in UTC.
+    pub checked_at: String,
+    /// The number of schedules; 0 if they could not be run.
+    pub schedules: usize,
+    /// Whether they ran in an earlier run of the same program on the same files of the engine.
+    pub cached: bool,
+    /// The reason why they could not be run; absent if they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_run: Option<String>,
 }
 
 impl TrialRecord {
@@ -491,6 +510,10 @@ pub struct Check {
 }
 
 impl Check {
+    /// The words in the detail of the check of reads, if each value that was read was compared to
+    /// its last byte.
+    pub const EVERY_BYTE: &str = "every byte compared";
+
     /// Creates a check that `found` equals `expected`.
     pub fn equal<T: PartialEq + std::fmt::Display>(name: &str, expected: &T, found: &T) -> Self {
         let passed = expected == found;

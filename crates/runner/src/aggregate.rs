@@ -6,7 +6,7 @@ use crate::load_generators::load_generators;
 use crate::protocol::{LoadResult, OperationCounts, ProcessResult, WorkerResult};
 use crate::sampler::{Sample, ServerUsage};
 use crate::summaries::{
-    count_operations, merge_histograms, summarize_operations, summarize_responses,
+    add_not_found, count_operations, merge_histograms, summarize_operations, summarize_responses,
 };
 use crate::timeline::build_timeline;
 use hdrhistogram::Histogram;
@@ -63,6 +63,8 @@ pub(crate) fn build_measurement(
         None => (None, Vec::new()),
     };
     let user = user_bytes(&job.volumes(), &totals);
+    let mut operations = summarize_operations(kinds, &histograms, &totals, elapsed_s);
+    add_not_found(&mut operations, workers(result).map(|(_, worker)| worker));
     let measurement = Measurement {
         commits: job.commits(&totals),
         user_read_bytes: user.map(|(read, _)| read),
@@ -75,7 +77,7 @@ pub(crate) fn build_measurement(
         failover: failover_of(conditions, result),
         open_loop,
         elapsed_s,
-        operations: summarize_operations(kinds, &histograms, &totals, elapsed_s),
+        operations,
         conflicts: workers(result).map(|(_, worker)| worker.conflicts).sum(),
         deadlocks: workers(result).map(|(_, worker)| worker.deadlocks).sum(),
         resources: resources(result, &total),

@@ -18,7 +18,7 @@ use trueput_record::search::{TrialPurpose, TrialRole};
 use trueput_record::{TrialSpec, Value};
 
 /// The name of the folder; no trial has this id.
-const FOLDER: &str = ".conformance";
+pub(crate) const FOLDER: &str = ".conformance";
 
 /// The suite takes a second or two. An engine that hangs in one call cannot be cut short from
 /// inside its process, so the process is.
@@ -44,8 +44,7 @@ pub(crate) fn check(
         // An engine without records cannot mishandle them.
         return Ok(ConformanceResult::Passed(None));
     }
-    let is_tried = |role: TrialRole| role.is_tried() && role.purpose != TrialPurpose::Acceptance;
-    if spec.role.is_some_and(is_tried) {
+    if is_tried_only(spec) {
         return Ok(ConformanceResult::Passed(None));
     }
     let knobs = serde_json::to_string(&spec.knobs).unwrap_or_default();
@@ -73,6 +72,12 @@ pub(crate) fn check(
     Ok(found)
 }
 
+/// Returns whether a search only tries the configuration of a trial.
+pub(crate) fn is_tried_only(spec: &TrialSpec) -> bool {
+    let is_tried = |role: TrialRole| role.is_tried() && role.purpose != TrialPurpose::Acceptance;
+    spec.role.is_some_and(is_tried)
+}
+
 fn report_result(context: &mut RunContext<'_>, spec: &TrialSpec, found: &ConformanceResult) {
     let (passed, failures, remembered_from) = match found {
         ConformanceResult::Passed(Some(passed)) => {
@@ -95,7 +100,7 @@ fn report_result(context: &mut RunContext<'_>, spec: &TrialSpec, found: &Conform
 
 /// Returns the key under which the suite's result is remembered; `None` if that is unknown, as
 /// for a remote server.
-fn cache_key(context: &mut RunContext<'_>, spec: &TrialSpec) -> Option<ConformanceKey> {
+pub(crate) fn cache_key(context: &mut RunContext<'_>, spec: &TrialSpec) -> Option<ConformanceKey> {
     context.options.conformance_cache.as_ref()?;
     let resolved = context.resolve(spec).ok()?;
     let library = resolved.engine.build().ok()?.library;
@@ -130,7 +135,8 @@ fn run_suite(
 ) -> Result<ConformanceResult, TrialError> {
     context.area.remove_trial(FOLDER)?;
     let (directory, _) = context.area.trial_folder(FOLDER)?;
-    let answer = run_checks(context, spec, &directory);
+    let suite = (WorkerTask::Conformance, "the conformance suite");
+    let answer = run_checks(context, spec, &directory, suite);
     context.area.remove_trial(FOLDER)?;
     let (report, loaded) = match answer {
         Ok(answer) => answer,
@@ -229,12 +235,13 @@ fn failed(passed: usize, reasons: Vec<String>) -> ConformanceResult {
     ConformanceResult::Failed { passed, reasons }
 }
 
-/// Runs the suite in that folder, on a server where the engine needs one, and returns the files
+/// Runs a suite in that folder, on a server where the engine needs one, and returns the files
 /// that the engine had loaded, where those of all processes are known.
-fn run_checks(
+pub(crate) fn run_checks(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
     directory: &Path,
+    (task, what): (WorkerTask, &str),
 ) -> Result<(Report, Option<Vec<FileState>>), TrialError> {
     let resolved = context.resolve(spec)?;
     let mut server = ServerLifecycle::new(&resolved, spec, directory);
@@ -243,15 +250,14 @@ fn run_checks(
         spec: spec.clone(),
         directory: directory.to_owned(),
         generation: 0,
-        task: WorkerTask::Conformance,
+        task,
     };
-    let what = "the conformance suite";
     let answer = run_task(context, assignment, None, Some(LIMIT), what);
     let answer = answer.map_err(|error| server.explain_failure(error))?;
     let of_server = server.pid().map(|pid| list_loaded_files(&pid.to_string()));
     server.stop(context, Phase::Prepare)?;
     let loaded = match &answer {
-        Report::Conformed { loaded, .. } => loaded.clone(),
+        Report::Conformed { loaded, .. } | Report::Isolated { loaded, .. } => loaded.clone(),
         _ => None,
     };
     let states = loaded.zip(of_server.unwrap_or_else(|| Some(Vec::new())));

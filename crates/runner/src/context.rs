@@ -2,6 +2,7 @@
 
 use crate::conformance_result::ConformanceResult;
 use crate::hosts::workers::HostWorkers;
+use crate::isolation_check::IsolationResult;
 use crate::resolution::{ResolvedTrial, resolve_trial};
 use crate::{Event, Options, Registry};
 use std::cell::RefCell;
@@ -31,6 +32,8 @@ pub(crate) struct RunContext<'a> {
     pub used_libraries: HashSet<PathBuf>,
     /// Results of the conformance suite by engine, build, level and knobs.
     pub conformance: HashMap<String, ConformanceResult>,
+    /// Results of the anomaly suite by engine, build and knobs.
+    pub isolation: HashMap<String, IsolationResult>,
     /// Hardware limits by file system, number of committers and bytes per commit.
     pub hardware_limits: HashMap<String, HardwareLimits>,
     /// The trials of the current group, and the first of the next, as they were resolved.

@@ -33,6 +33,22 @@ pub enum Event {
         #[serde(skip_serializing_if = "Option::is_none")]
         remembered_from: Option<String>,
     },
+    /// An engine went through the anomaly suite before its first trial.
+    IsolationChecked {
+        /// The contender.
+        contender: String,
+        /// Schedules that ran; 0 if they could not be run.
+        schedules: usize,
+        /// The anomalies that its stated isolation proscribes and that occurred, one sentence each;
+        /// its trials are invalid if there are any.
+        refutations: Vec<String>,
+        /// Why the schedules could not be run.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        not_run: Option<String>,
+        /// When it passed, RFC 3339, if that was in an earlier run.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        remembered_from: Option<String>,
+    },
     /// A trial began.
     TrialStarted {
         /// Its number in this run, from 1.

@@ -50,6 +50,7 @@ mod arrival_schedule;
 mod attachment;
 mod audit_store;
 mod audited_only;
+mod cautions;
 mod clock;
 mod cluster_nodes;
 mod conformance;
@@ -70,6 +71,7 @@ mod fault_injector;
 mod flush_evidence;
 mod hardware_limits;
 mod hosts;
+mod isolation_check;
 mod load_generators;
 mod log_directory;
 pub mod matrix;
@@ -98,6 +100,7 @@ mod worker_task;
 
 pub use audit_store::{AuditStore, AuditSubject};
 pub use audited_only::skip_unaudited;
+pub use cautions::cautions;
 pub use conformance_cache::ConformanceCache;
 pub use context::sha256_of;
 pub use error::Error;
@@ -227,6 +230,9 @@ pub struct Options {
     pub hardware_limits: bool,
     /// The cache of passed conformance suites; `None`: every run checks again.
     pub conformance_cache: Option<ConformanceCache>,
+    /// Run the anomaly suite on engines whose isolation is stated, before they are measured. Off
+    /// only in tests of other things: it takes seconds.
+    pub checks_isolation: bool,
     /// The audits that the user made; `None`: nothing is known of any.
     pub audits: Option<AuditStore>,
     /// The rule by which enough repeats have run, so that the remaining trials are skipped; `None`:

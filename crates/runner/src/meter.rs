@@ -345,6 +345,8 @@ pub struct ClockMeter<'a> {
     /// The clock when the measured part began, if that was after the release.
     measured_from: Option<u64>,
     histograms: Vec<Histogram<u64>>,
+    /// By kind, operations that looked for a record that was not there.
+    not_found: Vec<u64>,
     open: Option<OpenLoop<'a>>,
     counters: &'a WorkerCounters,
     stage: &'a Stage,
@@ -375,6 +377,7 @@ impl<'a> ClockMeter<'a> {
             warming: stage.get() == Stage::WARMING,
             measured_from: None,
             histograms,
+            not_found: vec![0; kinds],
             open: None,
             counters,
             stage,
@@ -481,6 +484,11 @@ impl<'a> ClockMeter<'a> {
         })
     }
 
+    /// Returns, by kind, the operations that looked for a record that was not there.
+    pub fn not_found_counts(&self) -> &[u64] {
+        &self.not_found
+    }
+
     /// Returns the latencies by kind, nanoseconds.
     pub fn into_histograms(self) -> Vec<Histogram<u64>> {
         self.histograms
@@ -500,6 +508,7 @@ impl<'a> ClockMeter<'a> {
     fn forget_warm_up(&mut self) {
         self.warming = false;
         self.histograms.iter_mut().for_each(Histogram::clear);
+        self.not_found.fill(0);
         self.counters.clear();
         self.last = self.now();
         self.measured_from = Some(self.last);
@@ -577,6 +586,10 @@ impl Meter for ClockMeter<'_> {
         add(&self.counters.counts[kind], 1);
         add(&self.counters.times_ns[kind], latency_ns);
         self.leave_warm_up();
+    }
+
+    fn not_found(&mut self, kind: usize) {
+        self.not_found[kind] += 1;
     }
 
     fn timestamp(&mut self) -> u64 {

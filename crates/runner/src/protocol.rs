@@ -60,6 +60,8 @@ pub(crate) struct Assignment {
 pub(crate) enum WorkerTask {
     /// Run the conformance suite on the engine.
     Conformance,
+    /// Run the anomaly suite on the engine.
+    Isolation,
     /// Measure the hardware limits.
     HardwareLimits {
         /// The folder of the database's log, which exists.
@@ -147,6 +149,17 @@ pub(crate) enum Report {
     Conformed {
         /// All checks.
         checks: Vec<Check>,
+        /// The files with machine code that the process had mapped; `None` if that is unknown.
+        loaded: Option<Vec<PathBuf>>,
+    },
+    /// The anomaly suite's answer.
+    Isolated {
+        /// The number of schedules.
+        schedules: usize,
+        /// Anomalies that the stated level proscribes, one sentence each.
+        refutations: Vec<String>,
+        /// The error because of which schedules did not end; `None` if all did.
+        failure: Option<String>,
         /// The files with machine code that the process had mapped; `None` if that is unknown.
         loaded: Option<Vec<PathBuf>>,
     },
@@ -266,6 +279,9 @@ pub(crate) struct WorkerResult {
     pub counts: Vec<u64>,
     /// Their total time by kind, nanoseconds.
     pub times_ns: Vec<u64>,
+    /// Operations by kind that looked for a record that was not there.
+    #[serde(default)]
+    pub not_found: Vec<u64>,
     /// Conflicts, deadlocks among them.
     pub conflicts: u64,
     /// Deadlocks among them, where the engine reports them.

@@ -5,6 +5,7 @@ use crate::context::{RunContext, default_preparations};
 use crate::database_reuse::{keep_or_remove_database, offer_database};
 use crate::disk_space::{DiskSpace, RunSpace};
 use crate::hosts::check_hosts;
+use crate::isolation_check::{self, IsolationResult};
 use crate::program::collect_program_facts;
 use crate::repeats::RepeatRule;
 use crate::resolution::resolve_trial;
@@ -365,6 +366,7 @@ pub fn run_search(
         hashes: HashMap::new(),
         used_libraries: HashSet::new(),
         conformance: HashMap::new(),
+        isolation: HashMap::new(),
         hardware_limits: HashMap::new(),
         resolved: RefCell::default(),
         reusable: None,
@@ -602,10 +604,20 @@ fn run_checked_group(context: &mut RunContext<'_>, group: &[&TrialSpec]) -> Vec<
     let mut passed = HashMap::new();
     for &spec in group {
         match conformance::check(context, spec) {
-            Ok(ConformanceResult::Passed(found)) => {
-                passed.insert(spec.id.as_str(), found);
-                fit.push(spec);
-            }
+            Ok(ConformanceResult::Passed(found)) => match isolation_check::check(context, spec) {
+                Ok(IsolationResult::Stands(checked)) => {
+                    passed.insert(spec.id.as_str(), (found, checked));
+                    fit.push(spec);
+                }
+                Ok(IsolationResult::Refuted(reasons)) => {
+                    let outcome = Outcome::Invalid { reasons };
+                    trials.push(TrialResult::without_measurement(spec, outcome));
+                }
+                Err(error) => trials.push(TrialResult::without_measurement(
+                    spec,
+                    derive_outcome(Err(error)),
+                )),
+            },
             Ok(ConformanceResult::Failed { reasons, .. }) => {
                 let outcome = Outcome::Invalid { reasons };
                 trials.push(TrialResult::without_measurement(spec, outcome));
@@ -628,7 +640,8 @@ fn run_checked_group(context: &mut RunContext<'_>, group: &[&TrialSpec]) -> Vec<
         fit => trials.extend(run_in_time_slices(context, fit)),
     }
     for trial in &mut trials {
-        trial.record.conformance = passed.remove(trial.record.spec.id.as_str()).flatten();
+        let checks = passed.remove(trial.record.spec.id.as_str());
+        (trial.record.conformance, trial.record.isolation_check) = checks.unwrap_or_default();
         trial.record.audit = find_audit(context, &trial.record.spec);
     }
     trials

@@ -24,8 +24,20 @@ pub(crate) fn summarize_operations(
             0.0
         },
         latency: LatencySummary::of(latencies),
+        not_found: 0,
     });
     summed.collect()
+}
+
+/// Adds the operations that looked for a record that was not there.
+pub(crate) fn add_not_found<'a>(
+    operations: &mut [OperationSummary],
+    workers: impl Iterator<Item = &'a WorkerResult>,
+) {
+    for worker in workers {
+        let each = operations.iter_mut().zip(&worker.not_found);
+        each.for_each(|(operation, count)| operation.not_found += count);
+    }
 }
 
 /// Summarizes the response times by kind of unit.

@@ -59,6 +59,7 @@ impl TrialResult {
             started_at: jiff::Timestamp::now().to_string(),
             engine: None,
             conformance: None,
+            isolation_check: None,
             audit: None,
             hardware_limits: None,
             load: None,

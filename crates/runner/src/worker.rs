@@ -75,6 +75,20 @@ fn serve(
             let loaded = list_loaded_files("self");
             reporter.send(&Report::Conformed { checks, loaded })
         }
+        WorkerTask::Isolation => {
+            let observed = trueput_engine::isolation::observe(
+                &*resolved.engine,
+                &assignment.directory,
+                assignment.spec.durability,
+                &resolved.knobs,
+            );
+            reporter.send(&Report::Isolated {
+                schedules: observed.observations.len(),
+                refutations: observed.refutations(),
+                failure: observed.failure().map(str::to_owned),
+                loaded: list_loaded_files("self"),
+            })
+        }
         WorkerTask::HardwareLimits {
             log_directory,
             stores,

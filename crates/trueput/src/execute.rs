@@ -38,6 +38,7 @@ pub fn options(places: &RunDirectories) -> Result<Options, Failure> {
         disk_factor: places.disk.factor,
         hardware_limits: !places.no_hardware_limits,
         conformance_cache: ConformanceCache::of_user(!places.check_again),
+        checks_isolation: true,
         until: None,
         include_assertions: false,
         split_by: None,
@@ -103,16 +104,18 @@ fn standings(folder: &RunFolder, manifest: &RunManifest) -> Result<Standings, Fa
     Ok(Standings::new(folder.path(), manifest, before))
 }
 
-/// Warns of inferior builds that are used because a better one was not found, and of engine folders
-/// that are ignored.
+/// Warns of inferior builds that are used because a better one was not found, of engine folders
+/// that are ignored, and of workloads whose operations will not find their records.
 pub fn print_build_warnings(manifest: &RunManifest, registry: &Registry) {
     let defaults = manifest.trials.iter().filter(|spec| spec.build.is_none());
     let names: BTreeSet<_> = defaults.map(|spec| spec.engine.as_str()).collect();
     let engines = names.iter().filter_map(|name| registry.engine(name).ok());
     let cautions = engines.filter_map(|engine| engine.build_warning());
+    let of_workloads = trueput_runner::cautions(&manifest.trials, registry);
     for line in trueput_drivers::ignored_folders()
         .into_iter()
         .chain(cautions)
+        .chain(of_workloads)
     {
         output::note(&line);
     }

@@ -118,19 +118,9 @@ impl Progress {
                     counted(*trials)
                 ));
             }
-            Event::ConformanceChecked {
-                contender,
-                durability,
-                passed,
-                failures,
-                remembered_from,
-            } => {
+            Event::ConformanceChecked { .. } | Event::IsolationChecked { .. } => {
                 self.time_left.end_conformance(now);
-                let subject = format!("{contender} {durability}");
-                match remembered_from {
-                    Some(from) => self.remembered_conformance(&subject, from),
-                    None => self.conformance(&subject, *passed, failures),
-                }
+                self.observe_checks(event);
             }
             Event::TrialStarted { number, of, spec } => {
                 let (number, of) = (number + self.done_before, of + self.done_before);
@@ -161,12 +151,58 @@ impl Progress {
         }
     }
 
+    /// Tells the result of a suite that an engine went through before its first trial.
+    fn observe_checks(&mut self, event: &Event) {
+        match event {
+            Event::ConformanceChecked {
+                contender,
+                durability,
+                passed,
+                failures,
+                remembered_from,
+            } => {
+                let subject = format!("{contender} {durability}");
+                match remembered_from {
+                    Some(from) => self.remembered_conformance(&subject, from),
+                    None => self.conformance(&subject, *passed, failures),
+                }
+            }
+            Event::IsolationChecked {
+                contender,
+                schedules,
+                refutations,
+                not_run,
+                remembered_from: None,
+            } => self.isolation(contender, *schedules, refutations, not_run.as_deref()),
+            _ => {}
+        }
+    }
+
     fn conformance(&self, subject: &str, passed: usize, failures: &[String]) {
         for failure in failures {
             self.say(&format!("{subject}: conformance FAILED: {failure}"));
         }
         if failures.is_empty() && matches!(self.style, ProgressStyle::Lines) {
             self.say(&format!("{subject}: {passed} conformance checks passed"));
+        }
+    }
+
+    fn isolation(
+        &self,
+        contender: &str,
+        schedules: usize,
+        refutations: &[String],
+        not_run: Option<&str>,
+    ) {
+        for refutation in refutations {
+            self.say(&format!("{contender}: isolation REFUTED: {refutation}"));
+        }
+        if let Some(reason) = not_run {
+            self.say(&format!("{contender}: isolation not checked: {reason}"));
+        } else if refutations.is_empty() && matches!(self.style, ProgressStyle::Lines) {
+            self.say(&format!(
+                "{contender}: no anomaly against its stated isolation in {schedules} schedules"
+            ));
         }
     }
 

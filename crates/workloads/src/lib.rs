@@ -290,6 +290,13 @@ pub trait Job: Send + Sync {
         measurement.commits
     }
 
+    /// A reason why its operations will not find the records that they look for, such as deletes
+    /// without anything that puts records back; one sentence, `None` if there is none. It is told
+    /// before the run.
+    fn caution(&self) -> Option<String> {
+        None
+    }
+
     /// Bytes of keys and values that one commit writes, about: the size of the record for which a
     /// flush is measured as the hardware limit.
     fn commit_bytes(&self) -> u64 {
@@ -494,6 +501,10 @@ pub trait Meter {
     /// Ends a nested operation of this kind, which began at `mark`; the enclosing one continues
     /// with its own start time.
     fn finish_nested(&mut self, _kind: usize, _mark: u64) {}
+
+    /// The current operation, which [`Meter::finish`] will count as this kind, looked for a record
+    /// that is not there.
+    fn not_found(&mut self, _kind: usize) {}
 
     /// The unit of work that the last `next_unit` began has ended, with the last `finish`. Its kind
     /// is the one with this index in [`Job::unit_kinds`]. Its response time runs from when it was

@@ -99,6 +99,31 @@ impl Report {
         levels.find(|level| has_observed && stands(level))
     }
 
+    /// Returns the anomalies that occurred although the stated level proscribes them, one sentence
+    /// each; with no level stated, those that every level proscribes.
+    #[must_use]
+    pub fn refutations(&self) -> Vec<String> {
+        let checks = self.checks();
+        let each = self.observations.iter().zip(&checks);
+        let refuted = each.filter(|(observation, check)| {
+            !check.passed && observation.result == ScheduleResult::Occurred
+        });
+        refuted
+            .map(|(_, check)| format!("{}: {}", check.name, check.detail))
+            .collect()
+    }
+
+    /// Returns the engine's error because of which schedules did not end; `None` if all did.
+    #[must_use]
+    pub fn failure(&self) -> Option<&str> {
+        self.observations
+            .iter()
+            .find_map(|observation| match &observation.result {
+                ScheduleResult::Failed(why) => Some(why.as_str()),
+                _ => None,
+            })
+    }
+
     /// Returns a check for each schedule. It fails if the anomaly occurred although the stated
     /// level proscribes it; if no level is stated, it fails if every level proscribes it.
     #[must_use]

@@ -142,6 +142,15 @@ impl<'s> FaultySession<'s> {
     }
 }
 
+/// The value with a bit of its last byte flipped.
+fn flipped(value: &[u8]) -> Vec<u8> {
+    let mut flipped = value.to_vec();
+    if let Some(last) = flipped.last_mut() {
+        *last ^= 1;
+    }
+    flipped
+}
+
 fn within(range: KeyRange<'_>, key: &[u8]) -> bool {
     range.admits_from_below(key) && range.admits_from_above(key)
 }
@@ -214,6 +223,15 @@ impl Session for FaultySession<'_> {
             }
             Fault::ShowsFirstValue => key,
             Fault::ShowsOtherValue => &[],
+            Fault::FlipsReadBit(number) => {
+                return self.inner.get(key, &mut |value| {
+                    if state.is_at(number) {
+                        visitor(&flipped(value));
+                    } else {
+                        visitor(value);
+                    }
+                });
+            }
             _ => return self.inner.get(key, visitor),
         };
         self.inner.get(key, &mut |value| {
@@ -232,11 +250,7 @@ impl Session for FaultySession<'_> {
             Fault::LosesPuts(every) if state.is_nth(every) => return Ok(()),
             Fault::DiesAtPut(last) if number >= last => return Err(Error::engine("killed")),
             Fault::CorruptsPuts(every) if state.is_nth(every) => {
-                let mut corrupted = value.to_vec();
-                if let Some(last) = corrupted.last_mut() {
-                    *last ^= 1;
-                }
-                return self.inner.put(key, &corrupted);
+                return self.inner.put(key, &flipped(value));
             }
             Fault::ShowsFormerValue(_) => self.keep_former_value(key)?,
             Fault::LosesNewRecords(first, every)
@@ -292,9 +306,10 @@ impl Session for FaultySession<'_> {
                 _ => false,
             };
             is_first = false;
-            match is_skipped {
-                true => ControlFlow::Continue(()),
-                false => visitor(key, value),
+            match state.fault {
+                _ if is_skipped => ControlFlow::Continue(()),
+                Fault::FlipsReadBit(number) if state.is_at(number) => visitor(key, &flipped(value)),
+                _ => visitor(key, value),
             }
         })?;
         let start = match range.lower {

@@ -10,6 +10,7 @@ mod rows;
 mod subject;
 mod verdict;
 
+use crate::absence::Absence;
 use crate::failover::FailoverFindings;
 use crate::{Run, disturbance};
 pub use isolation::{IsolationContrast, WeakerIsolation, lacking};
@@ -25,8 +26,9 @@ use crate::statistics::{Disturbance, Interval, Noise};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use subject::subjects;
+use trueput_record::measurement::Check;
 use trueput_record::objective::Objective;
-use trueput_record::{Conditions, WorkerKind};
+use trueput_record::{Conditions, Outcome, WorkerKind};
 
 /// The findings of a run as data, without prose.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -58,6 +60,11 @@ pub struct Answer {
     pub not_audited: bool,
     /// The lines of `trials.jsonl` that could not be read, by number from 1.
     pub damaged_lines: Vec<usize>,
+    /// Whether every read of the valid trials that read was compared to the last byte of its value,
+    /// and there was one.
+    pub reads_compared_whole: bool,
+    /// Operations that looked for records that were not there.
+    pub absence: Absence,
     /// Disturbances of the run; empty for a quiet machine.
     pub disturbances: Vec<Disturbance>,
     /// Ways to learn more with another run.
@@ -207,6 +214,8 @@ impl Answer {
             threads: threads(report),
             not_audited: is_unaudited(rankings),
             damaged_lines: report.damaged.iter().map(|line| line.line).collect(),
+            reads_compared_whole: reads_compared_whole(report),
+            absence: Absence::of(report),
             disturbances: noise.map_or_else(Vec::new, |noise| noise.reasons.clone()),
         }
     }
@@ -232,6 +241,15 @@ fn is_unaudited(rankings: &[Ranking]) -> bool {
         .filter_map(Ranking::audit_coverage)
         .collect();
     !audits.is_empty() && audits.iter().all(|audit| audit.audited == 0)
+}
+
+fn reads_compared_whole(report: &Run) -> bool {
+    let valid = report.trials.iter();
+    let valid = valid.filter(|trial| trial.outcome == Outcome::Valid);
+    let checks = valid.filter_map(|trial| trial.verification.as_ref());
+    let checks = checks.flat_map(|verification| &verification.checks);
+    let mut of_reads = checks.filter(|check| check.name == "reads").peekable();
+    of_reads.peek().is_some() && of_reads.all(|check| check.detail.contains(Check::EVERY_BYTE))
 }
 
 /// Fewer contenders than these make no ranking.

@@ -26,6 +26,7 @@ fn operation(kind: &str, count: u64) -> OperationSummary {
         count,
         per_s: count as f64 / 2.5004,
         latency: LatencySummary::of(&histogram(count)),
+        not_found: 0,
     }
 }
 
@@ -70,6 +71,7 @@ fn honest() -> (TrialRecord, Vec<LoggedHistogram>) {
         log_file_system: None,
         engine: None,
         conformance: None,
+        isolation_check: None,
         audit: None,
         hardware_limits: None,
         load: None,

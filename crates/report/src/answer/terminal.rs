@@ -8,6 +8,7 @@ use crate::answer::shared_marks::PlainRanking;
 use crate::answer::table::{Grid, interval_text, latency_title, share_text};
 use crate::answer::words;
 use crate::objective;
+use crate::sections::absence;
 use crate::sections::failover;
 use crate::text_width::{pad_left, padded};
 use trueput_findings::answer::{
@@ -111,6 +112,7 @@ impl AnswerScreen<'_> {
         lines.extend(common.map(|text| (Paint::Plain, cut_end(&shown(&text), columns))));
         let troubles = [
             words::damaged(self.0),
+            absence::sentences(&self.0.absence),
             words::disturbed(&self.0.disturbances),
         ];
         for text in troubles.into_iter().flatten() {

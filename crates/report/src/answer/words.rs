@@ -371,6 +371,9 @@ fn verified(answer: &Answer) -> String {
     match levels.iter().filter(full).count() {
         _ if unverified > 0 => format!("; {unverified} not verified"),
         _ if all == 0 => String::new(),
+        full if full == all && answer.reads_compared_whole => {
+            "; every read and every stored record verified to the last byte".to_owned()
+        }
         full if full == all => "; every stored record verified".to_owned(),
         _ if levels.iter().all(Option::is_none) => "; nothing verified".to_owned(),
         _ if levels.iter().all(is_sample) => "; totals and a sample of records verified".to_owned(),

@@ -10,14 +10,16 @@ use super::{Part, Section, SectionInput};
 use crate::document::{Block, Table};
 use crate::trial_command::trial_command;
 use trueput_findings::Run;
+use trueput_findings::audits::{AuditState, audit_state};
 use trueput_findings::capacity::{Capacity, CapacityComparison, CapacityState};
 use trueput_findings::choice::{Candidate, CandidateCosts, Choice, RunOffResult, choice};
 use trueput_findings::isolation;
+use trueput_findings::marks::{explanations, marks_of};
 use trueput_findings::shell::quoted;
 use trueput_findings::tuning::TuningFindings;
 use trueput_findings::units::{bytes, counted, number, separate};
-use trueput_record::Isolation;
 use trueput_record::search::{CapacitySettings, ChoiceSettings, SearchSettings};
+use trueput_record::{Isolation, TrialRecord};
 
 /// A cost is mentioned if it is this many times that of another contender.
 const NOTABLE_FACTOR: f64 = 1.5;
@@ -162,6 +164,8 @@ impl<'a> ChoiceView<'a> {
         blocks.extend(Block::Table(self.table()).filled());
         let shown = candidates().flat_map(|it| std::iter::once(&it.default).chain(&it.tuned));
         blocks.extend(mark_note(shown));
+        blocks.extend(self.audits().map(Block::Text));
+        blocks.extend(Block::List(self.marks()).filled());
         blocks.extend(failure_blocks(&named));
         blocks.extend(Block::List(self.notes()).filled());
         blocks
@@ -372,6 +376,56 @@ impl<'a> ChoiceView<'a> {
                 it.default.closed_loop_per_s.map_or_else(dash, rate)
             })
             .build()
+    }
+
+    /// Whether the promises of the contenders were audited; `None` if nothing is promised.
+    fn audits(&self) -> Option<String> {
+        let state = |candidate: &Candidate| {
+            let spec = &candidate.default.spec;
+            let is_its = |it: &&TrialRecord| {
+                it.spec.contender() == spec.contender() && it.spec.durability == spec.durability
+            };
+            let trials: Vec<_> = self.run.trials.iter().filter(is_its).collect();
+            Some((name(candidate), audit_state(&trials)?))
+        };
+        let states: Vec<_> = self.choice.candidates.iter().filter_map(state).collect();
+        let (open, known): (Vec<_>, Vec<_>) = states
+            .into_iter()
+            .partition(|(_, state)| *state == AuditState::NotAudited);
+        let open: Vec<_> = open.into_iter().map(|(name, _)| name).collect();
+        let known: Vec<_> = known
+            .into_iter()
+            .map(|(name, state)| match state {
+                AuditState::NotRefuted { .. } => format!("{name} (not refuted in {state})"),
+                _ => format!("{name} ({state})"),
+            })
+            .collect();
+        let how = "\"trueput audit\" tests promises by simulated power cuts.";
+        match (known.is_empty(), open.is_empty()) {
+            (true, true) => None,
+            (true, false) => Some(format!("Not audited: {how}")),
+            (false, true) => Some(format!("Promises audited: {}.", known.join(", "))),
+            (false, false) => Some(format!(
+                "Promises audited: {}. Not audited: {}; {how}",
+                known.join(", "),
+                open.join(", ")
+            )),
+        }
+    }
+
+    /// The meaning of the contenders' marks.
+    fn marks(&self) -> Vec<String> {
+        let of = |candidate: &Candidate| {
+            let contender = candidate.default.spec.contender();
+            let trials = self.run.trials.iter();
+            let marks = marks_of(trials.filter(|it| it.spec.contender() == contender));
+            (contender, marks)
+        };
+        let all: Vec<_> = self.choice.candidates.iter().map(of).collect();
+        explanations(
+            all.iter()
+                .map(|(name, marks)| (name.as_str(), marks.as_slice())),
+        )
     }
 
     /// What is to know about each contender: why its capacity is not confirmed, and whether it was

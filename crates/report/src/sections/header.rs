@@ -1,5 +1,6 @@
 //! The beginning of a report: the run, the machine, and warnings.
 
+use super::absence;
 use crate::answer::words;
 use crate::document::Block;
 use crate::in_memory;
@@ -22,6 +23,7 @@ pub(crate) struct ReportHeader {
     /// Notes for reading the figures.
     pub how_to_read: Block,
     in_memory: Option<Block>,
+    absence: Option<Block>,
     disturbances: Option<Block>,
 }
 
@@ -36,13 +38,19 @@ impl ReportHeader {
             damage: damage(run),
             how_to_read: Block::Text(how_to_read(run)),
             in_memory: in_memory::warning(run),
+            absence: absence::warning(run),
             disturbances: disturbed.map(|text| Block::Warnings(vec![text])),
         }
     }
 
     /// The warnings.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = Block> {
-        let warnings = [&self.damage, &self.in_memory, &self.disturbances];
+        let warnings = [
+            &self.damage,
+            &self.in_memory,
+            &self.absence,
+            &self.disturbances,
+        ];
         warnings.into_iter().flatten().cloned()
     }
 
@@ -54,6 +62,7 @@ impl ReportHeader {
             self.damage,
             Some(self.how_to_read),
             self.in_memory,
+            self.absence,
             self.disturbances,
         ];
         blocks.into_iter().flatten().collect()
@@ -66,7 +75,7 @@ pub(crate) fn title(run: &Run) -> Block {
 }
 
 /// Warns that the figures of a search are those of a debug build, and of what disturbed it.
-pub(crate) fn search_warnings(run: &Run) -> Option<Block> {
+pub(crate) fn search_warnings(run: &Run) -> impl Iterator<Item = Block> {
     let is_debug = run.manifest.host.program.profile == "debug";
     let debug = is_debug.then(|| format!("{}.", capitalized(DEBUG_BUILD)));
     let reasons = disturbance::of_run(run).map_or_else(Vec::new, |noise| noise.reasons);
@@ -74,7 +83,8 @@ pub(crate) fn search_warnings(run: &Run) -> Option<Block> {
         .into_iter()
         .chain(words::disturbed(&reasons))
         .collect();
-    (!warnings.is_empty()).then_some(Block::Warnings(warnings))
+    let warnings = (!warnings.is_empty()).then_some(Block::Warnings(warnings));
+    warnings.into_iter().chain(absence::warning(run))
 }
 
 /// The machine and the program.

@@ -2,6 +2,7 @@
 //! [`SECTIONS`]. Every format goes through the same rows.
 
 pub mod ablation;
+pub(crate) mod absence;
 pub(crate) mod audits;
 mod bottlenecks;
 pub(crate) mod capacity;

@@ -4,13 +4,16 @@ use crate::support::pages::charts;
 use crate::support::{flat, terminal};
 use crate::tuning::{add_configurations, search, trial};
 use trueput_findings::Run;
+use trueput_record::audit::StorageModel;
+use trueput_record::audit_standing::{AuditStanding, ModelStanding};
 use trueput_record::conditions::{Arrival, Rate};
+use trueput_record::flush_evidence::FlushEvidence;
 use trueput_record::measurement::{LatencySummary, OpenLoop, ResponseSummary};
 use trueput_record::search::{
     CapacitySettings, ChoiceSettings, ContenderPresets, SearchSettings, TrialPurpose, TrialRole,
     TuningLimits,
 };
-use trueput_record::{Outcome, TrialRecord};
+use trueput_record::{Durability, Outcome, TrialRecord};
 use trueput_report::{Format, RunReport, Style};
 
 const SEARCH: &str = "lmdb: the search for knobs, by rate";
@@ -318,4 +321,42 @@ fn what_is_needed_is_judged_by_those_that_were_measured() {
     let killed = &candidates[1]["default"];
     assert_eq!(killed["state"]["state"], "unmeasured");
     assert_eq!(killed["probes"][0]["failure"], KILLED);
+}
+
+#[test]
+fn a_choice_says_which_promises_were_audited_and_what_its_marks_mean() {
+    let mut run = chosen(&["lmdb", "sqlite"], "p99<5ms");
+    let answer = |run: &Run| flat(&run.render_search(Style::default()).unwrap());
+    for trial in &mut run.trials {
+        trial.spec.durability = Durability::Sync;
+    }
+    assert_has!(
+        answer(&run),
+        "Not audited: \"trueput audit\" tests promises"
+    );
+    let audited = AuditStanding {
+        audited_at: "2026-11-27T10:00:00Z".to_owned(),
+        models: vec![ModelStanding {
+            model: StorageModel::Journal,
+            states: 1_058,
+            distinct: 1_000,
+            refuted: 0,
+            counterexample: None,
+        }],
+    };
+    let flushes = FlushEvidence::not_counted(1, 1, "this is why".to_owned());
+    for trial in &mut run.trials {
+        if trial.spec.engine == "sqlite" {
+            trial.audit = Some(audited.clone());
+            if let Some(measured) = &mut trial.measurement {
+                measured.flush_evidence = Some(flushes.clone());
+            }
+        }
+    }
+    assert_has!(
+        answer(&run),
+        "Promises audited: sqlite (not refuted in 1,058 states). Not audited: lmdb;",
+        "sqlite [flushes not verified]: no counter shows whether its commits reached storage (this \
+         is why)."
+    );
 }

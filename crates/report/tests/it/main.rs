@@ -26,6 +26,7 @@ macro_rules! started {
 }
 
 mod ablation;
+mod absence;
 mod audits;
 mod bottlenecks;
 mod builds;

@@ -252,6 +252,23 @@ fn work_that_ends_by_its_count_leaves_no_backlog() {
 }
 
 #[test]
+fn records_that_were_not_found_are_counted_by_kind_without_those_of_the_warm_up() {
+    let (counters, stage) = (WorkerCounters::default(), Stage::warming());
+    let mut meter = ClockMeter::new(2, &counters, &stage);
+    meter.not_found(0);
+    meter.finish(0);
+    stage.measure();
+    meter.finish(0);
+    assert_eq!(meter.not_found_counts(), [0, 0]);
+    meter.not_found(1);
+    meter.finish(1);
+    assert_eq!(
+        (meter.not_found_counts(), counters.counts(2)),
+        (&[0, 1][..], vec![0, 1])
+    );
+}
+
+#[test]
 fn a_worker_that_ends_nothing_after_the_warm_up_counts_nothing() {
     let (counters, stage) = (WorkerCounters::default(), Stage::warming());
     let mut meter = ClockMeter::new(1, &counters, &stage);

@@ -284,6 +284,7 @@ impl WorkerContext<'_> {
         result.attachment = Attachment(attachment);
         result.counts = counters.counts(kinds);
         result.times_ns = counters.times_ns(kinds);
+        result.not_found = meter.not_found_counts().to_vec();
         result.conflicts = counters.conflicts();
         result.deadlocks = counters.deadlocks();
         let responses = meter.finish_open_loop();

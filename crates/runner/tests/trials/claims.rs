@@ -33,6 +33,7 @@ claims![
     an_unverified_trial_is_never_ranked,
     an_engine_that_does_not_say_its_version_is_doubted,
     an_engine_that_fails_conformance_is_not_run,
+    an_engine_with_anomalies_that_its_stated_isolation_proscribes_is_not_measured,
     only_conformance_that_was_passed_is_remembered,
     an_interrupted_trial_keeps_what_it_measured_and_leaves_nothing,
     a_resumed_run_skips_what_is_done,
@@ -226,6 +227,50 @@ fn an_engine_that_fails_conformance_is_not_run() {
         let doubt = doubts(&record)[0];
         assert!(doubt.starts_with("conformance, "), "{doubt}");
         assert!(record.measurement.is_none());
+    }
+}
+
+fn an_engine_with_anomalies_that_its_stated_isolation_proscribes_is_not_measured() {
+    let mut bench = Bench::new();
+    bench.options.checks_isolation = true;
+    let cache = ConformanceCache::in_folder(&bench.folder.path().join("remembered"), true);
+    bench.options.conformance_cache = cache;
+    let run = |engine: &str| {
+        let trials = ["a", "b"].map(|id| on(engine, spec(id, "store")));
+        let made = bench.create(trials.into()).unwrap();
+        let mut from = Vec::new();
+        bench.run(&made, |event| {
+            if let Event::IsolationChecked {
+                remembered_from, ..
+            } = event
+            {
+                from.push(remembered_from.is_some());
+            }
+        });
+        assert_eq!(from.len(), 1, "the suite runs once for both");
+        (made.records(), from[0])
+    };
+    for _ in 0..2 {
+        let (records, is_remembered) = run("skewed");
+        assert!(!is_remembered, "a refutation is found again");
+        for record in records {
+            let doubt = doubts(&record)[0];
+            assert!(
+                doubt.contains("not serializable, as stated: write skew"),
+                "{doubt}"
+            );
+            assert!(record.measurement.is_none() && record.isolation_check.is_none());
+        }
+    }
+    // The control: the same engine that states what it has.
+    for was_run_before in [false, true] {
+        let (records, is_remembered) = run("snapshot");
+        assert_eq!(is_remembered, was_run_before);
+        for record in records {
+            let check = record.isolation_check.as_ref().unwrap();
+            assert_eq!((check.cached, &check.not_run), (was_run_before, &None));
+            assert!(check.schedules > 10 && record.conformance.is_some());
+        }
     }
 }
 

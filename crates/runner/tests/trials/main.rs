@@ -17,6 +17,7 @@ mod keeper;
 mod placement;
 mod repeats;
 mod replay;
+mod skewed;
 mod support;
 mod time_slices;
 mod toy;

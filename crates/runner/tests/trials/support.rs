@@ -2,12 +2,13 @@
 
 use crate::keeper::Keeper;
 use crate::replay::Replay;
+use crate::skewed::Skewed;
 use crate::toy::{Play, Toy};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-use trueput_engine::{Durability, Null, Value};
+use trueput_engine::{Durability, Isolation, Null, Value};
 use trueput_record::measurement::Outcome;
 use trueput_record::trial::Settings;
 use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec, VerifyLevel, WorkerKind};
@@ -21,6 +22,14 @@ pub const REGISTRY: Registry = Registry {
         &Toy::new("boaster", "1.0", true),
         &Keeper::new("keeper", true),
         &Keeper::new("liar", false),
+        &Skewed {
+            name: "skewed",
+            stated: Isolation::Serializable,
+        },
+        &Skewed {
+            name: "snapshot",
+            stated: Isolation::Snapshot,
+        },
     ],
     workloads: &[&Play, &Replay],
 };
@@ -80,6 +89,7 @@ impl Bench {
         let options = Options {
             credentials: Default::default(),
             conformance_cache: None,
+            checks_isolation: false,
             audits: None,
             until: None,
             include_assertions: false,

@@ -173,6 +173,7 @@ fn check(arguments: &CheckArguments, registry: &Registry) -> Result<(), Failure>
             "trials": matrix.trials,
             "skipped": matrix.skipped,
             "not_opened": matrix.not_opened,
+            "cautions": trueput_runner::cautions(&matrix.trials, registry),
             "disk": disk,
             "time": {
                 "known_s": time.known_s,
@@ -198,6 +199,9 @@ fn described(matrix: &Matrix, factor: f64, registry: &Registry) -> String {
     }
     for unknown in &matrix.not_opened {
         sentence(unknown);
+    }
+    for caution in trueput_runner::cautions(&matrix.trials, registry) {
+        sentence(&caution);
     }
     let space = DiskSpace::of_plan(&matrix.trials, registry, factor);
     let (trials, size) = (matrix.trials.len(), format_bytes(space.expected_bytes));

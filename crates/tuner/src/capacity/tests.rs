@@ -66,6 +66,7 @@ fn record(spec: TrialSpec, measurement: Measurement) -> TrialRecord {
         log_file_system: None,
         engine: None,
         conformance: None,
+        isolation_check: None,
         audit: None,
         hardware_limits: None,
         load: None,

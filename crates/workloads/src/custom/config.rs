@@ -7,6 +7,7 @@ use crate::generate::distribution::share_start;
 use crate::generate::key::KeyFormat;
 use crate::generate::value::{Values, payload_percent};
 use crate::keyed::capacity;
+use crate::keyed::depletion::RecordTurnover;
 use crate::keyed::draws::{LengthChooser, LengthDistribution, RecordLengths};
 use crate::keyed::expected_state::ReplayableJob;
 use crate::keyed::record::{RecordKeys, RecordMaker};
@@ -42,6 +43,8 @@ pub(super) struct CustomConfig {
     pub is_queue: bool,
     /// Transactions that end the trial; `None` if time does.
     pub transactions: Option<u64>,
+    /// Transactions that sizes are estimated for; 0 if none are known.
+    expected_transactions: u64,
     /// Whether transactions are done that will not be counted.
     warms_up: bool,
     pub load_batch: u64,
@@ -71,6 +74,10 @@ impl CustomConfig {
                 settings.think_time
             ));
         }
+        let transactions = match settings.operationcount {
+            0 => conditions.duration_s.is_none().then_some(records),
+            given => Some(given),
+        };
         Ok(Self {
             mix: settings.operations,
             records,
@@ -84,10 +91,8 @@ impl CustomConfig {
             choice: RecordChoice::new(settings.distribution, chosen_from)?,
             reads_inserted: is_latest,
             is_queue,
-            transactions: match settings.operationcount {
-                0 => conditions.duration_s.is_none().then_some(records),
-                given => Some(given),
-            },
+            transactions,
+            expected_transactions: capacity::expected_operations(transactions, conditions),
             warms_up: conditions.warm_up_s > 0.0,
             load_batch: settings.loadbatchsize,
             think_ns: (settings.think_time * 1e9) as u64,
@@ -156,6 +161,25 @@ impl CustomConfig {
         writing.map(|(_, count)| count).sum()
     }
 
+    /// The records that transactions take out and put back. A queue takes out what was inserted.
+    pub(super) fn turnover(&self) -> RecordTurnover {
+        let each = |holds: fn(Step) -> bool| {
+            let with_weights = self.mix.iter().zip(self.mix.proportions());
+            let counts = with_weights.map(|(one, weight)| weight * one.count(holds) as f64);
+            counts.sum()
+        };
+        let is_put: fn(Step) -> bool = match self.is_queue {
+            true => |step| step == Step::Insert,
+            false => |step| step.mutates() && step != Step::Delete,
+        };
+        RecordTurnover {
+            deletes: each(|step| step == Step::Delete),
+            puts: each(is_put),
+            operations: self.transactions,
+            records: self.chosen_from,
+        }
+    }
+
     /// Bytes of keys and values that one commit writes, on average.
     pub(super) fn commit_bytes(&self) -> u64 {
         let weights = self.mix.proportions();
@@ -178,7 +202,7 @@ impl CustomConfig {
             weight * transaction.count(|it| it == Step::Insert) as f64
         };
         let inserts: f64 = self.mix.iter().zip(weights).map(inserts).sum();
-        let inserted = self.transactions.unwrap_or(0) as f64 * inserts;
+        let inserted = self.expected_transactions as f64 * inserts;
         let bytes = (self.records as f64 + inserted) * (self.record_bytes() + OVERHEAD);
         (1 << 20).max(bytes as u64)
     }

@@ -13,6 +13,7 @@ mod worker;
 
 use crate::generate::value::Values;
 use crate::keyed::capacity::check_generation;
+use crate::keyed::changing_writes::{certain_deletes, certain_puts, numbers_apart};
 use crate::keyed::expected_state::ReplayableJob;
 use crate::keyed::final_check;
 use crate::keyed::load::load;
@@ -23,12 +24,12 @@ use crate::{
     JobTask, LoadSummary, OperationBytes, Result, WorkerFindings, Workload, WorkloadInfo,
 };
 use config::CustomConfig;
-use mix::Step;
+use mix::{Step, Transaction};
 use settings::{DISTRIBUTION, Settings};
 use std::path::Path;
 use std::sync::OnceLock;
 use trueput_engine::{Capabilities, Parameter, ParameterValues};
-use trueput_record::measurement::Measurement;
+use trueput_record::measurement::{Measurement, OperationSummary};
 use trueput_record::plan::Dimensions;
 use trueput_record::{Conditions, Survival, TrialSpec, WorkerKind};
 use worker::Worker;
@@ -110,8 +111,13 @@ impl CustomJob {
     }
 
     fn table(&self, task: &JobTask<'_>) -> Option<&WriteTable> {
-        let wanted = task.verifies_reads() && self.config.mix.has(Step::mutates);
-        let make = || WriteTable::new(RecordSample::new(task.verify, self.config.records));
+        let tracks = task.verifies_reads() && self.config.mix.has(Step::mutates);
+        let deletes = self.config.deletes();
+        let wanted = tracks || deletes;
+        let make = || {
+            let sample = RecordSample::new(task.verify, self.config.records);
+            WriteTable::new(sample).following_deletes(deletes)
+        };
         wanted.then(|| self.table.get_or_init(make))
     }
 }
@@ -158,15 +164,30 @@ impl Job for CustomJob {
         Some(self.config.commits(counts))
     }
 
-    fn changing_commits(&self, _spec: &TrialSpec, measurement: &Measurement) -> Option<u64> {
-        // A put may bear another writer's number, and a delete may find nothing. The next version
-        // of a record that was read, or a new record, always changes something.
-        let is_certain = |step: Step| step.reads_first() || step == Step::Insert;
-        let mix = &self.config.mix;
-        match mix.has(|step| step.writes() && !is_certain(step)) {
-            true => None,
-            false => measurement.commits,
-        }
+    fn changing_commits(&self, spec: &TrialSpec, measurement: &Measurement) -> Option<u64> {
+        let counts_writes = self.config.counts_writes();
+        let puts_back = self.config.mix.has(|it| it.mutates() && it != Step::Delete);
+        let numbers_apart = numbers_apart(spec, spec.workers.into());
+        let certain = |(transaction, operation): (&Transaction, &OperationSummary)| {
+            let has = |holds: fn(Step) -> bool| transaction.count(holds) > 0;
+            // The next version of a record that was read, or a new record.
+            let is_certain = has(|it| it == Step::Insert) || counts_writes && transaction.writes();
+            if is_certain {
+                operation.count
+            } else if has(|it| it.mutates() && it != Step::Delete) {
+                certain_puts(operation.count, numbers_apart)
+            } else if transaction.writes() && transaction.steps().len() == 1 && !puts_back {
+                certain_deletes(operation, spec)
+            } else {
+                0
+            }
+        };
+        let each = self.config.mix.iter().zip(&measurement.operations);
+        Some(each.map(certain).sum())
+    }
+
+    fn caution(&self) -> Option<String> {
+        self.config.turnover().caution()
     }
 
     fn commit_bytes(&self) -> u64 {

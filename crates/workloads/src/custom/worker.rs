@@ -69,6 +69,9 @@ impl<'w> Worker<'w> {
             thinks = self.config.think_ns > 0;
             let kind = self.stream.next_transaction();
             self.transact(task)?;
+            if self.reader.lacks_record {
+                task.meter.not_found(kind);
+            }
             task.meter.finish(kind);
             task.meter.finish_unit(kind);
             self.done += 1;
@@ -94,7 +97,7 @@ impl<'w> Worker<'w> {
             ] => {
                 let (session, meter) = (&mut *task.session, &mut *task.meter);
                 retry(meter, doing, |_| {
-                    self.reader.reads = reads;
+                    self.reader.restart(reads);
                     self.reader.read(session, POINT_READ, (item, exists), 0)
                 })?;
             }
@@ -102,14 +105,13 @@ impl<'w> Worker<'w> {
                 let writes = self.stream.steps().iter().any(|it| it.step.writes());
                 let mode = if writes { Mode::Write } else { Mode::Read };
                 task.transact(mode, doing, |session, _| {
-                    // What an attempt that conflicts has read is not judged.
-                    self.reader.reads = reads;
+                    self.reader.restart(reads);
                     self.attempt(session)
                 })?;
             }
         }
         for write in self.writes.iter_mut().filter_map(Option::take) {
-            self.reader.tracker.complete_write(write);
+            self.reader.lacks_record |= !self.reader.tracker.complete_write(write);
         }
         Ok(())
     }
@@ -143,6 +145,7 @@ impl<'w> Worker<'w> {
                 Step::Insert => self.put(session, item, FIRST_VERSION)?,
                 Step::Delete => {
                     session.delete(self.reader.maker.key(item))?;
+                    self.reader.lacks_record |= !exists;
                 }
                 Step::Scan(records) => self.reader.scan(session, item, records, floor)?,
             }

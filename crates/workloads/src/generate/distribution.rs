@@ -34,7 +34,9 @@ pub enum Distribution {
     /// are added. Which ones they are does not depend on the seed.
     ScrambledZipfian {
         /// The hash is taken modulo this; an item that is not there yet is drawn again. The number
-        /// of items where none are added; [`ycsb_keyspace`] to do as YCSB.
+        /// of items where none are added; [`ycsb_keyspace`] to do as YCSB. Of a keyspace of more
+        /// than twice the items only as much is used as they fill by half, and it doubles when the
+        /// items outgrow it: so a draw takes two attempts on average at most, whatever was expected.
         keyspace: u64,
     },
     /// Zipfian with any exponent, the popular items scattered by a permutation of all items. Which
@@ -280,12 +282,19 @@ impl Chooser {
                 item
             }
             ChooserState::Zipfian(zipfian) => zipfian.rank(random.unit_f64(), count),
-            ChooserState::Scrambled { zipfian, keyspace } => loop {
-                let item = scrambled_item(zipfian, random.unit_f64(), *keyspace);
-                if item < count {
-                    return item;
+            ChooserState::Scrambled { zipfian, keyspace } => {
+                // The popular items stay: a hash modulo twice as many gives the same item, or a
+                // new one.
+                while *keyspace < count {
+                    *keyspace = keyspace.saturating_mul(2);
                 }
-            },
+                loop {
+                    let item = scrambled_item(zipfian, random.unit_f64(), *keyspace);
+                    if item < count {
+                        return item;
+                    }
+                }
+            }
             ChooserState::Scattered { ranks, items } => loop {
                 let rank = ranks.rank(random.unit_f64(), items.count());
                 let item = items.at(rank);
@@ -315,12 +324,13 @@ impl Chooser {
                     hot + random.below(count - hot)
                 }
             }
-            ChooserState::Exponential { mean } => loop {
-                let back = exponential_back(*mean, random.unit_f64());
-                if back <= last {
-                    return last - back;
+            ChooserState::Exponential { mean } => {
+                let mut back = exponential_back(*mean, random.unit_f64());
+                if back > last {
+                    back = exponential_back_within(*mean, random.unit_f64(), count);
                 }
-            },
+                last - back.min(last)
+            }
         }
     }
 }
@@ -361,6 +371,14 @@ pub fn exponential_back(mean: f64, unit: f64) -> u64 {
     (-unit.ln() * mean) as u64
 }
 
+/// [`exponential_back`], given that it is below `count`. It takes the place of drawing again, which
+/// has no end where nearly all of the law lies before item 0.
+#[inline]
+fn exponential_back_within(mean: f64, unit: f64, count: u64) -> u64 {
+    let within = -(-(count as f64) / mean).exp_m1();
+    (-(-unit * within).ln_1p() * mean) as u64
+}
+
 /// The mean distance from the last item for which `percentile` percent are within `range` items.
 #[must_use]
 pub fn exponential_mean(percentile: f64, range: f64) -> f64 {
@@ -391,9 +409,14 @@ fn scrambled(keyspace: u64, items: u64) -> Result<ChooserState, DistributionErro
     if keyspace < items {
         return Err(DistributionError::NarrowKeyspace { keyspace, items });
     }
+    let most = items.saturating_mul(2).saturating_add(1);
+    let mut used = keyspace;
+    while used > most {
+        used = used.div_ceil(2);
+    }
     Ok(ChooserState::Scrambled {
         zipfian: scrambled_ranks(),
-        keyspace,
+        keyspace: used,
     })
 }
 

@@ -10,6 +10,9 @@ pub const YCSB_THETA: f64 = 0.99;
 /// Up to here [`zeta`] adds term by term, as YCSB does; beyond, by a formula.
 const TERMS_ADDED: u64 = 1_024;
 
+/// So many terms take no longer to add than the formula takes.
+const FEW_TERMS: u64 = 8;
+
 /// Draws ranks below a count that may grow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Zipfian {
@@ -95,10 +98,11 @@ pub fn zeta(items: u64, theta: f64) -> f64 {
 
 /// The sum of 1 / k^theta for k from `from` + 1 to `to`.
 fn zeta_between(from: u64, to: u64, theta: f64) -> f64 {
-    let added_to = if to.saturating_sub(from) <= TERMS_ADDED {
+    // A count that another worker has raised by thousands must not take thousands of powers.
+    let added_to = if to.saturating_sub(from) <= FEW_TERMS {
         to
     } else {
-        from.max(TERMS_ADDED)
+        to.min(from.max(TERMS_ADDED))
     };
     let added: f64 = (from..added_to)
         .map(|index| 1.0 / ((index + 1) as f64).powf(theta))

@@ -4,7 +4,23 @@
 use super::write_tracker::MAX_GENERATION;
 use crate::{Error, JobDatabase, Result};
 use trueput_engine::Capabilities;
+use trueput_record::Conditions;
 use trueput_record::value::format_bytes;
+
+/// Operations of a closed loop that are expected at most, per second.
+const MAX_OPERATIONS_PER_S: f64 = 200_000.0;
+
+/// The operations that a count expects, 0 without one: no more than the duration, if there is one,
+/// has time for. Sizes that are estimated before a trial go by it.
+pub(crate) fn expected_operations(count: Option<u64>, conditions: &Conditions) -> u64 {
+    let count = count.unwrap_or(0);
+    let Some(duration_s) = conditions.duration_s else {
+        return count;
+    };
+    let rate = conditions.rate;
+    let per_s = rate.map_or(MAX_OPERATIONS_PER_S, |rate| rate.per_s);
+    count.min(((duration_s + conditions.warm_up_s) * per_s).ceil() as u64)
+}
 
 /// Refuses records that are too large for the engine: the longest key and the longest value.
 ///
@@ -45,4 +61,24 @@ pub(crate) fn check_generation(target: &JobDatabase<'_>) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_limits_the_operations_that_are_expected() {
+        let timed = Conditions {
+            duration_s: Some(2.0),
+            ..Conditions::default()
+        };
+        assert_eq!(expected_operations(Some(1 << 60), &timed), 400_000);
+        assert_eq!(expected_operations(Some(1_000), &timed), 1_000);
+        assert_eq!(expected_operations(None, &timed), 0);
+        assert_eq!(
+            expected_operations(Some(1 << 60), &Conditions::default()),
+            1 << 60
+        );
+    }
 }

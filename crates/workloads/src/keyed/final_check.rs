@@ -3,7 +3,7 @@
 use super::draws::ValueLengths;
 use super::expected_state::{ExpectedState, ReplayableJob};
 use super::names;
-use super::read_check::{ReadCounts, ReadFault, RecordState};
+use super::read_check::{ReadCounts, ReadFault, RecordState, compared_part};
 use super::record::RecordMaker;
 use super::transaction::transact_unmetered;
 use super::write_tracker::WriteKnowledge;
@@ -71,7 +71,11 @@ fn check_reads(ended: &ExecutionSummary) -> Option<Check> {
     let checked = reads.checked();
     (checked > 0).then(|| {
         reads.check("reads", || {
-            format!("{checked} reads saw what they may{}", unchecked_part(ended))
+            let compared = compared_part(ended.verify);
+            format!(
+                "{checked} reads saw what they may{compared}{}",
+                unchecked_part(ended)
+            )
         })
     })
 }

@@ -18,6 +18,8 @@
 //! Nothing here allocates, locks or formats within the measured loop, except to report an error.
 
 pub(crate) mod capacity;
+pub(crate) mod changing_writes;
+pub(crate) mod depletion;
 pub(crate) mod draws;
 pub(crate) mod expected_state;
 pub(crate) mod final_check;

@@ -2,6 +2,7 @@
 //! goes on and is then invalid.
 
 use crate::{WorkerFindings, finding};
+use trueput_record::VerifyLevel;
 use trueput_record::measurement::Check;
 
 /// The state in which a read found a record.
@@ -160,6 +161,14 @@ impl ReadCounts {
                 Check::new(name, false, detail)
             }
         }
+    }
+}
+
+/// The part of the values that reads compared at a level, as a clause after a comma.
+pub(crate) fn compared_part(level: VerifyLevel) -> String {
+    match level {
+        VerifyLevel::Full => format!(", {}", Check::EVERY_BYTE),
+        _ => ", each by its header, those of every tenth record to the last byte".to_owned(),
     }
 }
 

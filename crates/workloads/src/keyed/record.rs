@@ -6,6 +6,7 @@ use super::sized_keys::SizedKeys;
 use crate::generate::key::{KeyBuffer, KeyFormat};
 use crate::generate::value::Values;
 use std::sync::Arc;
+use trueput_record::VerifyLevel;
 
 /// A list of keys in their order: the number of a key is its place.
 #[derive(Debug)]
@@ -109,6 +110,15 @@ impl ValueLengths for FixedLength {
 /// first longer ones take more while they are made.
 const MAX_ROOM_BYTES: u64 = 64 << 20;
 
+/// The values that reads compare to their last byte; of others, only the header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WholeReads {
+    None,
+    /// Those of every tenth record.
+    Tenth,
+    All,
+}
+
 /// Makes and recognizes the records of a seed.
 #[derive(Debug, Clone)]
 pub(crate) struct RecordMaker<L> {
@@ -117,6 +127,7 @@ pub(crate) struct RecordMaker<L> {
     lengths: L,
     key: KeyBuffer,
     value: Vec<u8>,
+    whole_reads: WholeReads,
 }
 
 impl<L: ValueLengths> RecordMaker<L> {
@@ -131,6 +142,30 @@ impl<L: ValueLengths> RecordMaker<L> {
             lengths,
             key: KeyBuffer::default(),
             value,
+            whole_reads: WholeReads::None,
+        }
+    }
+
+    /// Compares the values that are read to their last byte: all at `full`, those of every tenth
+    /// record at `sample`.
+    pub(crate) fn comparing_reads(self, level: VerifyLevel) -> Self {
+        let whole_reads = match level {
+            VerifyLevel::Full => WholeReads::All,
+            VerifyLevel::Sample => WholeReads::Tenth,
+            VerifyLevel::Off => WholeReads::None,
+        };
+        Self {
+            whole_reads,
+            ..self
+        }
+    }
+
+    #[inline]
+    fn is_read_whole(&self, item: u64) -> bool {
+        match self.whole_reads {
+            WholeReads::All => true,
+            WholeReads::Tenth => item.is_multiple_of(10),
+            WholeReads::None => false,
         }
     }
 
@@ -160,10 +195,16 @@ impl<L: ValueLengths> RecordMaker<L> {
         (self.keys.write(item, &mut self.key), &self.value)
     }
 
-    /// The state of an item's record, by the header of the value that was read for it.
+    /// The state of an item's record, by the value that was read for it: its header, and every byte
+    /// as [`RecordMaker::comparing_reads`] says.
     #[inline]
     pub(crate) fn state(&mut self, item: u64, value: &[u8]) -> RecordState {
-        match self.values.read(item, value) {
+        let version = if self.is_read_whole(item) {
+            self.values.check_all(item, value)
+        } else {
+            self.values.read(item, value)
+        };
+        match version {
             Ok(version) if self.lengths.fits(item, version, value.len()) => {
                 RecordState::Version(version)
             }
@@ -195,7 +236,7 @@ impl<L: ValueLengths> RecordMaker<L> {
     }
 
     /// The item and the version of a value that stood under a key, by its header; by every byte
-    /// where `whole`.
+    /// where `whole`, or as [`RecordMaker::comparing_reads`] says.
     ///
     /// # Errors
     /// The item in the value, if it is not the key's.
@@ -206,6 +247,7 @@ impl<L: ValueLengths> RecordMaker<L> {
         whole: bool,
     ) -> Result<(u64, u32), u64> {
         let (item, version) = self.values.owner(value).map_err(|_| 0_u64)?;
+        let whole = whole || self.is_read_whole(item);
         let matches = self.key(item) == key
             && self.lengths.value_bytes(item, version) == value.len()
             && (!whole || self.values.check_all(item, value).is_ok());

@@ -29,6 +29,9 @@ pub(crate) struct RecordReader<'w, L> {
     pub(crate) maker: RecordMaker<L>,
     pub(crate) tracker: WriteTracker<'w>,
     pub(crate) reads: ReadCounts,
+    /// Whether the operations since [`RecordReader::restart`] looked for a record that was not
+    /// there.
+    pub(crate) lacks_record: bool,
     /// Whether reads are checked.
     verifies: bool,
     /// Whether a read finds out the version of its record.
@@ -56,12 +59,18 @@ impl<'w, L: ValueLengths> RecordReader<'w, L> {
             deletes: job.deletes(),
         };
         let verifies = task.verifies_reads();
+        let maker = if verifies {
+            maker.comparing_reads(task.verify)
+        } else {
+            maker
+        };
         Self {
             keys: maker.keys().clone(),
             key: KeyBuffer::default(),
             maker,
             tracker: WriteTracker::new(table, knowledge, trial),
             reads: ReadCounts::default(),
+            lacks_record: false,
             verifies,
             identifies: verifies || job.counts_writes(),
             floors: Vec::with_capacity(if verifies { most_records } else { 0 }),
@@ -82,6 +91,14 @@ impl<'w, L: ValueLengths> RecordReader<'w, L> {
         }
     }
 
+    /// Begins an attempt of a transaction; `reads` are those before it. What an attempt that
+    /// conflicts has read is not judged.
+    #[inline]
+    pub(crate) fn restart(&mut self, reads: ReadCounts) {
+        self.reads = reads;
+        self.lacks_record = false;
+    }
+
     /// Reads a record and checks it, or that it is not there if it does not exist. Its floor is the
     /// one at `floor`.
     pub(crate) fn read(
@@ -94,13 +111,14 @@ impl<'w, L: ValueLengths> RecordReader<'w, L> {
         let key = self.keys.write(item, &mut self.key);
         let (maker, identifies) = (&mut self.maker, self.identifies);
         let mut state = RecordState::Absent;
-        get(session, key, &mut |value| {
+        let is_there = get(session, key, &mut |value| {
             if identifies {
                 state = maker.state(item, value);
             } else {
                 black_box(value.first().copied());
             }
         })?;
+        self.lacks_record |= !is_there;
         if self.verifies {
             let verdict = match (exists, state) {
                 (true, _) => self.tracker.validate(item, self.floors[floor], state),
@@ -135,6 +153,7 @@ impl<'w, L: ValueLengths> RecordReader<'w, L> {
                 black_box((key.first().copied(), value.first().copied()));
             }
         })?;
+        self.lacks_record |= shown == 0;
         if verifies && shown < wanted {
             // The scan ended early: the remaining records must not exist.
             check.check_missing(item.checked_add(wanted));

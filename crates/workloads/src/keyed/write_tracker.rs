@@ -5,7 +5,7 @@
 //! memory that the threads of a process share.
 
 use super::read_check::{ReadFault, ReadValidator, RecordState};
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use trueput_record::{VerifyLevel, WorkerKind};
 
 /// Bits of a version that number the write; the rest is the generation.
@@ -78,9 +78,14 @@ pub(crate) struct RecordSample {
 }
 
 impl RecordSample {
-    /// All of `records` at level `full`, otherwise a tenth.
+    /// All of `records` at level `full`, a tenth at `sample`, and only the first where nothing is
+    /// verified.
     pub(crate) fn new(level: VerifyLevel, records: u64) -> Self {
-        let stride = if level == VerifyLevel::Full { 1 } else { 10 };
+        let stride = match level {
+            VerifyLevel::Full => 1,
+            VerifyLevel::Sample => 10,
+            VerifyLevel::Off => u64::MAX,
+        };
         Self { stride, records }
     }
 
@@ -102,6 +107,8 @@ impl RecordSample {
 pub(crate) struct WriteTable {
     entries: Box<[RecordWrites]>,
     sample: RecordSample,
+    /// A bit for each record, set while it is not there; empty where nothing is deleted.
+    absent: Box<[AtomicU64]>,
 }
 
 impl WriteTable {
@@ -110,14 +117,26 @@ impl WriteTable {
         Self {
             entries: (0..sample.len()).map(|_| RecordWrites::default()).collect(),
             sample,
+            absent: Box::default(),
         }
+    }
+
+    /// Follows which records are there, if some are deleted, so that it is known which deletes
+    /// found theirs. Engines do not say it.
+    pub(crate) fn following_deletes(mut self, deletes: bool) -> Self {
+        if deletes {
+            let words = self.sample.records.div_ceil(64);
+            self.absent = (0..words).map(|_| AtomicU64::new(0)).collect();
+        }
+        self
     }
 
     /// The same, where some records are not there at first: each begins with a delete that has
     /// ended.
     pub(crate) fn with_absent(sample: RecordSample, is_absent: impl Fn(u64) -> bool) -> Self {
-        let table = Self::new(sample);
+        let table = Self::new(sample).following_deletes(true);
         for item in (0..sample.records).filter(|item| is_absent(*item)) {
+            table.set_presence(item, false);
             if let Some(entry) = table.entry(item) {
                 let all = [
                     &entry.issued,
@@ -135,6 +154,24 @@ impl WriteTable {
     fn entry(&self, item: u64) -> Option<&RecordWrites> {
         self.entries.get(self.sample.place(item)?)
     }
+
+    /// Notes whether a record is there now, and returns whether it was before. Of records that are
+    /// not followed, all are there.
+    #[inline]
+    fn set_presence(&self, item: u64, is_there: bool) -> bool {
+        let Some(word) = self.absent.get((item / 64) as usize) else {
+            return true;
+        };
+        let bit = 1 << (item % 64);
+        // Most writes find their record, and then only look.
+        let is_absent = word.load(SeqCst) & bit != 0;
+        if is_there && is_absent {
+            word.fetch_and(!bit, SeqCst);
+        } else if !is_there && !is_absent {
+            return word.fetch_or(bit, SeqCst) & bit == 0;
+        }
+        !is_absent
+    }
 }
 
 /// A write under way.
@@ -145,6 +182,7 @@ pub(crate) struct PendingWrite {
     number: u32,
     /// Whether all writes of the record before it had ended when it began.
     is_sequential: bool,
+    deletes: bool,
 }
 
 /// Most records that one worker remembers as written by two at once.
@@ -234,6 +272,7 @@ impl<'t> WriteTracker<'t> {
                 item,
                 number: self.untracked % MAX_NUMBER + 1,
                 is_sequential: true,
+                deletes,
             };
         };
         let completed = entry.completed.load(SeqCst);
@@ -245,6 +284,7 @@ impl<'t> WriteTracker<'t> {
             item,
             number: before + 1,
             is_sequential: completed == before,
+            deletes,
         }
     }
 
@@ -254,11 +294,14 @@ impl<'t> WriteTracker<'t> {
         version(self.trial.generation, write.number)
     }
 
-    /// A write was committed.
+    /// A write was committed. Returns `false` for a delete whose record was not there.
     #[inline]
-    pub(crate) fn complete_write(&mut self, write: PendingWrite) {
+    pub(crate) fn complete_write(&mut self, write: PendingWrite) -> bool {
+        let table = self.table;
+        let was_there = table.is_none_or(|table| table.set_presence(write.item, !write.deletes));
+        let found = was_there || !write.deletes;
         let Some(entry) = self.entry(write.item) else {
-            return;
+            return found;
         };
         if write.is_sequential {
             entry.floor.fetch_max(write.number, SeqCst);
@@ -267,6 +310,7 @@ impl<'t> WriteTracker<'t> {
         if !write.is_sequential {
             self.add_unsettled(write.item);
         }
+        found
     }
 
     #[cold]

@@ -6,6 +6,7 @@ use crate::generate::distribution::{Distribution, share_start};
 use crate::generate::key::KeyFormat;
 use crate::generate::value::{MIN_VALUE_BYTES, Values, payload_percent};
 use crate::keyed::capacity;
+use crate::keyed::depletion::RecordTurnover;
 use crate::keyed::record::{FixedLength, RecordMaker};
 use crate::keyed::sizes;
 use crate::keyed::write_tracker::MAX_NUMBER;
@@ -93,6 +94,8 @@ pub(super) struct MicroConfig {
     pub batch: u64,
     /// Operations that end the trial; `None` if time does.
     pub operations: Option<u64>,
+    /// Operations that sizes are estimated for; 0 if none are known.
+    expected_operations: u64,
     /// Whether operations are done that will not be counted.
     pub warms_up: bool,
     pub nexts: u64,
@@ -119,6 +122,7 @@ impl MicroConfig {
             0 if name == of => own,
             given => given,
         };
+        let operations = operations(settings, conditions, records);
         let config = Self {
             test,
             records,
@@ -135,7 +139,8 @@ impl MicroConfig {
             batch: or_own(settings.batch, TestName::FillBatch, LOAD_BATCH as u32)
                 .max(1)
                 .into(),
-            operations: operations(settings, conditions, records),
+            operations,
+            expected_operations: capacity::expected_operations(operations, conditions),
             warms_up: conditions.warm_up_s > 0.0,
             nexts: settings.nexts,
             writers: or_own(settings.writers, TestName::ReadWhileWriting, 1),
@@ -353,7 +358,7 @@ impl MicroConfig {
         // LMDB takes 129 bytes for a record of 116 that is appended.
         let record = (self.key_bytes + self.value_bytes + 16) as u64;
         let inserted = match self.test {
-            Test::Mix(mix) => self.operations.unwrap_or(0) / 100 * mix.insert,
+            Test::Mix(mix) => self.expected_operations / 100 * mix.insert,
             _ => 0,
         };
         let records = self.records.saturating_add(inserted);
@@ -423,6 +428,19 @@ impl MicroConfig {
             Test::Delete if !self.warms_up => deletes.min(self.records),
             _ => 0,
         }
+    }
+
+    /// The records that a mix takes out and puts back; `None` of another test.
+    pub(super) fn turnover(&self) -> Option<RecordTurnover> {
+        let Test::Mix(mix) = self.test else {
+            return None;
+        };
+        Some(RecordTurnover {
+            deletes: mix.delete as f64 / 100.0,
+            puts: mix.update as f64 / 100.0,
+            operations: self.operations,
+            records: self.records,
+        })
     }
 
     /// Bytes of keys and values that one commit writes.

@@ -55,7 +55,11 @@ impl Worker<'_> {
         quota: Option<u64>,
     ) -> Result<()> {
         run_units(task, quota, |task, _| {
+            self.lacks_record = false;
             let kind = self.run_operation(task, stream.next_operation())?;
+            if self.lacks_record {
+                task.meter.not_found(self.kinds.index(kind));
+            }
             task.meter.finish(self.kinds.index(kind));
             task.meter.finish_unit(self.paced.index(kind));
             self.done += 1;
@@ -87,6 +91,7 @@ impl Worker<'_> {
                 black_box(value.first().copied());
             }
         })?;
+        self.lacks_record = !there;
         if !there {
             // An attempt that ended in a conflict may have shown a value.
             state = RecordState::Absent;
@@ -133,7 +138,7 @@ impl Worker<'_> {
             task.transact(Mode::Write, writing, |session, _| session.put(key, value))?;
         }
         if let Some(write) = write {
-            self.tracker.complete_write(write);
+            self.lacks_record = !self.tracker.complete_write(write);
         }
         Ok(())
     }
@@ -196,7 +201,10 @@ impl Worker<'_> {
             Ok(())
         })?;
         let writes = batch.iter().filter_map(|(_, write)| *write);
-        writes.for_each(|write| tracker.complete_write(write));
+        // Batches delete each record once.
+        writes.for_each(|write| {
+            tracker.complete_write(write);
+        });
         Ok(())
     }
 }

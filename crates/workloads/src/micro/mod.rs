@@ -13,6 +13,7 @@ mod worker;
 
 use crate::generate::value::Values;
 use crate::keyed::capacity;
+use crate::keyed::changing_writes::numbers_apart;
 use crate::keyed::final_check;
 use crate::keyed::load::load;
 use crate::keyed::write_tracker::{RecordSample, WriteTable};
@@ -26,7 +27,7 @@ use std::sync::OnceLock;
 use trueput_engine::{Capabilities, Parameter, ParameterValues};
 use trueput_record::measurement::Measurement;
 use trueput_record::plan::Dimensions;
-use trueput_record::{Conditions, Survival, TrialSpec, VerifyLevel, WorkerKind};
+use trueput_record::{Conditions, Survival, TrialSpec, WorkerKind};
 
 /// The workload.
 #[derive(Debug, Clone, Copy)]
@@ -95,8 +96,12 @@ impl MicroJob {
 
     fn table(&self, task: &JobTask<'_>) -> Option<&WriteTable> {
         let mixes_deletes = self.config.deletes() && self.config.test != Test::Delete;
-        let wanted = task.verifies_reads() && (self.config.updates() || mixes_deletes);
-        let make = || WriteTable::new(RecordSample::new(task.verify, self.config.records));
+        let tracks = task.verifies_reads() && self.config.updates();
+        let wanted = tracks || mixes_deletes;
+        let make = || {
+            let sample = RecordSample::new(task.verify, self.config.records);
+            WriteTable::new(sample).following_deletes(mixes_deletes)
+        };
         wanted.then(|| self.table.get_or_init(make))
     }
 }
@@ -141,12 +146,13 @@ impl Job for MicroJob {
     fn changing_commits(&self, spec: &TrialSpec, measurement: &Measurement) -> Option<u64> {
         let counts = measurement.operations.iter().map(|one| one.count);
         let counts: Vec<u64> = counts.collect();
-        // Only threads whose every write is tracked number a record's writes together.
-        let numbers_apart = match (spec.worker_kind, spec.verify) {
-            (WorkerKind::Threads, VerifyLevel::Full) => 1,
-            _ => self.config.mutators(spec.workers).len() as u64,
-        };
+        let writers = self.config.mutators(spec.workers).len() as u64;
+        let numbers_apart = numbers_apart(spec, writers);
         self.config.changing_commits(&counts, numbers_apart)
+    }
+
+    fn caution(&self) -> Option<String> {
+        self.config.turnover()?.caution()
     }
 
     fn commit_bytes(&self) -> u64 {

@@ -19,6 +19,7 @@ pub(super) fn scan_from(worker: &mut Worker<'_>, task: &mut JobTask<'_>, item: u
     }
     let key = worker.config.format.write(item, &mut worker.key);
     let reads = worker.reads;
+    let lacks_record = &mut worker.lacks_record;
     let doing = || "scanning".to_owned();
     worker.reads = task.transact(Mode::Read, doing, |session, _| {
         let from = (item, &*worker.floors);
@@ -30,6 +31,7 @@ pub(super) fn scan_from(worker: &mut Worker<'_>, task: &mut JobTask<'_>, item: u
                 black_box((key.first().copied(), value.first().copied()));
             }
         })?;
+        *lacks_record = shown == 0;
         if worker.verifies && shown < wanted {
             // The scan ended early: the remaining records must not exist.
             check.check_missing(item.checked_add(wanted));
@@ -128,6 +130,7 @@ impl ScanPass {
         }
         if due && shown == 0 {
             // A round without a record is an operation too, or an empty database had no end.
+            task.meter.not_found(kind);
             due = self.finish(task.meter, [kind, unit], left);
         }
         worker.reads = check.reads;

@@ -20,6 +20,8 @@ pub(super) struct Worker<'w> {
     pub kinds: Kinds,
     /// The kinds that an open loop's rate counts.
     pub paced: Kinds,
+    /// Whether the current operation looked for a record that was not there.
+    pub lacks_record: bool,
     pub key: KeyBuffer,
     /// A key that no record has: a record's own, and a byte more.
     pub missing: Vec<u8>,
@@ -48,12 +50,13 @@ impl<'w> Worker<'w> {
         let floors = usize::try_from(config.nexts + 1).unwrap_or(usize::MAX);
         Self {
             config,
-            maker: config.maker(values),
+            maker: config.maker(values).comparing_reads(task.verify),
             tracker: WriteTracker::new(table, knowledge, trial),
             reads: ReadCounts::default(),
             verifies: task.verifies_reads(),
             kinds: config.kinds(),
             paced: config.main_kinds(),
+            lacks_record: false,
             key: KeyBuffer::default(),
             missing: vec![b'.'; config.key_bytes + 1],
             floors: vec![0; floors],

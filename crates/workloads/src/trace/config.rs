@@ -100,6 +100,14 @@ impl TraceConfig {
                 "all times of {file} are the same: give pace=closed"
             ));
         }
+        let recorded_s = trace.duration_ns() as f64 / 1e9 / settings.speed;
+        if is_recorded && conditions.warm_up_s >= recorded_s {
+            return Err(format!(
+                "a warm-up of {} s is longer than the {recorded_s:.3} s of the replay, so nothing \
+                 would be measured; give a shorter warm_up",
+                conditions.warm_up_s
+            ));
+        }
         let mut config = Self {
             kinds: trace.kinds(),
             speed: is_recorded.then_some(settings.speed),
@@ -117,6 +125,21 @@ impl TraceConfig {
         };
         config.add_up();
         Ok(config)
+    }
+
+    /// Refuses counts of nothing: all requests were made during the warm-up.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub(super) fn check_counts(&self, counts: &[u64]) -> Result<(), String> {
+        if self.warm_up_s > 0.0 && counts.iter().all(|count| *count == 0) {
+            return Err(format!(
+                "the {} requests of the trace ended within the warm-up of {} s, so nothing was \
+                 measured; give a shorter warm_up",
+                self.trace.requests, self.warm_up_s
+            ));
+        }
+        Ok(())
     }
 
     /// The bytes of a value for which the trace states `stated`.

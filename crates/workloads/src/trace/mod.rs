@@ -16,6 +16,7 @@ mod worker;
 
 use crate::generate::value::Values;
 use crate::keyed::capacity::check_generation;
+use crate::keyed::changing_writes::{certain_puts, numbers_apart};
 use crate::keyed::expected_state::ReplayableJob;
 use crate::keyed::final_check;
 use crate::keyed::load::load_those;
@@ -27,14 +28,15 @@ use crate::{
 };
 use config::TraceConfig;
 pub use format::FormatChoice;
-use operation::Action;
+use operation::{Action, Kind};
 use settings::{FILE, Pace, Settings};
 use std::path::Path;
 use std::sync::OnceLock;
+use stored::Operation;
 use stream::TraceReplay;
 pub use summary::{SizeSummary, TraceSummary, summarize};
 use trueput_engine::{Capabilities, Parameter, ParameterValues};
-use trueput_record::measurement::Measurement;
+use trueput_record::measurement::{Measurement, OperationSummary};
 use trueput_record::plan::Dimensions;
 use trueput_record::{Conditions, Survival, TrialSpec, Value, WorkerKind};
 use worker::Worker;
@@ -126,7 +128,8 @@ impl TraceJob {
     }
 
     fn table(&self, task: &JobTask<'_>) -> Option<&WriteTable> {
-        let wanted = task.verifies_reads() && self.config().trace.has(Action::writes);
+        let tracks = task.verifies_reads() && self.config().trace.has(Action::writes);
+        let wanted = tracks || self.replay.deletes();
         let make = || {
             let sample = RecordSample::new(task.verify, self.config().keys());
             WriteTable::with_absent(sample, |item| !self.config().is_loaded(item))
@@ -189,11 +192,26 @@ impl Job for TraceJob {
         Some(self.config().commits(counts))
     }
 
-    fn changing_commits(&self, _spec: &TrialSpec, measurement: &Measurement) -> Option<u64> {
-        // A delete may find nothing, and a key of a transaction may have other writers.
-        let trace = &self.config().trace;
-        let is_certain = trace.longest_request == 1 && !trace.has(|it| it == Action::Delete);
-        measurement.commits.filter(|_| is_certain)
+    fn changing_commits(&self, spec: &TrialSpec, measurement: &Measurement) -> Option<u64> {
+        let (config, trace) = (self.config(), &self.config().trace);
+        // Without transactions, the requests of a key are one worker's, in their order.
+        let is_alone = trace.longest_request == 1;
+        let writers = if is_alone { 1 } else { spec.workers.into() };
+        let numbers_apart = numbers_apart(spec, writers);
+        let stores = |request: &[Operation]| {
+            let writes = request.iter().any(|it| it.action().writes());
+            !writes || request.iter().any(|it| it.action().stores())
+        };
+        let all_store = || trace.requests().filter(|it| it.len() > 1).all(stores);
+        let certain = |(kind, operation): (Kind, &OperationSummary)| match kind {
+            Kind::Get | Kind::Scan | Kind::ReadTransaction => 0,
+            Kind::Delete if is_alone => operation.count.saturating_sub(operation.not_found),
+            Kind::Delete => 0,
+            Kind::Transaction if !all_store() => 0,
+            _ => certain_puts(operation.count, numbers_apart),
+        };
+        let each = config.kinds.iter().zip(&measurement.operations);
+        Some(each.map(certain).sum())
     }
 
     fn commit_bytes(&self) -> u64 {
@@ -247,6 +265,8 @@ impl Job for TraceJob {
     }
 
     fn verify(&self, target: &JobDatabase<'_>, ended: &ExecutionSummary) -> Result<JobResults> {
+        let counts = self.config().check_counts(&ended.counts);
+        counts.map_err(Error::Workload)?;
         let mut conclusion = final_check::verify(&self.replay, target, ended)?;
         let trace = &self.config().trace;
         let digest = format!("{:016x}", trace.digest());

@@ -14,6 +14,9 @@ use crate::keyed::write_tracker::{PendingWrite, WriteTable};
 use crate::{JobTask, Result, WorkerFindings};
 use trueput_engine::{Mode, Result as EngineResult, Session};
 
+/// How often a worker without requests looks whether the warm-up is over, nanoseconds.
+const WARM_UP_STEP_NS: u64 = 10_000_000;
+
 /// One worker: its state and its buffers.
 pub(super) struct Worker<'w> {
     config: &'w TraceConfig,
@@ -64,10 +67,20 @@ impl<'w> Worker<'w> {
             let request = self.stream.next_request();
             let kind = self.config.kinds.index(kind(request));
             self.requests.transact(request, task)?;
+            if self.requests.reader.lacks_record {
+                task.meter.not_found(kind);
+            }
             task.meter.finish(kind);
             task.meter.finish_unit(kind);
             self.done += 1;
             task.meter.advance(u64::from(counts));
+        }
+        // A worker whose requests were all made during the warm-up has measured none of them.
+        while task.meter.is_warming_up() {
+            let now = task.meter.timestamp();
+            if !task.meter.wait_since(now, WARM_UP_STEP_NS) {
+                break;
+            }
         }
         let RecordReader { reads, tracker, .. } = self.requests.reader;
         Ok(worker_findings(task, self.done, &reads, tracker))
@@ -83,7 +96,7 @@ impl RequestState<'_> {
                 let (session, meter) = (&mut *task.session, &mut *task.meter);
                 let record = (get.key.into(), true);
                 retry(meter, doing, |_| {
-                    self.reader.reads = reads;
+                    self.reader.restart(reads);
                     self.reader.read(session, POINT_READ, record, 0)
                 })?;
             }
@@ -91,15 +104,14 @@ impl RequestState<'_> {
                 let writes = request.iter().any(|it| it.action().writes());
                 let mode = if writes { Mode::Write } else { Mode::Read };
                 task.transact(mode, doing, |session, _| {
-                    // What an attempt that conflicts has read is not judged.
-                    self.reader.reads = reads;
+                    self.reader.restart(reads);
                     self.attempt(request, session)
                 })?;
             }
         }
         for write in self.writes[..request.len()].iter_mut() {
             if let Some(write) = write.take() {
-                self.reader.tracker.complete_write(write);
+                self.reader.lacks_record |= !self.reader.tracker.complete_write(write);
             }
         }
         Ok(())

@@ -10,7 +10,9 @@ mod shared_state;
 mod verify;
 mod worker;
 
-pub use property_file::{Property, PropertyError, parse_properties};
+pub use property_file::{
+    Property, PropertyError, decode_properties, parse_boolean, parse_properties,
+};
 
 use crate::generate::key::KeyBuffer;
 use crate::keyed::draws::{LengthChooser, ValueLengths};
@@ -60,7 +62,7 @@ impl Workload for Ycsb {
         settings: &ParameterValues,
         conditions: &Conditions,
     ) -> Result<Box<dyn Job>, String> {
-        let properties = Properties::new(&settings.into(), conditions.duration_s.is_some())?;
+        let properties = Properties::new(&settings.into(), conditions)?;
         Ok(Box::new(YcsbJob {
             kinds: kinds::with_share(&properties.proportions),
             properties,
@@ -187,7 +189,7 @@ impl Job for YcsbJob {
         // LMDB puts three records of 1 KB on a page of 4 KiB.
         const SLACK: f64 = 1.4;
         let Properties { records, .. } = self.properties;
-        let records = records + self.properties.expected_inserts();
+        let records = records.saturating_add(self.properties.expected_inserts());
         (1 << 20).max((records as f64 * self.record_bytes() * SLACK) as u64)
     }
 

@@ -5,7 +5,9 @@ use super::settings::{FieldLengths, InsertOrder, Request, ScanLengths, Settings,
 use crate::generate::distribution::{Distribution, Items, share_start, ycsb_keyspace};
 use crate::generate::key::KeyFormat;
 use crate::generate::value::MIN_VALUE_BYTES;
+use crate::keyed::capacity::expected_operations;
 use crate::keyed::draws::{LengthDistribution, RecordLengths};
+use trueput_record::Conditions;
 
 /// Operations where neither a count nor a duration is given: that of YCSB's workload files.
 const DEFAULT_OPERATIONS: u64 = 1_000;
@@ -77,6 +79,8 @@ pub(super) struct Properties {
     pub(super) records: u64,
     /// `None`: the trial ends only by its duration.
     pub(super) operations: Option<u64>,
+    /// Operations that sizes are estimated for; 0 if none are known.
+    expected_operations: u64,
     pub(super) shape: RecordShape,
     pub(super) read_all_fields: bool,
     /// By kind, adding up to 1.
@@ -91,12 +95,12 @@ impl Properties {
     ///
     /// # Errors
     /// One sentence, if the settings contradict each other.
-    pub(super) fn new(settings: &Settings, has_duration: bool) -> Result<Self, String> {
+    pub(super) fn new(settings: &Settings, conditions: &Conditions) -> Result<Self, String> {
         let preset = preset(settings.workload);
         let proportions = proportions(settings, &preset)?;
         let records = settings.recordcount;
         let operations = match settings.operationcount {
-            0 if has_duration => None,
+            0 if conditions.duration_s.is_some() => None,
             0 => Some(DEFAULT_OPERATIONS),
             given => Some(given),
         };
@@ -115,11 +119,12 @@ impl Properties {
                 scans.0, scans.1
             ));
         }
-        let expected = operations.unwrap_or_default();
+        let expected = expected_operations(operations, conditions);
         let keyspace = ycsb_keyspace(records, expected, proportions[Kind::Insert as usize]);
         Ok(Self {
             records,
             operations,
+            expected_operations: expected,
             shape: shape(settings)?,
             read_all_fields: settings.readallfields,
             proportions,
@@ -158,7 +163,7 @@ impl Properties {
 
     /// The approximate number of inserts; 0 if it is not known.
     pub(super) fn expected_inserts(&self) -> u64 {
-        let operations = self.operations.unwrap_or_default() as f64;
+        let operations = self.expected_operations as f64;
         (operations * self.proportions[Kind::Insert as usize]) as u64
     }
 }

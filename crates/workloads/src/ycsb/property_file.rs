@@ -1,6 +1,7 @@
 //! YCSB's property files, which are Java's: `java.util.Properties.load` says how they are read.
 
 use std::str::Chars;
+use trueput_record::text::without_byte_order_mark;
 
 /// One property.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +25,35 @@ pub struct PropertyError {
     pub given: String,
 }
 
+/// Decodes a property file as Java does, which takes each byte for a character of ISO-8859-1. A file
+/// with a byte order mark says itself that it is UTF-8; the mark is skipped.
+#[must_use]
+pub fn decode_properties(bytes: &[u8]) -> String {
+    let text = without_byte_order_mark(bytes);
+    match std::str::from_utf8(text) {
+        Ok(utf8) if text.len() < bytes.len() => utf8.to_owned(),
+        _ => text.iter().copied().map(char::from).collect(),
+    }
+}
+
+/// Reads a value as Java's `Boolean.parseBoolean` does: `true` in any case is true, and everything
+/// else is false.
+#[must_use]
+pub fn parse_boolean(value: &str) -> bool {
+    value.eq_ignore_ascii_case("true")
+}
+
+/// Java's white space within a line.
+const BLANKS: [char; 3] = [' ', '\t', '\u{c}'];
+
+/// The lines as Java sees them: they end with a line feed, a carriage return, or both.
+fn natural_lines(text: &str) -> impl Iterator<Item = &str> {
+    text.split('\n').flat_map(|line| {
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        line.split('\r')
+    })
+}
+
 /// Reads a property file's text: `name=value`, `name: value` or `name value`; comments begin with
 /// `#` or `!`, a backslash at the end of a line continues it on the next. A name may be set again;
 /// the last one counts, as in Java, and has the place of the last.
@@ -39,9 +69,9 @@ pub struct PropertyError {
 /// ```
 pub fn parse_properties(text: &str) -> Result<Vec<Property>, PropertyError> {
     let mut found: Vec<Property> = Vec::new();
-    let mut lines = text.lines().enumerate();
+    let mut lines = natural_lines(text).enumerate();
     while let Some((index, first)) = lines.next() {
-        let first = first.trim_start();
+        let first = first.trim_start_matches(BLANKS);
         if first.is_empty() || first.starts_with(['#', '!']) {
             continue;
         }
@@ -49,7 +79,7 @@ pub fn parse_properties(text: &str) -> Result<Vec<Property>, PropertyError> {
         while is_continued(&whole) {
             whole.pop();
             match lines.next() {
-                Some((_, next)) => whole.push_str(next.trim_start()),
+                Some((_, next)) => whole.push_str(next.trim_start_matches(BLANKS)),
                 None => break,
             }
         }
@@ -74,14 +104,14 @@ fn is_continued(line: &str) -> bool {
 fn split(line: &str) -> (&str, &str) {
     let mut escaped = false;
     let end = line.char_indices().find(|&(_, letter)| {
-        let ends = !escaped && (letter.is_ascii_whitespace() || letter == '=' || letter == ':');
+        let ends = !escaped && (BLANKS.contains(&letter) || letter == '=' || letter == ':');
         escaped = !escaped && letter == '\\';
         ends
     });
     let (name, rest) = line.split_at(end.map_or(line.len(), |(index, _)| index));
-    let rest = rest.trim_start();
+    let rest = rest.trim_start_matches(BLANKS);
     let value = rest.strip_prefix(['=', ':']).unwrap_or(rest);
-    (name, value.trim_start())
+    (name, value.trim_start_matches(BLANKS))
 }
 
 fn unescape(text: &str) -> Result<String, String> {
@@ -170,6 +200,37 @@ mod tests {
         let wanted = [("a", "1,2", 4), ("b", "3\\", 6), ("c", "4", 7)];
         let wanted = wanted.map(|(name, value, line)| (name.to_owned(), value.to_owned(), line));
         assert_eq!(read(text), wanted);
+    }
+
+    #[test]
+    fn bytes_are_characters_of_latin_1_unless_a_mark_says_utf_8() {
+        let latin = decode_properties(b"# f\xfcr\nlabel=caf\xe9\r\n");
+        assert_eq!(read(&latin), [("label".to_owned(), "café".to_owned(), 2)]);
+        let marked = decode_properties("\u{feff}label=café".as_bytes());
+        assert_eq!(read(&marked), [("label".to_owned(), "café".to_owned(), 1)]);
+        // Java reads UTF-8 without a mark as Latin-1, too.
+        assert_eq!(decode_properties("é".as_bytes()), "Ã©");
+    }
+
+    #[test]
+    fn a_carriage_return_ends_a_line_and_other_white_space_is_part_of_the_text() {
+        let lines = read("a=1\rb=2\r\nc=3\\\r   4\n\rd=5");
+        let names: Vec<_> = lines
+            .iter()
+            .map(|it| (it.0.as_str(), it.1.as_str()))
+            .collect();
+        assert_eq!(names, [("a", "1"), ("b", "2"), ("c", "34"), ("d", "5")]);
+        assert_eq!(parse_line("a\u{a0}b=1").0, "a\u{a0}b");
+    }
+
+    #[test]
+    fn a_boolean_is_true_in_any_case_and_else_false() {
+        assert!(["true", "TRUE", "True"].into_iter().all(parse_boolean));
+        assert!(
+            !["false", "FALSE", "yes", "1", "", " true"]
+                .into_iter()
+                .any(parse_boolean)
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::properties::Properties;
 use super::shared_state::{Maker, record_maker};
 use super::worker::{INSERTED_RECORDS, UPDATED_RECORDS};
 use crate::generate::random::mix;
-use crate::keyed::read_check::{ReadCounts, ReadFault};
+use crate::keyed::read_check::{ReadCounts, ReadFault, compared_part};
 use crate::keyed::scan::scan_first;
 use crate::keyed::transaction::{UnmeteredWork, read_once, retry};
 use crate::keyed::update_counts::TrialVersions;
@@ -42,7 +42,10 @@ pub(super) fn verify(
     let checks = &mut conclusion.checks;
     let reads = ReadCounts::sum(&ended.findings);
     if reads.checked() > 0 {
-        checks.push(reads.check("reads", || format!("{} looked at", reads.checked())));
+        let compared = compared_part(ended.verify);
+        checks.push(reads.check("reads", || {
+            format!("{} looked at{compared}", reads.checked())
+        }));
     }
     checks.push(Check::equal("records", &records, &found.records));
     checks.push(Check::equal("distinct records", &records, &found.distinct));

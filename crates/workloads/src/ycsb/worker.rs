@@ -16,11 +16,96 @@ use crate::keyed::transaction::{TransactionError, retry};
 use crate::keyed::units::run_units;
 use crate::{Error, JobTask, Result, WorkerFindings};
 use trueput_engine::{KeyRange, Mode, Result as EngineResult, Session, ValueVisitor};
+use trueput_record::VerifyLevel;
 
 /// The finding with the number of records updated.
 pub(super) const UPDATED_RECORDS: &str = "renewed";
 /// The name of the number of records that were inserted, in the findings.
 pub(super) const INSERTED_RECORDS: &str = "inserted";
+
+/// Operations that are drawn together, so that one look at the clock leaves the time of all these
+/// draws out of the latencies. With a few, a record that was just inserted is chosen soon.
+const DRAWN_TOGETHER: usize = 16;
+
+/// An operation that was drawn.
+#[derive(Debug, Clone, Copy)]
+struct PlannedOperation {
+    kind: Kind,
+    /// The record; of an insert, none yet.
+    item: u64,
+    /// The records of a scan.
+    records: u64,
+    /// The field that a client reads; `None`: all.
+    field: Option<u64>,
+}
+
+const UNDRAWN: PlannedOperation = PlannedOperation {
+    kind: Kind::Read,
+    item: 0,
+    records: 1,
+    field: None,
+};
+
+/// Draws the operations of one worker.
+struct OperationDraws {
+    fields: u64,
+    reads_all_fields: bool,
+    mix: OperationMix<{ kinds::COUNT }>,
+    mixes: Random,
+    chooser: Chooser,
+    /// The records to choose from.
+    items: Items,
+    choices: Random,
+    scan_records: LengthChooser,
+    scan_lengths: Random,
+    field_choices: Random,
+    drawn: [PlannedOperation; DRAWN_TOGETHER],
+    /// The place in `drawn` of the next operation.
+    next: usize,
+}
+
+impl OperationDraws {
+    fn is_used_up(&self) -> bool {
+        self.next == DRAWN_TOGETHER
+    }
+
+    /// Draws the next operations, among the records that are there now.
+    fn refill(&mut self) {
+        for place in 0..DRAWN_TOGETHER {
+            self.drawn[place] = self.draw();
+        }
+        self.next = 0;
+    }
+
+    fn draw(&mut self) -> PlannedOperation {
+        let kind = Kind::ALL[self.mix.next(&mut self.mixes)];
+        let item = match kind {
+            Kind::Insert => 0,
+            _ => {
+                let count = self.items.count();
+                self.chooser.next_among(count, &mut self.choices)
+            }
+        };
+        let records = match kind {
+            Kind::Scan => self.scan_records.next(&mut self.scan_lengths),
+            _ => 1,
+        };
+        let reads_for_client = matches!(kind, Kind::Read | Kind::Scan | Kind::ReadModifyWrite);
+        let draws_field = reads_for_client && !self.reads_all_fields;
+        let field = draws_field.then(|| self.field_choices.below(self.fields));
+        PlannedOperation {
+            kind,
+            item,
+            records,
+            field,
+        }
+    }
+
+    fn take(&mut self) -> PlannedOperation {
+        self.next += 1;
+        self.drawn[self.next - 1]
+    }
+}
 
 /// One worker.
 pub(super) struct Worker<'a> {
@@ -29,13 +114,7 @@ pub(super) struct Worker<'a> {
     /// Whether reads are checked.
     verifies: bool,
     kinds: Kinds,
-    mix: OperationMix<{ kinds::COUNT }>,
-    mixes: Random,
-    chooser: Chooser,
-    choices: Random,
-    scan_records: LengthChooser,
-    scan_lengths: Random,
-    fields: Random,
+    draws: OperationDraws,
     maker: Maker,
     /// The key of the current operation.
     key: KeyBuffer,
@@ -44,6 +123,8 @@ pub(super) struct Worker<'a> {
     /// The bytes that a client would receive.
     copied: Vec<u8>,
     reads: ReadCounts,
+    /// Whether the current operation looked for a record that was not there.
+    lacks_record: bool,
     updated: u64,
     inserted: u64,
 }
@@ -64,31 +145,40 @@ impl<'a> Worker<'a> {
         let (worker, workers) = (task.worker, task.workers);
         // Trials that share a load do not repeat each other.
         let seed = task.seed ^ u64::from(task.generation).rotate_left(32);
-        let chooser = Chooser::new(
-            properties.request,
-            properties.choosable_items(items),
-            worker,
-            workers,
-        )
-        .map_err(|error| Error::Workload(error.to_string()))?;
+        // Made for the loaded records, as YCSB's is: others may have inserted since.
+        let loaded = Items::Fixed(properties.records);
+        let chooser = Chooser::new(properties.request, loaded, worker, workers);
+        let chooser = chooser.map_err(|error| Error::Workload(error.to_string()))?;
+        let verify = match task.verifies_reads() {
+            true => task.verify,
+            false => VerifyLevel::Off,
+        };
         let random = |purpose| Random::for_worker(seed, worker, purpose);
         Ok(Self {
             properties,
             shared,
             verifies: task.verifies_reads(),
             kinds: kinds::with_share(&properties.proportions),
-            mix: OperationMix::new(&properties.proportions),
-            mixes: random("mix"),
-            chooser,
-            choices: random("keys"),
-            scan_records: LengthChooser::new(properties.scan_records),
-            scan_lengths: random("scans"),
-            fields: random("fields"),
-            maker: shared.maker.clone(),
+            draws: OperationDraws {
+                fields: properties.shape.fields,
+                reads_all_fields: properties.read_all_fields,
+                mix: OperationMix::new(&properties.proportions),
+                mixes: random("mix"),
+                chooser,
+                items: properties.choosable_items(items),
+                choices: random("keys"),
+                scan_records: LengthChooser::new(properties.scan_records),
+                scan_lengths: random("scans"),
+                field_choices: random("fields"),
+                drawn: [UNDRAWN; DRAWN_TOGETHER],
+                next: DRAWN_TOGETHER,
+            },
+            maker: shared.maker.clone().comparing_reads(verify),
             key: KeyBuffer::default(),
             last: Vec::new(),
             copied: Vec::new(),
             reads: ReadCounts::default(),
+            lacks_record: false,
             updated: 0,
             inserted: 0,
         })
@@ -97,12 +187,21 @@ impl<'a> Worker<'a> {
     /// Does the share.
     pub(super) fn run(mut self, task: &mut JobTask<'_>) -> Result<WorkerFindings> {
         let quota = self.properties.share(task.worker, task.workers);
+        self.draws.refill();
+        task.meter.start();
         run_units(task, quota, |task, _| {
-            let kind = Kind::ALL[self.mix.next(&mut self.mixes)];
-            self.operate(task, kind)?;
-            let index = self.kinds.index(kind);
+            let operation = self.draws.take();
+            self.operate(task, operation)?;
+            let index = self.kinds.index(operation.kind);
+            if std::mem::take(&mut self.lacks_record) {
+                task.meter.not_found(index);
+            }
             task.meter.finish(index);
             task.meter.finish_unit(index);
+            if self.draws.is_used_up() {
+                self.draws.refill();
+                task.meter.start();
+            }
             Ok(1)
         })?;
         let mut findings = WorkerFindings::new();
@@ -112,28 +211,17 @@ impl<'a> Worker<'a> {
         Ok(findings)
     }
 
-    fn operate(&mut self, task: &mut JobTask<'_>, kind: Kind) -> Result<()> {
-        match kind {
+    fn operate(&mut self, task: &mut JobTask<'_>, operation: PlannedOperation) -> Result<()> {
+        match operation.kind {
             Kind::Insert => self.insert(task),
-            Kind::Scan => self.scan(task),
-            Kind::Read => self.read(task),
-            _ => self.update(task, kind == Kind::ReadModifyWrite),
+            Kind::Scan => self.scan(task, operation),
+            Kind::Read => self.read(task, operation),
+            _ => self.update(task, operation),
         }
     }
 
-    fn choose(&mut self) -> u64 {
-        self.chooser.next(&mut self.choices)
-    }
-
-    /// The part of a record that a read returns: all of it, or one field's share.
-    fn wanted_field(&mut self) -> Option<u64> {
-        let fields = self.properties.shape.fields;
-        (!self.properties.read_all_fields).then(|| self.fields.below(fields))
-    }
-
-    fn read(&mut self, task: &mut JobTask<'_>) -> Result<()> {
-        let item = self.choose();
-        let field = self.wanted_field();
+    fn read(&mut self, task: &mut JobTask<'_>, operation: PlannedOperation) -> Result<()> {
+        let PlannedOperation { item, field, .. } = operation;
         let floor = self.shared.validator.floor(item);
         let (session, meter) = (&mut *task.session, &mut *task.meter);
         retry(meter, doing("reading", item), |_| {
@@ -157,10 +245,11 @@ impl<'a> Worker<'a> {
         let mut state = RecordState::Absent;
         let (maker, copied) = (&mut self.maker, &mut self.copied);
         let key = keys.write(item, &mut self.key);
-        get(session, key, &mut |record| {
+        let is_there = get(session, key, &mut |record| {
             copy_wanted(copied, record, field, fields);
             state = maker.state(item, record);
         })?;
+        self.lacks_record = !is_there;
         if self.verifies {
             let verdict = self.shared.validator.validate(item, floor, state);
             self.reads.count(item, verdict);
@@ -171,11 +260,11 @@ impl<'a> Worker<'a> {
         })
     }
 
-    /// Reads a record and puts its next version. With `twice` it is first read as a client reads
-    /// it, for YCSB's read-modify-write.
-    fn update(&mut self, task: &mut JobTask<'_>, twice: bool) -> Result<()> {
-        let item = self.choose();
-        let field = if twice { self.wanted_field() } else { None };
+    /// Reads a record and puts its next version. For YCSB's read-modify-write it is first read as a
+    /// client reads it.
+    fn update(&mut self, task: &mut JobTask<'_>, operation: PlannedOperation) -> Result<()> {
+        let PlannedOperation { item, field, .. } = operation;
+        let twice = operation.kind == Kind::ReadModifyWrite;
         let shared = self.shared;
         shared.validator.updates.begin(item);
         let floor = shared.validator.floor(item);
@@ -214,10 +303,13 @@ impl<'a> Worker<'a> {
         acknowledged.map_err(|error| Error::Workload(error.to_string()))
     }
 
-    fn scan(&mut self, task: &mut JobTask<'_>) -> Result<()> {
-        let item = self.choose();
-        let wanted = self.scan_records.next(&mut self.scan_lengths);
-        let field = self.wanted_field();
+    fn scan(&mut self, task: &mut JobTask<'_>, operation: PlannedOperation) -> Result<()> {
+        let PlannedOperation {
+            item,
+            records: wanted,
+            field,
+            ..
+        } = operation;
         let floor = self.shared.validator.floor(item);
         let doing = doing("scanning from", item);
         task.transact(Mode::Read, doing, |session, _| {
@@ -262,6 +354,7 @@ impl<'a> Worker<'a> {
             }
             is_first = false;
         })?;
+        self.lacks_record = shown == 0;
         if verifies && shown == 0 {
             self.reads.add(ReadFault::Lost, item);
         }

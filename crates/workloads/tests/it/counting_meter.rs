@@ -11,8 +11,12 @@ use trueput_workloads::{ExecutionSummary, Meter, WorkerFindings};
 pub struct CountingMeter<'b> {
     /// Finished operations by kind.
     pub counts: Vec<u64>,
+    /// Operations by kind that looked for a record that was not there.
+    pub not_found: Vec<u64>,
     pub conflicts: u64,
     pub units: u64,
+    /// Times that the operation was started anew: what came before is part of no latency.
+    pub starts: u64,
     /// Nanoseconds that it was asked to rest.
     pub rested_ns: u64,
     /// Operations until the warm-up is over.
@@ -36,6 +40,7 @@ impl CountingMeter<'_> {
     pub fn new(kinds: usize) -> Self {
         Self {
             counts: vec![0; kinds],
+            not_found: vec![0; kinds],
             ..Self::default()
         }
     }
@@ -59,7 +64,9 @@ impl Meter for CountingMeter<'_> {
         !self.is_stopped() && self.limit.is_none_or(|limit| done < limit)
     }
 
-    fn start(&mut self) {}
+    fn start(&mut self) {
+        self.starts += 1;
+    }
 
     fn finish(&mut self, kind: usize) {
         self.counts[kind] += 1;
@@ -67,8 +74,13 @@ impl Meter for CountingMeter<'_> {
             self.warm_up -= 1;
             if self.warm_up == 0 {
                 self.counts.fill(0);
+                self.not_found.fill(0);
             }
         }
+    }
+
+    fn not_found(&mut self, kind: usize) {
+        self.not_found[kind] += 1;
     }
 
     fn monotonic_ns(&mut self) -> u64 {
@@ -83,6 +95,11 @@ impl Meter for CountingMeter<'_> {
 
     fn wait_since(&mut self, _mark: u64, time_ns: u64) -> bool {
         self.rested_ns += time_ns;
+        if time_ns > 0 && std::mem::take(&mut self.warm_up) > 0 {
+            // Time passes, and the warm-up ends.
+            self.counts.fill(0);
+            self.not_found.fill(0);
+        }
         true
     }
 

@@ -6,12 +6,15 @@
     reason = "a test fails by panicking"
 )]
 
+mod changing_commits;
 mod counting_meter;
 mod custom;
 mod generate;
 mod history;
 mod job_bench;
 mod micro;
+mod not_found;
+mod read_bytes;
 mod storage;
 mod support;
 mod threen1;

@@ -12,9 +12,9 @@ use trueput_record::hardware_limits::{BlockLimit, FlushLimit, HardwareLimits, Me
 use trueput_record::host::{FileSystemFacts, NumaNode, ProgramFacts};
 use trueput_record::load_generator::{ClockOffset, LoadGenerator, Stall};
 use trueput_record::measurement::{
-    Check, Conformance, DatabaseSize, EngineReport, LatencySummary, LoadReport, Measurement,
-    OpenLoop, OperationSummary, Resources, ResponseSummary, TimelineSecond, Verification,
-    WorkerReport,
+    Check, Conformance, DatabaseSize, EngineReport, IsolationCheck, LatencySummary, LoadReport,
+    Measurement, OpenLoop, OperationSummary, Resources, ResponseSummary, TimelineSecond,
+    Verification, WorkerReport,
 };
 use trueput_record::placement::{AllocatorReport, Placement};
 use trueput_record::recovery::{EventRecord, Recovery};
@@ -214,6 +214,13 @@ pub fn record() -> TrialRecord {
             checks: 32,
             cached: true,
         }),
+
+        isolation_check: Some(IsolationCheck {
+            checked_at: "2026-11-21T09:59:58Z".to_owned(),
+            schedules: 0,
+            cached: false,
+            not_run: Some("no answer within 180 s".to_owned()),
+        }),
         hardware_limits: Some(hardware_limits()),
         load: Some(load()),
         measurement: Some(measurement()),
@@ -332,6 +339,7 @@ fn measurement() -> Measurement {
             count: 43_450,
             per_s: 130_350.0,
             latency: latency(),
+            not_found: 17,
         }],
         commits: Some(43_458),
         open_loop: Some(open_loop()),
@@ -407,6 +415,7 @@ fn load_generator() -> LoadGenerator {
             count: 43_450,
             per_s: 130_350.0,
             latency: latency(),
+            not_found: 17,
         }],
         histograms: vec!["HISTFAAA".to_owned()],
         responses: open_loop().responses,

@@ -80,6 +80,7 @@ pub fn valid(spec: TrialSpec, updates_per_s: f64) -> TrialRecord {
             p999_ns: 20 * p50_ns,
             max_ns: 12_345_678,
         },
+        not_found: 0,
     };
     let results = [
         ("longest", Value::Integer(350)),
@@ -119,6 +120,7 @@ pub fn valid(spec: TrialSpec, updates_per_s: f64) -> TrialRecord {
         file_system: None,
         log_file_system: None,
         conformance: None,
+        isolation_check: None,
         audit: None,
         hardware_limits: None,
         load: None,

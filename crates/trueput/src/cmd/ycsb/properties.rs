@@ -4,12 +4,13 @@ use crate::failure::Failure;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use trueput_engine::parameter::resolve;
+use trueput_engine::{Parameter, ValueKind};
 use trueput_record::Value;
 use trueput_record::plan::{Condition, ConditionLists, MAX_WORKERS, PlanFile, check_count};
 use trueput_record::suggest::did_you_mean;
 use trueput_record::trial::Settings;
 use trueput_workloads::Workload;
-use trueput_workloads::ycsb::{Ycsb, parse_properties};
+use trueput_workloads::ycsb::{Ycsb, decode_properties, parse_boolean, parse_properties};
 
 /// Properties of YCSB's client and core workload without an effect here: YCSB's own measurement and
 /// reports, options of other bindings, and behavior that is always on in trueput (every read is
@@ -53,6 +54,12 @@ const WITHOUT_MEANING: [&str; 33] = [
 /// The workload class of YCSB that this is.
 const CORE_WORKLOAD: &str = "CoreWorkload";
 
+/// The word for it here and in go-ycsb.
+const CORE: &str = "core";
+
+/// The setting with the number of records.
+const RECORDS: &str = "recordcount";
+
 /// The source of a property: a file and line, or the command line.
 #[derive(Debug, Clone)]
 enum PropertySource {
@@ -81,7 +88,9 @@ pub struct PlanProperties {
     settings: Settings,
     workers: Option<u32>,
     conditions: ConditionLists,
-    from_files: bool,
+    insert_count: Option<i64>,
+    /// Whether there are properties, or files of them.
+    is_given: bool,
     name: Option<String>,
     /// Ignored properties, one line each.
     pub warnings: Vec<String>,
@@ -117,7 +126,7 @@ impl PlanProperties {
             set(Property { name, value, place });
         }
         let mut asked = Self {
-            from_files: !files.is_empty(),
+            is_given: !files.is_empty() || !properties.is_empty(),
             name: files.last().and_then(|path| plan_name(path)),
             ..Self::default()
         };
@@ -138,6 +147,11 @@ impl PlanProperties {
                 )),
             }
         }
+        let of_count = all.iter().find(|given| given.name == "insertcount");
+        asked.check_insert_count().map_err(|why| {
+            let place = of_count.map_or(PropertySource::CommandLine, |it| it.place.clone());
+            Failure::usage(format!("{place}: {why}"))
+        })?;
         if !without_meaning.is_empty() {
             asked.warnings.push(format!(
                 "ignored, because they have no meaning here: {}",
@@ -150,10 +164,10 @@ impl PlanProperties {
     /// Applies a property; `false` if it is unknown.
     fn take(&mut self, name: &str, value: &str) -> Result<bool, String> {
         match name {
-            "workload" if value.rsplit('.').next() == Some(CORE_WORKLOAD) => {}
+            "workload" if value == CORE || value.rsplit('.').next() == Some(CORE_WORKLOAD) => {}
             "workload" => {
                 return Err(format!(
-                    "workload={value} is not supported; only {CORE_WORKLOAD} is"
+                    "workload={value} is not supported; only {CORE_WORKLOAD} is, or {CORE}"
                 ));
             }
             "threadcount" => {
@@ -168,7 +182,7 @@ impl PlanProperties {
                 let _: u32 = number(name, value)?;
                 self.take_condition("duration", name, value)?;
             }
-            "dotransactions" if value != "true" => {
+            "dotransactions" if !parse_boolean(value) => {
                 return Err("each run includes its load: remove dotransactions".into());
             }
             "dotransactions" => {}
@@ -177,7 +191,8 @@ impl PlanProperties {
                     "insertstart={value}: the load starts at record 0; remove it"
                 ));
             }
-            "insertstart" | "insertcount" => self.take_count(name, value)?,
+            "insertstart" => {}
+            "insertcount" => self.insert_count = Some(number(name, value)?),
             _ => return self.take_setting(name, value),
         }
         Ok(true)
@@ -189,24 +204,36 @@ impl PlanProperties {
         set.map_err(|why| format!("{name}: {why}"))
     }
 
-    /// A partial load is not supported; a full one may be stated.
-    fn take_count(&mut self, name: &str, value: &str) -> Result<(), String> {
-        let given: i64 = number(name, value)?;
-        let records = self.settings.get("recordcount");
-        let whole = records == Some(&Value::Integer(given));
-        if name == "insertcount" && !whole {
-            return Err(format!(
-                "insertcount={value}: all records are loaded; use recordcount={value} instead"
-            ));
+    /// A partial load is not supported; a full one may be stated, before or after the records.
+    fn check_insert_count(&self) -> Result<(), String> {
+        let Some(given) = self.insert_count else {
+            return Ok(());
+        };
+        let default = || {
+            let mut settings = Ycsb.settings().iter();
+            let records = settings.find(|setting| setting.name == RECORDS);
+            records.map(|setting| setting.kind.default_value())
+        };
+        let records = self.settings.get(RECORDS).cloned().or_else(default);
+        if records == Some(Value::Integer(given)) {
+            return Ok(());
         }
-        Ok(())
+        Err(format!(
+            "insertcount={given}: all records are loaded; use {RECORDS}={given} instead"
+        ))
     }
 
     fn take_setting(&mut self, name: &str, value: &str) -> Result<bool, String> {
         if !Ycsb.settings().iter().any(|knob| knob.name == name) {
             return Ok(false);
         }
-        let setting = (name.to_owned(), Value::parse(value));
+        let is_boolean =
+            |knob: &&Parameter| knob.name == name && matches!(knob.kind, ValueKind::Boolean { .. });
+        let value = match Ycsb.settings().iter().find(is_boolean) {
+            Some(_) => java_boolean(value),
+            None => Value::parse(value),
+        };
+        let setting = (name.to_owned(), value);
         resolve("ycsb", Ycsb.settings(), &Settings::from([setting.clone()]))?;
         self.settings.extend([setting]);
         Ok(true)
@@ -217,9 +244,9 @@ impl PlanProperties {
     pub fn apply(&self, plan: &mut PlanFile) {
         plan.about = "YCSB's core workload".to_owned();
         plan.workers = vec![self.workers.unwrap_or(1)];
-        if self.from_files {
+        if self.is_given {
             plan.settings
-                .insert("workload".to_owned(), vec!["core".into()]);
+                .insert("workload".to_owned(), vec![CORE.into()]);
         }
         for (name, value) in &self.settings {
             plan.settings.insert(name.clone(), vec![value.clone()]);
@@ -236,6 +263,14 @@ impl PlanProperties {
     }
 }
 
+/// Reads a Boolean as Java does, or one of our own words.
+fn java_boolean(value: &str) -> Value {
+    match value {
+        "on" => true.into(),
+        other => parse_boolean(other).into(),
+    }
+}
+
 fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, String> {
     value
         .parse()
@@ -244,9 +279,9 @@ fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, String> {
 
 fn read_file(path: &Path) -> Result<Vec<Property>, Failure> {
     let name = path.display();
-    let text = std::fs::read_to_string(path);
-    let text = text.map_err(|error| Failure::usage(format!("{name}: {error}")))?;
-    let found = parse_properties(&text);
+    let bytes = std::fs::read(path);
+    let bytes = bytes.map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    let found = parse_properties(&decode_properties(&bytes));
     let found = found.map_err(|error| Failure::usage(format!("{name}, {error}")))?;
     let given = found.into_iter().map(|property| Property {
         name: property.name,
@@ -293,6 +328,76 @@ mod tests {
     }
 
     const WORKLOAD_NAME: &str = "ycsb";
+
+    fn plan(text: &str, properties: &[(&str, &str)]) -> PlanFile {
+        let mut plan = PlanFile::for_workload(WORKLOAD_NAME);
+        asked(text, properties).unwrap().apply(&mut plan);
+        plan
+    }
+
+    #[test]
+    fn properties_of_the_command_line_alone_have_the_defaults_of_core_workload() {
+        let given = [("readproportion".to_owned(), "1".to_owned())];
+        let asked = PlanProperties::read(&[], &given).unwrap();
+        let mut plan = PlanFile::for_workload(WORKLOAD_NAME);
+        asked.apply(&mut plan);
+        assert_eq!(plan.settings["workload"], ["core".into()]);
+        // The control: without any property our own defaults hold.
+        let mut plan = PlanFile::for_workload(WORKLOAD_NAME);
+        PlanProperties::read(&[], &[]).unwrap().apply(&mut plan);
+        assert!(!plan.settings.contains_key("workload"));
+    }
+
+    #[test]
+    fn the_word_core_and_a_stated_load_are_accepted_in_any_order() {
+        for text in [
+            "workload=core\nrecordcount=9\ninsertcount=9",
+            "workload=site.ycsb.workloads.CoreWorkload\ninsertcount=9\nrecordcount=9",
+            "insertcount=1000",
+        ] {
+            assert!(asked(text, &[]).is_ok(), "{text}");
+        }
+        for text in ["insertcount=5\nrecordcount=9", "insertcount=999"] {
+            let message = asked(text, &[]).unwrap_err();
+            assert!(message.contains("workloadx:1: insertcount="), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_boolean_is_read_as_java_does() {
+        for (value, expected) in [
+            ("TRUE", true),
+            ("True", true),
+            ("on", true),
+            ("false", false),
+            ("FALSE", false),
+            ("off", false),
+            ("yes", false),
+        ] {
+            let plan = plan(&format!("readallfields={value}"), &[]);
+            assert_eq!(plan.settings["readallfields"], [expected.into()], "{value}");
+        }
+        assert!(asked("dotransactions=TRUE", &[]).is_ok());
+        assert!(asked("dotransactions=no", &[]).is_err());
+    }
+
+    #[test]
+    fn a_file_in_latin_1_or_with_a_byte_order_mark_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("workloadx");
+        let texts: [&[u8]; 2] = [
+            b"# Lastprofil f\xfcr die Messung\nrecordcount=7\n",
+            b"\xef\xbb\xbfrecordcount=7\n",
+        ];
+        for text in texts {
+            std::fs::write(&path, text).unwrap();
+            let mut plan = PlanFile::for_workload(WORKLOAD_NAME);
+            let asked = PlanProperties::read(std::slice::from_ref(&path), &[]).unwrap();
+            assert!(asked.warnings.is_empty(), "{:?}", asked.warnings);
+            asked.apply(&mut plan);
+            assert_eq!(plan.settings["recordcount"], [7_i64.into()]);
+        }
+    }
 
     #[test]
     fn what_is_passed_over_is_named_once() {

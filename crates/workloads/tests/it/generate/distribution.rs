@@ -108,6 +108,45 @@ fn scrambled_draws_of_items_that_are_not_there_are_drawn_again() {
 }
 
 #[test]
+fn a_keyspace_far_beyond_the_items_costs_no_more_draws() {
+    // Drawing again until an item is there would take 10^16 draws for each.
+    let keyspace = u64::MAX;
+    let drawn = counts(Distribution::ScrambledZipfian { keyspace });
+    assert_eq!(drawn.iter().sum::<u64>(), DRAWS);
+    let most = *drawn.iter().max().unwrap();
+    assert!(most > DRAWS / 100, "still some are popular: {most}");
+}
+
+#[test]
+fn an_exponential_law_that_lies_nearly_all_before_the_first_item_ends_too() {
+    let drawn = counts(Distribution::Exponential {
+        percentile: 95.0,
+        fraction: 1e12,
+    });
+    // What is left of the law within the items is flat.
+    assert!(fits(&drawn, &[1.0 / ITEMS as f64; ITEMS as usize]));
+}
+
+#[test]
+fn scrambled_draws_reach_the_items_that_are_added_and_keep_the_popular_ones() {
+    let distribution = Distribution::ScrambledZipfian { keyspace: ITEMS };
+    let mut chooser = chooser(distribution, ITEMS);
+    let mut random = Random::new(3);
+    let mut drawn = |count| {
+        let mut counts = vec![0_u64; count as usize];
+        (0..200_000).for_each(|_| counts[chooser.next_among(count, &mut random) as usize] += 1);
+        counts
+    };
+    let before = drawn(ITEMS);
+    let after = drawn(10 * ITEMS);
+    assert!(after[ITEMS as usize..].iter().sum::<u64>() > 100_000);
+    // The most popular item of the sixteenfold keyspace was popular before, under a hash modulo
+    // less.
+    let most = (0..after.len()).max_by_key(|item| after[*item]).unwrap();
+    assert!(before[most % ITEMS as usize] > 1_000, "{most}");
+}
+
+#[test]
 fn latest_draws_fit_the_ranks_from_the_end() {
     let mut drawn = counts(Distribution::Latest);
     drawn.reverse();

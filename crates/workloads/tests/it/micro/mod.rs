@@ -4,5 +4,5 @@
 mod crashes;
 mod faults;
 pub mod harness;
-mod settings;
+pub mod settings;
 mod tests;

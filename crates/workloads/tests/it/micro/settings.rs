@@ -145,7 +145,7 @@ fn what_is_there_and_how_often_it_was_committed_follows_from_the_counts() {
 }
 
 /// A trial of these workers, as far as its commits are concerned.
-fn trial(workers: u32, worker_kind: WorkerKind) -> TrialSpec {
+pub fn trial(workers: u32, worker_kind: WorkerKind) -> TrialSpec {
     TrialSpec {
         id: "a".to_owned(),
         cell: 0,

@@ -79,7 +79,7 @@ fn what_processes_cannot_check_of_each_other_stands_in_the_result() {
         bench.until_puts = 200;
         bench
     };
-    assert!(detail(writing("1")).ends_with("reads saw what they may"));
+    assert!(detail(writing("1")).ends_with("reads saw what they may, every byte compared"));
     let one = detail(writing("1").in_processes());
     assert!(one.contains("versions that never fall"), "{one}");
     let several = detail(writing("2").in_processes());

@@ -1,7 +1,7 @@
 //! The workload ycsb on the reference engine, with workers as threads of the test.
 
 mod faults;
-mod harness;
+pub mod harness;
 mod presets;
 
 use harness::{Bench, Call, Fault, SEED, assert_right, job};
@@ -191,6 +191,58 @@ fn a_trial_may_end_by_time_and_the_next_one_run_on_its_records() {
         let ended = bench.work_together(Fault::None);
         assert_right(&bench.verify(&ended));
     }
+}
+
+#[test]
+fn a_worker_that_starts_after_others_have_inserted_goes_on_with_their_records() {
+    let timed = trueput_record::Conditions {
+        duration_s: Some(1.0),
+        ..Default::default()
+    };
+    for given in [
+        "workload=e",
+        "readproportion=0 updateproportion=0 insertproportion=1",
+    ] {
+        let given = crate::support::settings(&format!("{given} recordcount=100"));
+        let mut bench = Bench::with(2, harness::job_of(&given, &timed).unwrap());
+        bench.limit = Some(2_000);
+        bench.prepare(ExistingDatabase::Nothing);
+        bench.work(0, Fault::None);
+        bench.work(1, Fault::None);
+        let is_insert = |call: &Call| matches!(call, Call::Put(..));
+        assert!(bench.calls().iter().filter(|call| is_insert(call)).count() > 100);
+    }
+}
+
+#[test]
+fn an_operation_count_beyond_what_the_duration_can_do_changes_no_size() {
+    let timed = trueput_record::Conditions {
+        duration_s: Some(2.0),
+        ..Default::default()
+    };
+    let job = |given: &str| {
+        let given = crate::support::settings(given);
+        harness::job_of(&given, &timed).unwrap()
+    };
+    let bytes = |count: &str| job(&format!("workload=d operationcount={count}")).expected_bytes();
+    assert_eq!(bytes("5000000000"), bytes("9000000000000000000"));
+    assert!(bytes("5000000000") < 1 << 30);
+    // Nor the memory of the workers: this would be 70 PB.
+    let given = "updateproportion=0.5 insertproportion=0.5 operationcount=9000000000000000000";
+    let mut bench = Bench::with(1, job(given));
+    bench.limit = Some(100);
+    let (_, conclusion) = bench.run(Fault::None);
+    assert_right(&conclusion);
+}
+
+#[test]
+fn keys_are_drawn_outside_of_the_latencies() {
+    let mut bench = Bench::new(1, "workload=e recordcount=100");
+    bench.limit = Some(160);
+    bench.prepare(ExistingDatabase::Nothing);
+    let (meter, _) = bench.work(0, Fault::None);
+    // Sixteen are drawn at once, and then the clock of the next operation starts anew.
+    assert_eq!(meter.starts, 11);
 }
 
 #[test]

@@ -1,0 +1,159 @@
+//! Puts an engine whose driver states an isolation through the anomaly suite before anything of it
+//! is measured.
+
+use crate::Event;
+use crate::conformance::{FOLDER, cache_key, is_tried_only, run_checks};
+use crate::context::{RunContext, TrialError};
+use crate::protocol::{Report, WorkerTask};
+use trueput_record::TrialSpec;
+use trueput_record::measurement::{Conformance, IsolationCheck};
+
+/// In place of a level, in the key under which a suite is remembered: isolation is the same at
+/// every level.
+const ANY_LEVEL: &str = "isolation";
+
+/// The result of the anomaly suite.
+#[derive(Debug, Clone)]
+pub(crate) enum IsolationResult {
+    /// No anomaly refuted the stated level; `None` if no level is stated.
+    Stands(Option<IsolationCheck>),
+    /// Anomalies that it proscribes occurred: the reasons why trials are invalid.
+    Refuted(Vec<String>),
+}
+
+/// Runs the anomaly suite on a trial's engine with its knobs and its allocator, once per run for
+/// each combination and whatever the level, and remembers it as [`crate::conformance::check`] does
+/// its suite.
+///
+/// # Errors
+/// [`TrialError::Interrupted`] if the user stopped the run, [`TrialError::Failed`] if the folder
+/// for it cannot be created.
+pub(crate) fn check(
+    context: &mut RunContext<'_>,
+    spec: &TrialSpec,
+) -> Result<IsolationResult, TrialError> {
+    let is_storage = spec.engine == trueput_engine::storage::NAME;
+    if !context.options.checks_isolation || is_storage || is_tried_only(spec) {
+        return Ok(IsolationResult::Stands(None));
+    }
+    let resolved = context.resolve(spec)?;
+    let is_stated = resolved.engine.isolation(&resolved.knobs).is_some();
+    if !is_stated || !resolved.engine.capabilities().retains_data {
+        return Ok(IsolationResult::Stands(None));
+    }
+    let knobs = serde_json::to_string(&spec.knobs).unwrap_or_default();
+    let allocator = spec.conditions.allocator;
+    let key = format!("{} {allocator} {knobs}", spec.contender());
+    if let Some(known) = context.isolation.get(&key) {
+        return Ok(known.clone());
+    }
+    let found = find_or_run(context, spec)?;
+    report_result(context, spec, &found);
+    context.isolation.insert(key, found.clone());
+    Ok(found)
+}
+
+fn find_or_run(
+    context: &mut RunContext<'_>,
+    spec: &TrialSpec,
+) -> Result<IsolationResult, TrialError> {
+    let key = cache_key(context, spec).map(|mut key| {
+        ANY_LEVEL.clone_into(&mut key.durability);
+        key
+    });
+    let cached = context.options.conformance_cache.clone().zip(key);
+    if let Some(passed) = cached.as_ref().and_then(|(cache, key)| cache.find(key)) {
+        return Ok(IsolationResult::Stands(Some(IsolationCheck {
+            checked_at: passed.passed_at,
+            schedules: passed.checks,
+            cached: true,
+            not_run: None,
+        })));
+    }
+    context.area.remove_trial(FOLDER)?;
+    let (directory, _) = context.area.trial_folder(FOLDER)?;
+    let suite = (WorkerTask::Isolation, "the anomaly suite");
+    let answer = run_checks(context, spec, &directory, suite);
+    context.area.remove_trial(FOLDER)?;
+    let checked_at = jiff::Timestamp::now().to_string();
+    let not_run = |reason: String| {
+        IsolationResult::Stands(Some(IsolationCheck {
+            checked_at: checked_at.clone(),
+            schedules: 0,
+            cached: false,
+            not_run: Some(reason),
+        }))
+    };
+    let (schedules, refutations, failure, files) = match answer {
+        Err(TrialError::Interrupted) => return Err(TrialError::Interrupted),
+        Err(TrialError::Failed(reason)) => return Ok(not_run(reason)),
+        Ok((
+            Report::Isolated {
+                schedules,
+                refutations,
+                failure,
+                ..
+            },
+            files,
+        )) => (schedules, refutations, failure, files),
+        Ok(_) => return Ok(not_run("it returned an unexpected result".to_owned())),
+    };
+    if !refutations.is_empty() {
+        let reason = refutation(context, spec, &refutations);
+        return Ok(IsolationResult::Refuted(vec![reason]));
+    }
+    if let Some(failure) = failure {
+        return Ok(not_run(failure));
+    }
+    let passed = Conformance {
+        passed_at: checked_at.clone(),
+        checks: schedules,
+        cached: false,
+    };
+    if let (Some((cache, key)), Some(files)) = (cached, files) {
+        cache.store(key, &passed, files);
+    }
+    Ok(IsolationResult::Stands(Some(IsolationCheck {
+        checked_at,
+        schedules,
+        cached: false,
+        not_run: None,
+    })))
+}
+
+/// Returns the reason why the trials of an engine that showed anomalies are invalid.
+fn refutation(context: &RunContext<'_>, spec: &TrialSpec, anomalies: &[String]) -> String {
+    let resolved = context.resolve(spec).ok();
+    let stated = resolved.and_then(|resolved| resolved.engine.isolation(&resolved.knobs));
+    let stated = stated.map_or_else(String::new, |level| format!(" {level}"));
+    let others = match anomalies.len() {
+        0 | 1 => String::new(),
+        all => format!(" (and {} more)", all - 1),
+    };
+    let first = anomalies.first().map_or("", String::as_str);
+    format!(
+        "its isolation is not{stated}, as stated: {first}{others}; 'trueput check {} --isolation' \
+         shows all",
+        spec.contender()
+    )
+}
+
+fn report_result(context: &mut RunContext<'_>, spec: &TrialSpec, found: &IsolationResult) {
+    let check = match found {
+        IsolationResult::Stands(check) => check.as_ref(),
+        IsolationResult::Refuted(_) => None,
+    };
+    let refutations = match found {
+        IsolationResult::Refuted(refutations) => refutations.clone(),
+        IsolationResult::Stands(_) => Vec::new(),
+    };
+    context.emit(&Event::IsolationChecked {
+        contender: spec.contender(),
+        schedules: check.map_or(0, |check| check.schedules),
+        refutations,
+        not_run: check.and_then(|check| check.not_run.clone()),
+        remembered_from: check
+            .filter(|check| check.cached)
+            .map(|check| check.checked_at.clone()),
+    });
+}

@@ -159,7 +159,9 @@ impl WriteTable {
     /// not followed, all are there.
     #[inline]
     fn set_presence(&self, item: u64, is_there: bool) -> bool {
-        let Some(word) = self.absent.get((item / 64) as usize) else {
+        let is_followed = item < self.sample.records;
+        let word = self.absent.get((item / 64) as usize);
+        let Some(word) = word.filter(|_| is_followed) else {
             return true;
         };
         let bit = 1 << (item % 64);

@@ -93,7 +93,7 @@ fn gets_updates_and_deletes_of_absent_records_are_counted_one_by_one() {
 fn scans_that_find_nothing_are_counted() {
     let bench = bench(
         &Custom,
-        "operations=delete:99~scan(5):1 records=20 operationcount=3000",
+        "operations=delete:9~scan(5):1 records=200 operationcount=9000",
     );
     bench.prepare().unwrap();
     let (meter, _) = bench.work(0);

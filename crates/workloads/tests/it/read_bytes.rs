@@ -15,7 +15,7 @@ const CASES: [(&dyn Workload, &str); 9] = [
     (&Micro, "test=read-sequential records=300"),
     (&Micro, "test=seek-random records=300"),
     (&Micro, "test=mix update_percent=50 records=300"),
-    (&Micro, "test=read-random records=40 value_bytes=1200KiB"),
+    (&Micro, "test=read-random records=40 value_bytes=500KiB"),
     (&Custom, "operations=get:1~update:1 records=300"),
     (
         &Custom,

@@ -1,8 +1,9 @@
 //! The audit of one subject: record, explore, judge, shrink.
 
 use crate::block_form::{REGION_BYTES, concerns_devices, mounts_several};
-use crate::counterexample::{describe, describe_recovery, shrink};
+use crate::counterexample::{describe, describe_recovery, describe_unknown, shrink};
 use crate::exploration::Exploration;
+use crate::flush_scope::Reading;
 use crate::guarantee::Guarantee;
 use crate::image::Image;
 use crate::kill::kill_once;
@@ -18,11 +19,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use trueput_record::Survival;
 use trueput_record::audit::{
-    AuditResult, Counterexample, CrashState, Damage, ModelResult, RecoveryCrash, StorageModel,
+    AuditResult, Counterexample, CrashState, Damage, Doubt, ModelResult, RecoveryCrash,
+    SeenFlushes, StorageModel,
 };
 
 /// The states that have shown nothing new, after which a model's exploration ends.
 const STALE_STATES: u64 = 2_000;
+
+/// The reservation of a refutation where calls were not watched.
+const UNSEEN: &str = "unless it flushes by syncfs or sync, which was not seen";
 
 /// In one of this many states, recovery itself is crashed.
 const RECOVERY_EVERY: u64 = 8;
@@ -73,6 +78,7 @@ pub fn audit(
         commits: 0,
         operations: 0,
         flushes: 0,
+        seen_flushes: None,
         models: Vec::new(),
         failure: None,
         ended_at: String::new(),
@@ -115,6 +121,8 @@ fn try_models(
             result.commits = read.acknowledged();
             result.operations = (read.recording.operations.len() - read.recording.base) as u64;
             result.flushes = read.flushes();
+            let is_folder = options.file_system.is_none();
+            result.seen_flushes = is_folder.then(|| read.seen_flushes());
             recorded = Some(read);
         }
         // Each model that is left has an equal share of the time that is left.
@@ -128,13 +136,17 @@ fn try_models(
             options,
             scratch,
             model,
+            reading: Reading::Generous,
             until,
             progress,
         };
         let began = Instant::now();
         let mut run = ModelRun::default();
         let tried = match &recorded {
-            Some(recorded) if model.loses_power() => attempt.try_states(recorded, &mut run),
+            Some(recorded) if model.loses_power() => {
+                let doubt = result.seen_flushes.as_ref();
+                attempt.try_readings(recorded, doubt, &mut run)
+            }
             _ => attempt.try_kills(&mut run),
         };
         if let Some(counterexample) = &mut run.counterexample {
@@ -191,11 +203,14 @@ fn check_tried(
 }
 
 /// The attempt to refute a subject under one model.
+#[derive(Clone, Copy)]
 struct Attempt<'a> {
     subject: &'a Subject,
     options: &'a AuditOptions,
     scratch: &'a Path,
     model: StorageModel,
+    /// How flushes are read of which the part is not known.
+    reading: Reading,
     until: Option<Instant>,
     progress: &'a (dyn Fn(Progress) + Sync),
 }
@@ -260,6 +275,56 @@ impl Attempt<'_> {
         });
     }
 
+    /// Tries states. If nothing refutes the promise, though it is not known what some flushes
+    /// covered, tries states again as if they covered nothing.
+    fn try_readings(
+        &self,
+        recorded: &RecordedWorkload,
+        seen: Option<&SeenFlushes>,
+        run: &mut ModelRun,
+    ) -> Result<(), Failure> {
+        let is_known = seen.is_none_or(|seen| seen.unknown == 0);
+        let now = Instant::now();
+        let half = |until: Instant| now + until.saturating_duration_since(now) / 2;
+        let generous = Self {
+            until: match is_known {
+                true => self.until,
+                false => self.until.map(half),
+            },
+            ..*self
+        };
+        generous.try_states(recorded, run)?;
+        if run.refuted > 0 {
+            if seen.is_some_and(|seen| !seen.watched) {
+                let words = run.counterexample.iter_mut();
+                words.for_each(|example| example.words.push(UNSEEN.to_owned()));
+            }
+            return Ok(());
+        }
+        // Nothing depends on flushes if all that came before a cut is there.
+        if self.model == StorageModel::Prefix || (is_known && !run.has_unknown_recovery) {
+            return Ok(());
+        }
+        let mut strict_run = ModelRun::default();
+        let strict = Self {
+            reading: Reading::Strict,
+            ..*self
+        };
+        strict.try_states(recorded, &mut strict_run)?;
+        if strict_run.states == 0 && !self.options.is_stopped() {
+            let why = "the time was over before it was tested whether flushes of unknown parts \
+                       matter: give a longer --budget";
+            return Err(Failure::Other(why.to_owned()));
+        }
+        run.undecided = strict_run.counterexample.map(|example| Doubt {
+            states: strict_run.states,
+            flushes: describe_unknown(recorded, &example.state),
+            damage: example.damage,
+            words: example.words,
+        });
+        Ok(())
+    }
+
     fn try_states(&self, recorded: &RecordedWorkload, run: &mut ModelRun) -> Result<(), Failure> {
         let images = Images::of(recorded);
         let exploration = Exploration::new(
@@ -268,6 +333,7 @@ impl Attempt<'_> {
             self.model,
             self.options.seed,
             self.options.file_system.as_ref().map(|_| REGION_BYTES),
+            self.reading,
         );
         let search = Mutex::new(Search {
             exploration,
@@ -294,7 +360,8 @@ impl Attempt<'_> {
         if let Some(mut refuting) = search.refuting {
             if search.failure.is_none() {
                 self.report(Stage::Shrinking(self.model), search.run);
-                refuting = shrink(&judge, recorded, self.model, self.guarantee(), refuting);
+                let how = (self.model, self.reading);
+                refuting = shrink(&judge, recorded, how, self.guarantee(), refuting);
             }
             let (state, damage) = refuting;
             search.run.counterexample = Some(Counterexample {
@@ -364,12 +431,14 @@ impl Attempt<'_> {
         state: &CrashState,
         number: u64,
     ) -> bool {
-        let attempts = judge.crash_recovery(self.model, state, number, self.guarantee());
+        let how = (self.model, self.reading);
+        let attempts = judge.crash_recovery(how, state, number, self.guarantee());
         let mut search = lock(search);
         match attempts {
             Ok(attempts) => {
                 search.run.recoveries += u64::from(!attempts.is_empty());
                 for attempt in attempts {
+                    search.run.has_unknown_recovery |= attempt.has_unknown_flush;
                     search.run.count(true, attempt.damage.as_ref());
                     if let (Some(damage), None) = (attempt.damage, &search.recovery) {
                         search.recovery = Some((state.clone(), attempt.crash, damage));
@@ -389,7 +458,10 @@ impl Attempt<'_> {
     fn next_state(&self, judge: &StateJudge<'_>, search: &Mutex<Search<'_>>) -> Option<NextState> {
         loop {
             let mut search = lock(search);
+            // One state is enough to show that the promise depends on what some flushes covered.
+            let is_shown = self.reading == Reading::Strict && search.run.refuted > 0;
             let enough = search.run.states >= self.options.states || search.stale > STALE_STATES;
+            let enough = enough || is_shown;
             if enough || self.is_over() || search.failure.is_some() {
                 return None;
             }

@@ -14,11 +14,12 @@
 //! the old log. Recovery reads the table and then the logs, up to the first transaction whose
 //! checksum is wrong.
 
+mod flush;
 mod log;
 mod session;
 mod table;
 
-use log::{FlushOrder, Log};
+use log::{FlushWay, Log};
 use session::LogSession;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -41,6 +42,9 @@ choices! {
         None = "none",
         /// A commit does not flush the log.
         FlushLeftOut = "flush_left_out",
+        /// A commit flushes a part of the log that it did not write: its first byte by a write
+        /// through `O_DSYNC`, or its first page by `msync`.
+        PartFlushed = "part_flushed",
         /// A commit flushes the log before it writes to it.
         FlushBeforeWrite = "flush_before_write",
         /// A commit's record of its length is flushed before its data are written, and recovery
@@ -57,11 +61,29 @@ choices! {
     }
 }
 
+choices! {
+    /// The call by which a commit is flushed.
+    pub enum FlushCall {
+        /// `fdatasync` after the write.
+        Fdatasync = "fdatasync",
+        /// The write itself, through `O_DSYNC`.
+        MarkedWrite = "o_dsync",
+        /// `syncfs` after the write.
+        Syncfs = "syncfs",
+        /// `msync` of the pages of the write.
+        Msync = "msync",
+        /// A flush of the bytes of the write by io_uring, of which only the file can be seen.
+        Ring = "io_uring",
+    }
+}
+
 parameters! {
     /// The knobs of the control.
     struct ControlKnobs {
         /// The planted fault.
         fault: Choice<Fault> = None,
+        /// The call by which a commit is flushed.
+        flush: Choice<FlushCall> = Fdatasync,
         /// The size of a log at which the next checkpoint begins.
         log_size: Bytes = 64 KiB in 4 KiB..=1 GiB,
     }
@@ -138,8 +160,8 @@ impl Engine for LogEngine {
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         self.promise_with(spec.durability, spec.knobs)?;
         let knobs = ControlKnobs::from(spec.knobs);
-        let order = FlushOrder::of(spec.durability, knobs.fault);
-        let store = Store::recover(spec.directory, &knobs, order).map_err(Error::engine)?;
+        let way = FlushWay::of(spec.durability, &knobs);
+        let store = Store::recover(spec.directory, &knobs, way).map_err(Error::engine)?;
         Ok(Box::new(LogDatabase {
             store: Mutex::new(store),
         }))
@@ -160,10 +182,10 @@ struct Store {
 
 impl Store {
     /// Reads the table and replays the logs.
-    fn recover(directory: &Path, knobs: &ControlKnobs, order: FlushOrder) -> io::Result<Self> {
+    fn recover(directory: &Path, knobs: &ControlKnobs, way: FlushWay) -> io::Result<Self> {
         let fault = knobs.fault;
         let (mut records, number) = table::read(directory, fault)?;
-        let log = Log::open(directory, number, fault, order)?;
+        let log = Log::open(directory, number, fault, way)?;
         let changes = log.replay(&mut records)?;
         let mut store = Self {
             directory: directory.to_owned(),
@@ -201,7 +223,7 @@ impl Store {
     fn checkpoint(&mut self) -> io::Result<()> {
         let next = self.log.number() + 1;
         let replaced = table::write(&self.directory, &self.records, next)?;
-        let next_log = Log::open(&self.directory, next, self.fault, self.log.order())?;
+        let next_log = Log::open(&self.directory, next, self.fault, self.log.way())?;
         replaced.rename(&self.directory)?;
         if self.fault != Fault::RenameWithoutDirectoryFlush {
             flush_directory(&self.directory)?;

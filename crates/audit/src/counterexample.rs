@@ -1,5 +1,6 @@
 //! Counterexamples: made small, and put into words.
 
+use crate::flush_scope::{Reading, is_unknown};
 use crate::guarantee::Guarantee;
 use crate::history::Demand;
 use crate::image::PAGE_BYTES;
@@ -8,7 +9,7 @@ use crate::recorded::RecordedWorkload;
 use crate::state_judge::StateJudge;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use trueput_faultfs::operation::{Entry, Inode, Operation};
+use trueput_faultfs::operation::{Entry, FlushCause, Inode, Operation};
 use trueput_record::audit::{CrashState, Damage, RecoveryCrash, StorageModel, TornRest};
 
 /// The states that are tried to make a counterexample smaller.
@@ -20,17 +21,20 @@ const SHRINK_LIMIT: Duration = Duration::from_secs(15);
 /// The lines of a description.
 const MOST_LINES: usize = 8;
 
+/// The flushes that are named.
+const MOST_UNKNOWN: usize = 3;
+
 /// Restores what need not be missing, as long as the same kind of damage shows (delta debugging,
 /// Zeller and Hildebrandt 2002).
 pub(crate) fn shrink(
     judge: &StateJudge<'_>,
     recorded: &RecordedWorkload,
-    model: StorageModel,
+    (model, reading): (StorageModel, Reading),
     guarantee: Guarantee,
     (mut state, mut damage): (CrashState, Damage),
 ) -> (CrashState, Damage) {
     let is_device = judge.options.file_system.is_some();
-    let flushes = Flushes::of(&recorded.recording, model, is_device);
+    let flushes = Flushes::of(&recorded.recording, model, is_device, reading);
     let began = Instant::now();
     let mut attempts = 0;
     let mut parts = 2;
@@ -131,6 +135,30 @@ pub(crate) fn describe(recorded: &RecordedWorkload, state: &CrashState) -> Vec<S
     lines
 }
 
+/// Describes the flushes on which it depends whether a state can be: those before its cut that came
+/// after something it lacks, and of which nobody knows the part.
+pub(crate) fn describe_unknown(recorded: &RecordedWorkload, state: &CrashState) -> Vec<String> {
+    let description = Description {
+        recorded,
+        names: names(recorded, state.cut),
+    };
+    let operations = &recorded.recording.operations;
+    let pages = state.lost_pages.iter().map(|page| page.from);
+    let lost = pages.chain(state.lost_operations.iter().copied());
+    let first = lost.min().unwrap_or(recorded.recording.base);
+    let unknown = (first..state.cut).filter(|index| is_unknown(&operations[*index].operation));
+    let mut lines: Vec<_> = unknown
+        .map(|index| description.unknown_flush(index))
+        .collect();
+    // Those of one file and one call differ only by their moment.
+    let more = lines.len().saturating_sub(MOST_UNKNOWN);
+    lines.truncate(MOST_UNKNOWN);
+    if more > 0 {
+        lines.push(format!("and {more} more flushes"));
+    }
+    lines
+}
+
 /// Describes the crash of a recovery.
 pub(crate) fn describe_recovery(crash: &RecoveryCrash) -> String {
     let losses = match crash.state.losses() {
@@ -139,6 +167,15 @@ pub(crate) fn describe_recovery(crash: &RecoveryCrash) -> String {
     };
     let operations = crash.operations;
     format!("recovery, {operations} operations long, was cut; {losses}")
+}
+
+fn by(cause: FlushCause) -> &'static str {
+    match cause {
+        FlushCause::IoUring => " by io_uring",
+        FlushCause::Unannounced => " by a thread whose calls were not seen",
+        FlushCause::Unwatched => " by fdatasync or msync, which were not watched",
+        _ => "",
+    }
 }
 
 struct Description<'a> {
@@ -216,9 +253,22 @@ impl Description<'_> {
                 format!("the permissions of {}", self.name(*inode))
             }
             Operation::Flush { inode, .. } => format!("a flush of {}", self.name(*inode)),
+            Operation::FlushAll { .. } => "a flush of the file system".to_owned(),
             Operation::FlushDirectory { .. } => "a flush of a directory".to_owned(),
         };
         format!("{text}, {moment}")
+    }
+
+    /// Names a flush of which nobody knows the part that it covers, with its call.
+    fn unknown_flush(&self, index: usize) -> String {
+        let operation = &self.recorded.recording.operations[index].operation;
+        let (name, by) = match operation {
+            Operation::Flush { inode, cause, .. } => (self.name(*inode), by(*cause)),
+            _ => ("a file", ""),
+        };
+        let moment = self.moment(index);
+        let line = index + 1;
+        format!("the flush of {name}{by}, {moment} (line {line} of operations.jsonl)")
     }
 
     /// Describes a moment by the last commit that was acknowledged before it.

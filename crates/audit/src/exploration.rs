@@ -1,12 +1,13 @@
 //! The order in which crash states are tried: every kind of moment first, targeted losses before
 //! random ones.
 
+use crate::flush_scope::{Reading, pages_of, subject};
 use crate::history::Commit;
-use crate::pending::{Flushes, PendingChange, merge_lost_pages, subject};
+use crate::pending::{Flushes, PendingChange, merge_lost_pages};
 use crate::transaction::mix;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use trueput_faultfs::Recording;
-use trueput_faultfs::operation::{Inode, Operation};
+use trueput_faultfs::operation::{FlushExtent, Inode, Operation};
 use trueput_record::audit::{CrashState, LostPage, StorageModel, Tear, TornRest};
 
 /// The variants of losses that are tried at one visit of a cut, in addition to losing everything.
@@ -46,6 +47,7 @@ impl<'a> Exploration<'a> {
         model: StorageModel,
         seed: u64,
         region_bytes: Option<u64>,
+        reading: Reading,
     ) -> Self {
         let seed = mix(&[seed, model as u64]);
         let kinds = FileKinds::of(recording, region_bytes);
@@ -54,7 +56,7 @@ impl<'a> Exploration<'a> {
             model,
             seed,
             region_bytes,
-            flushes: Flushes::of(recording, model, region_bytes.is_some()),
+            flushes: Flushes::of(recording, model, region_bytes.is_some(), reading),
             classes: classes(recording, &kinds, commits, seed),
             visits: 0,
             ready: VecDeque::new(),
@@ -206,7 +208,7 @@ impl<'a> Exploration<'a> {
         let extent = extents[self.draw(purpose * 8 + 1, extents.len())];
         let writes: Vec<&PendingChange> = pending
             .iter()
-            .filter(|change| self.extent(change) == extent && !change.lost_pages().is_empty())
+            .filter(|change| self.extent(change) == extent && self.is_whole(change))
             .collect();
         let Some(torn) = writes.get(self.draw(purpose * 8 + 2, writes.len())) else {
             return;
@@ -247,6 +249,17 @@ impl<'a> Exploration<'a> {
         };
         self.flushes.complete(self.recording, &mut state);
         self.ready.push_back(state);
+    }
+
+    /// Returns whether a change is a write of which no flush covers a page.
+    fn is_whole(&self, change: &PendingChange) -> bool {
+        let pages = change.lost_pages().len();
+        match self.recording.operations[change.operation()].operation {
+            Operation::Write { offset, length, .. } => {
+                pages > 0 && pages == pages_of(offset, length).len()
+            }
+            _ => false,
+        }
     }
 
     /// Chooses the bytes of a write that persist: whole sectors, not all of them and at least one.
@@ -371,7 +384,12 @@ impl FileKinds {
             Operation::Unlink { .. } | Operation::RemoveDirectory { .. } => "remove",
             Operation::Rename { .. } => "rename",
             Operation::SetAccess { .. } => "access",
+            Operation::Flush {
+                extent: FlushExtent::Ranges(_),
+                ..
+            } => "flush-part",
             Operation::Flush { .. } => "flush",
+            Operation::FlushAll { .. } => "flush-all",
             Operation::FlushDirectory { .. } => "flush-directory",
         };
         let name = name.map_or("", String::as_str);

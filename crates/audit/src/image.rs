@@ -224,6 +224,7 @@ impl Image {
             }
             Operation::Write { .. }
             | Operation::Flush { .. }
+            | Operation::FlushAll { .. }
             | Operation::FlushDirectory { .. } => {}
         }
     }
@@ -453,6 +454,7 @@ mod tests {
             offset,
             data_at,
             length,
+            cached: false,
         };
         let writes = [
             write(0, 0, 4096),

@@ -47,7 +47,6 @@ pub(crate) fn kill_once(
             capacity: CAPACITY,
             log: None,
             commits: None,
-            in_block_form: false,
         },
     };
     let mut worker = Worker::start(&options.program, &assignment)?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::time::Duration;
-use trueput_record::audit::{Counterexample, Damage, DamageKind, ModelResult, StorageModel};
+use trueput_record::audit::{Counterexample, Damage, DamageKind, Doubt, ModelResult, StorageModel};
 
 /// Returns whether the damage is of the file system below the database, and so says nothing of the
 /// engine.
@@ -20,6 +20,9 @@ pub(crate) struct ModelRun {
     pub(crate) unmountable: u64,
     damage: BTreeMap<DamageKind, u64>,
     pub(crate) counterexample: Option<Counterexample>,
+    pub(crate) undecided: Option<Doubt>,
+    /// Whether a recovery had flushes of which nobody knows the part.
+    pub(crate) has_unknown_recovery: bool,
 }
 
 impl ModelRun {
@@ -44,6 +47,7 @@ impl ModelRun {
             unmountable: self.unmountable,
             damage: self.damage,
             counterexample: self.counterexample,
+            undecided: self.undecided,
             elapsed_s: elapsed.as_secs_f64(),
         }
     }

@@ -1,18 +1,18 @@
 //! The changes that no flush had covered at a cut, under a storage model.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use crate::coverage::Coverage;
+use crate::flush_scope::{Reading, pages_of, subject};
+use crate::image::PAGE_BYTES;
+use crate::journal::{JournalActivity, orders_metadata};
+use std::collections::{BTreeMap, HashSet};
 use trueput_faultfs::Recording;
-use trueput_faultfs::operation::{Entry, Inode, LoggedOperation, Operation};
+use trueput_faultfs::operation::{Inode, Operation};
 use trueput_record::audit::{CrashState, LostPage, StorageModel};
 
-use crate::image::PAGE_BYTES;
-
-/// For each operation, the flush that covers it.
+/// What the flushes of a recording cover.
 pub(crate) struct Flushes {
     model: StorageModel,
-    /// By operation, the index of the first flush after it that covers it; `usize::MAX` if none
-    /// does, and 0 for what no flush need cover.
-    covered_at: Vec<usize>,
+    coverage: Coverage,
     activity: JournalActivity,
     /// Whether the operations are those of a device, which has no space that is new.
     is_device: bool,
@@ -74,55 +74,17 @@ impl PendingChange {
 
 impl Flushes {
     /// Finds, for each operation, the flush that covers it.
-    pub(crate) fn of(recording: &Recording, model: StorageModel, is_device: bool) -> Self {
-        let operations = &recording.operations;
-        let activity = JournalActivity::of(operations, recording.base);
-        let mut covered_at = vec![usize::MAX; operations.len()];
-        let mut file_flush: HashMap<Inode, usize> = HashMap::new();
-        let mut directory_flush: HashMap<Inode, usize> = HashMap::new();
-        let mut journal_commit = usize::MAX;
-        let names_wait = model == StorageModel::Posix;
-        for (index, logged) in operations.iter().enumerate().rev() {
-            let at = |flushes: &HashMap<Inode, usize>, inode: &Inode| {
-                flushes.get(inode).copied().unwrap_or(usize::MAX)
-            };
-            if activity.commits[index] {
-                journal_commit = index;
-            }
-            covered_at[index] = match &logged.operation {
-                _ if index < recording.base => 0,
-                Operation::Flush { inode, .. } => {
-                    file_flush.insert(*inode, index);
-                    0
-                }
-                Operation::FlushDirectory { inode } => {
-                    directory_flush.insert(*inode, index);
-                    0
-                }
-                Operation::Write { inode, .. } => at(&file_flush, inode),
-                Operation::Truncate { inode, .. }
-                | Operation::Allocate {
-                    inode, grows: true, ..
-                } if names_wait => at(&file_flush, inode),
-                Operation::Create { entry, .. }
-                | Operation::Link { entry, .. }
-                | Operation::Unlink { entry, .. }
-                | Operation::RemoveDirectory { entry, .. }
-                    if names_wait =>
-                {
-                    at(&directory_flush, &entry.directory)
-                }
-                Operation::Rename { from, to, .. } if names_wait => {
-                    // The new name is what a reader needs; the old one goes with it.
-                    at(&directory_flush, &from.directory).max(at(&directory_flush, &to.directory))
-                }
-                operation if orders_metadata(model) && is_metadata(operation) => journal_commit,
-                _ => 0,
-            };
-        }
+    pub(crate) fn of(
+        recording: &Recording,
+        model: StorageModel,
+        is_device: bool,
+        reading: Reading,
+    ) -> Self {
+        let how = (is_device, reading);
+        let activity = JournalActivity::of(&recording.operations, recording.base, how);
         Self {
             model,
-            covered_at,
+            coverage: Coverage::of(recording, model, &activity, how),
             activity,
             is_device,
         }
@@ -132,7 +94,7 @@ impl Flushes {
     ///
     /// - Names and sizes that changed after one that is missing: the journal keeps their order.
     /// - In a file that grows, everything behind a page that is missing: the journal has a new size
-    ///   only when the data below it are there.
+    ///   only when the data below it are there, or a flush of a part behind them.
     /// - In space that is allocated and was not written before, the other new pages of the same
     ///   write: it reads as zeros until the journal says that it was written.
     pub(crate) fn complete(&self, recording: &Recording, state: &mut CrashState) {
@@ -157,25 +119,20 @@ impl Flushes {
                 continue;
             };
             let grows = self.activity.grows[operation];
-            let fresh = self.activity.fresh_from[operation];
-            let is_lost = |page: &u64| lost.contains(*inode, *page, operation);
-            let loses_fresh = || pages.iter().any(|page| *page >= fresh && is_lost(page));
-            let first = match () {
-                () if grows && (is_after(operation) || ended.contains(inode)) => pages.first(),
-                () if grows => pages.iter().find(|page| is_lost(page)),
-                () if !self.is_device && loses_fresh() => pages.iter().find(|page| **page >= fresh),
-                () => None,
-            };
-            if let Some(first) = first {
-                if grows {
+            if grows {
+                let sized = self.activity.size_on_disk(*inode, state.cut) / PAGE_BYTES;
+                let mut behind = pages.iter().filter(|page| **page >= sized);
+                let first = match is_after(operation) || ended.contains(inode) {
+                    true => behind.next(),
+                    false => behind.find(|page| lost.contains(*inode, **page, operation)),
+                };
+                if let Some(first) = first {
                     ended.insert(*inode);
+                    let behind = pages.iter().filter(|page| *page >= first);
+                    lost.add(*inode, behind, operation);
                 }
-                lost.add(
-                    *inode,
-                    pages.iter().filter(|page| *page >= first),
-                    operation,
-                );
             }
+            self.lose_new_space(&change, &mut lost, state.cut);
             if pages
                 .iter()
                 .any(|page| lost.contains(*inode, *page, operation))
@@ -188,21 +145,47 @@ impl Flushes {
         state.lost_operations.dedup();
     }
 
+    /// Loses the other pages of new space of a write that lost one of them. Where the file's size
+    /// waits for the data, the size decides.
+    fn lose_new_space(&self, change: &PendingChange, lost: &mut LostPages, cut: usize) {
+        let PendingChange::Write {
+            operation,
+            inode,
+            pages,
+        } = change
+        else {
+            return;
+        };
+        let fresh = self.activity.fresh_from[*operation];
+        let end = match self.activity.grows[*operation] {
+            true => self.activity.size_on_disk(*inode, cut) / PAGE_BYTES,
+            false => u64::MAX,
+        };
+        let is_new = |page: &&u64| (fresh..end).contains(*page);
+        let mut new = pages.iter().filter(is_new);
+        if !self.is_device && new.any(|page| lost.contains(*inode, *page, *operation)) {
+            lost.add(*inode, pages.iter().filter(is_new), *operation);
+        }
+    }
+
     /// Returns the changes that no flush before the cut had covered, in order.
     pub(crate) fn pending(&self, recording: &Recording, cut: usize) -> Vec<PendingChange> {
         let range = recording.base..cut;
-        let pending = range.filter(|index| self.covered_at[*index] >= cut);
+        let pending = range.filter(|index| !self.coverage.is_covered(*index, cut));
         let change = |operation: usize| match &recording.operations[operation].operation {
             Operation::Write {
                 inode,
                 offset,
                 length,
                 ..
-            } => PendingChange::Write {
-                operation,
-                inode: *inode,
-                pages: pages_of(*offset, *length),
-            },
+            } => {
+                let pages = pages_of(*offset, *length);
+                PendingChange::Write {
+                    operation,
+                    inode: *inode,
+                    pages: self.coverage.uncovered(operation, cut, pages),
+                }
+            }
             other => PendingChange::Other {
                 operation,
                 inode: subject(other),
@@ -253,181 +236,6 @@ impl LostPages {
     }
 }
 
-/// Returns whether a model has a journal, which keeps names and sizes in order.
-fn orders_metadata(model: StorageModel) -> bool {
-    matches!(model, StorageModel::Journal | StorageModel::Torn)
-}
-
-/// Returns whether an operation changes a name or sets a size.
-fn is_metadata(operation: &Operation) -> bool {
-    match operation {
-        Operation::Create { .. }
-        | Operation::Truncate { .. }
-        | Operation::Link { .. }
-        | Operation::Unlink { .. }
-        | Operation::RemoveDirectory { .. }
-        | Operation::Rename { .. } => true,
-        Operation::Allocate { grows, .. } => *grows,
-        Operation::Write { .. }
-        | Operation::SetAccess { .. }
-        | Operation::Flush { .. }
-        | Operation::FlushDirectory { .. } => false,
-    }
-}
-
-/// The activity of a file system's journal (ext4, xfs).
-struct JournalActivity {
-    /// By operation, whether it writes beyond the end of its file.
-    grows: Vec<bool>,
-    /// By operation, the first page that it writes and that was not written before; `u64::MAX` if
-    /// there is none.
-    fresh_from: Vec<u64>,
-    /// By operation, whether it is a flush that commits the journal, and with it all names and
-    /// sizes before it.
-    commits: Vec<bool>,
-}
-
-/// The changes since the journal was committed (`ext4_sync_file`, `xfs_file_fsync`): a flush
-/// commits it only if it concerns one of them.
-#[derive(Default)]
-struct UncommittedChanges {
-    /// Files with new space or a new size that the file system assigns as their data are flushed.
-    unassigned: HashSet<Inode>,
-    /// Files that were created or given a size.
-    resized: HashSet<Inode>,
-    /// Files and directories with any change: data, names, permissions.
-    changed: HashSet<Inode>,
-}
-
-impl UncommittedChanges {
-    fn note(&mut self, operation: &Operation, needs_space: bool) {
-        let inode = subject(operation);
-        let mut changes = |entry: &Entry| {
-            self.changed.insert(entry.directory);
-        };
-        match operation {
-            Operation::Flush { .. } | Operation::FlushDirectory { .. } => return,
-            Operation::Create { entry, .. }
-            | Operation::Link { entry, .. }
-            | Operation::Unlink { entry, .. }
-            | Operation::RemoveDirectory { entry, .. } => changes(entry),
-            Operation::Rename { from, to, .. } => {
-                changes(from);
-                changes(to);
-            }
-            Operation::Write { .. }
-            | Operation::Truncate { .. }
-            | Operation::Allocate { .. }
-            | Operation::SetAccess { .. } => {}
-        }
-        self.changed.insert(inode);
-        if needs_space {
-            self.unassigned.insert(inode);
-        }
-        if let Operation::Create { .. } | Operation::Truncate { .. } | Operation::Allocate { .. } =
-            operation
-        {
-            self.resized.insert(inode);
-        }
-    }
-
-    /// Returns whether an operation is a flush that commits the journal.
-    fn commit(&mut self, operation: &Operation) -> bool {
-        let commits = match operation {
-            Operation::Flush { inode, data_only } => {
-                let is_assigned = self.unassigned.remove(inode);
-                let known = match data_only {
-                    true => &self.resized,
-                    false => &self.changed,
-                };
-                is_assigned || known.contains(inode)
-            }
-            Operation::FlushDirectory { inode } => self.changed.contains(inode),
-            _ => false,
-        };
-        if commits {
-            self.resized.clear();
-            self.changed.clear();
-        }
-        commits
-    }
-}
-
-impl JournalActivity {
-    /// The operations before `base` are committed.
-    fn of(operations: &[LoggedOperation], base: usize) -> Self {
-        let mut sizes: HashMap<Inode, u64> = HashMap::new();
-        let mut uncommitted = UncommittedChanges::default();
-        let mut written: HashSet<(Inode, u64)> = HashSet::new();
-        let mut all = Self {
-            grows: vec![false; operations.len()],
-            fresh_from: vec![u64::MAX; operations.len()],
-            commits: vec![false; operations.len()],
-        };
-        for (index, logged) in operations.iter().enumerate() {
-            let operation = &logged.operation;
-            let inode = subject(operation);
-            let end = match operation {
-                Operation::Write { offset, length, .. }
-                | Operation::Allocate {
-                    offset,
-                    length,
-                    grows: true,
-                    ..
-                } => Some(offset + length),
-                _ => None,
-            };
-            let size = sizes.entry(inode).or_insert(0);
-            if let Some(end) = end.filter(|end| end > size) {
-                *size = end;
-                all.grows[index] = matches!(operation, Operation::Write { .. });
-            }
-            if let Operation::Truncate { size: set, .. } = operation {
-                if *set < *size {
-                    written.retain(|(of, page)| *of != inode || page * PAGE_BYTES < *set);
-                }
-                *size = *set;
-            }
-            if let Operation::Write { offset, length, .. } = operation {
-                let pages = pages_of(*offset, *length).into_iter();
-                // All are noted, so this must not stop at the first.
-                let fresh = pages.filter(|page| written.insert((inode, *page)));
-                all.fresh_from[index] = fresh.fold(u64::MAX, u64::min);
-            }
-            if index >= base {
-                let needs_space = all.grows[index] || all.fresh_from[index] != u64::MAX;
-                uncommitted.note(operation, needs_space);
-                all.commits[index] = uncommitted.commit(operation);
-            }
-        }
-        all
-    }
-}
-
-fn pages_of(offset: u64, length: u64) -> Vec<u64> {
-    match length {
-        0 => Vec::new(),
-        _ => (offset / PAGE_BYTES..=(offset + length - 1) / PAGE_BYTES).collect(),
-    }
-}
-
-/// Returns the inode that an operation concerns.
-pub(crate) fn subject(operation: &Operation) -> Inode {
-    match operation {
-        Operation::Create { inode, .. }
-        | Operation::Write { inode, .. }
-        | Operation::Truncate { inode, .. }
-        | Operation::Allocate { inode, .. }
-        | Operation::Link { inode, .. }
-        | Operation::Unlink { inode, .. }
-        | Operation::RemoveDirectory { inode, .. }
-        | Operation::Rename { inode, .. }
-        | Operation::SetAccess { inode, .. }
-        | Operation::Flush { inode, .. }
-        | Operation::FlushDirectory { inode } => *inode,
-    }
-}
-
 /// Reduces lost pages to one entry for each page: the earliest write that did not persist. A later
 /// version of a page holds the earlier one, so it cannot be there without it.
 pub(crate) fn merge_lost_pages(lost: &[LostPage]) -> Vec<LostPage> {
@@ -437,7 +245,9 @@ pub(crate) fn merge_lost_pages(lost: &[LostPage]) -> Vec<LostPage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trueput_faultfs::operation::{Access, InodeKind};
+    use trueput_faultfs::operation::{
+        Access, ByteRange, Entry, FlushCause, FlushExtent, InodeKind, LoggedOperation,
+    };
 
     const FILE: Inode = Inode(2);
 
@@ -463,14 +273,30 @@ mod tests {
             offset,
             data_at: 0,
             length,
+            cached: false,
+        }
+    }
+
+    /// A flush that began when all before it was logged: [`recording`] sets that.
+    const AT_ONCE: usize = usize::MAX;
+
+    fn flush_of(inode: Inode, data_only: bool, extent: FlushExtent, began: usize) -> Operation {
+        Operation::Flush {
+            inode,
+            data_only,
+            began,
+            extent,
+            cause: FlushCause::Fdatasync,
         }
     }
 
     fn flush() -> Operation {
-        Operation::Flush {
-            inode: FILE,
-            data_only: true,
-        }
+        flush_of(FILE, true, FlushExtent::Whole, AT_ONCE)
+    }
+
+    fn flush_part(start: u64, end: u64) -> Operation {
+        let parts = FlushExtent::Ranges(vec![ByteRange { start, end }]);
+        flush_of(FILE, true, parts, AT_ONCE)
     }
 
     fn recording(operations: Vec<Operation>) -> Recording {
@@ -483,7 +309,8 @@ mod tests {
 
     fn pending_at(operations: Vec<Operation>, model: StorageModel, cut: usize) -> Vec<usize> {
         let recording = recording(operations);
-        let pending = Flushes::of(&recording, model, false).pending(&recording, cut);
+        let pending =
+            Flushes::of(&recording, model, false, Reading::Generous).pending(&recording, cut);
         pending.iter().map(PendingChange::operation).collect()
     }
 
@@ -536,11 +363,9 @@ mod tests {
             replaced: None,
             exchanged: false,
         };
-        let whole = |inode| Operation::Flush {
-            inode,
-            data_only: false,
-        };
-        let directory = |inode| Operation::FlushDirectory { inode };
+        let whole = |inode| flush_of(inode, false, FlushExtent::Whole, AT_ONCE);
+        let began = AT_ONCE;
+        let directory = |inode| Operation::FlushDirectory { inode, began };
         let pending = |last: Operation| {
             let operations = vec![create(), flush(), renamed.clone(), last];
             pending_at(operations, StorageModel::Journal, 4)
@@ -574,7 +399,7 @@ mod tests {
                 lost_operations,
                 ..CrashState::default()
             };
-            let flushes = Flushes::of(&recording, StorageModel::Journal, false);
+            let flushes = Flushes::of(&recording, StorageModel::Journal, false, Reading::Generous);
             flushes.complete(&recording, &mut state);
             (state.lost_operations, state.lost_pages.len())
         };
@@ -585,7 +410,10 @@ mod tests {
 
     #[test]
     fn a_name_is_pending_until_its_directory_is_flushed_where_names_may_be_late() {
-        let flush_root = Operation::FlushDirectory { inode: Inode::ROOT };
+        let flush_root = Operation::FlushDirectory {
+            inode: Inode::ROOT,
+            began: AT_ONCE,
+        };
         let operations = vec![create(), write(0, 10), flush(), flush_root];
         let pending = |model, cut| pending_at(operations.clone(), model, cut);
         assert_eq!(pending(StorageModel::Posix, 3), [0]);
@@ -597,7 +425,7 @@ mod tests {
     #[test]
     fn a_file_that_grows_ends_at_its_first_missing_page() {
         let recording = recording(vec![create(), write(0, 3 * 4096), write(3 * 4096, 4096)]);
-        let flushes = Flushes::of(&recording, StorageModel::Journal, false);
+        let flushes = Flushes::of(&recording, StorageModel::Journal, false, Reading::Generous);
         let mut state = CrashState {
             cut: 3,
             lost_pages: vec![lost(1, 1)],
@@ -622,7 +450,7 @@ mod tests {
             write(0, 3 * 4096),
         ];
         let recording = recording(twice);
-        let flushes = Flushes::of(&recording, StorageModel::Journal, false);
+        let flushes = Flushes::of(&recording, StorageModel::Journal, false, Reading::Generous);
         let complete = |page, from| {
             let mut state = CrashState {
                 cut: 5,
@@ -644,11 +472,113 @@ mod tests {
         }
     }
 
+    /// The pages of a write that may be missing at the end.
+    fn pending_pages(operations: Vec<Operation>, reading: Reading) -> Vec<(usize, Vec<u64>)> {
+        let recording = recording(operations);
+        let cut = recording.operations.len();
+        let flushes = Flushes::of(&recording, StorageModel::Journal, false, reading);
+        let pending = flushes.pending(&recording, cut).into_iter();
+        let pages = pending.filter_map(|change| match change {
+            PendingChange::Write {
+                operation, pages, ..
+            } => Some((operation, pages)),
+            PendingChange::Other { .. } => None,
+        });
+        pages.collect()
+    }
+
     #[test]
-    fn a_write_covers_the_pages_that_it_touches() {
-        assert_eq!(pages_of(4000, 200), [0, 1]);
-        assert_eq!(pages_of(4096, 4096), [1]);
-        assert!(pages_of(4096, 0).is_empty());
+    fn a_flush_of_one_byte_covers_its_page_alone() {
+        let written = [create(), write(0, 3 * 4096), write(4096, 10)];
+        let pending = |part: Operation| {
+            let all = written.iter().cloned().chain([part]).collect();
+            pending_pages(all, Reading::Generous)
+        };
+        assert_eq!(pending(flush_part(4096, 4097)), [(1, vec![0, 2])]);
+        assert_eq!(pending(flush_part(0, 4097)), [(1, vec![2])]);
+        assert_eq!(pending(flush_part(0, 1 << 40)), []);
+        assert_eq!(pending(flush_part(0, 3 * 4096)), []);
+    }
+
+    #[test]
+    fn a_write_that_raced_with_a_flush_is_not_covered_by_it() {
+        let mapped = Operation::Write {
+            inode: FILE,
+            offset: 4096,
+            data_at: 0,
+            length: 4096,
+            cached: true,
+        };
+        let late = flush_of(FILE, true, FlushExtent::Whole, 2);
+        let operations = vec![create(), write(0, 10), write(10, 10), mapped, late];
+        // Pages of the cache are written by the flush itself.
+        let pending = pending_pages(operations, Reading::Generous);
+        assert_eq!(pending, [(2, vec![0])]);
+    }
+
+    #[test]
+    fn a_flush_of_an_unknown_part_is_read_in_two_ways() {
+        let unknown = flush_of(FILE, true, FlushExtent::Unknown, AT_ONCE);
+        let operations = vec![create(), write(0, 10), unknown];
+        let pending = |reading| pending_pages(operations.clone(), reading);
+        assert_eq!(pending(Reading::Generous), []);
+        assert_eq!(pending(Reading::Strict), [(1, vec![0])]);
+    }
+
+    #[test]
+    fn a_flush_of_everything_covers_names_of_what_was_there_when_it_began() {
+        let all = Operation::FlushAll { began: 2 };
+        let operations = vec![create(), write(0, 10), write(4096, 10), create(), all];
+        for model in [StorageModel::Posix, StorageModel::Journal] {
+            assert_eq!(pending_at(operations.clone(), model, 5), [2, 3]);
+        }
+    }
+
+    #[test]
+    fn a_flush_of_a_part_covers_a_size_up_to_its_end() {
+        let sized = |size| Operation::Truncate { inode: FILE, size };
+        let operations = vec![create(), sized(5000), sized(9000), flush_part(0, 5000)];
+        assert_eq!(pending_at(operations, StorageModel::Posix, 4), [0, 2]);
+    }
+
+    #[test]
+    fn a_flush_of_a_part_behind_new_data_leaves_a_hole_in_a_file_that_grew() {
+        let operations = vec![
+            create(),
+            write(0, 2 * 4096),
+            write(2 * 4096, 4096),
+            write(3 * 4096, 4096),
+            flush_part(3 * 4096, 4 * 4096),
+        ];
+        let recording = recording(operations);
+        let flushes = Flushes::of(&recording, StorageModel::Journal, false, Reading::Generous);
+        let mut state = CrashState {
+            cut: 5,
+            lost_pages: vec![lost(1, 1)],
+            ..CrashState::default()
+        };
+        flushes.complete(&recording, &mut state);
+        // The write is lost as a whole; the one behind it is there.
+        assert_eq!(state.lost_pages, [lost(0, 1), lost(1, 1)]);
+    }
+
+    #[test]
+    fn a_flush_of_a_part_commits_the_journal_if_that_part_needs_space() {
+        let renamed = Operation::Unlink {
+            inode: Inode(3),
+            entry: Entry {
+                directory: Inode::ROOT,
+                name: "old".to_owned(),
+            },
+        };
+        let pending = |last: Operation| {
+            let first = vec![create(), write(0, 2 * 4096), flush(), renamed.clone()];
+            let grown = [write(2 * 4096, 4096), last];
+            let operations = first.into_iter().chain(grown).collect();
+            pending_at(operations, StorageModel::Journal, 6)
+        };
+        assert_eq!(pending(flush_part(0, 1)), [3, 4]);
+        assert!(pending(flush_part(2 * 4096, 2 * 4096 + 1)).is_empty());
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use trueput_faultfs::mount::Mount;
 use trueput_host::process::describe_exit_status;
 use trueput_host::process_tree::ProcessTree;
 use trueput_host::read_free_bytes;
@@ -62,6 +63,23 @@ pub(crate) struct Worker {
 impl Worker {
     /// Starts a worker.
     pub(crate) fn start(program: &Path, assignment: &Assignment) -> Result<Self, NoReport> {
+        Self::start_with(program, assignment, |_| ())
+    }
+
+    /// Starts a worker whose database lies on a recording file system, which sees its flushes.
+    pub(crate) fn start_on(
+        mount: &Mount,
+        program: &Path,
+        assignment: &Assignment,
+    ) -> Result<Self, NoReport> {
+        Self::start_with(program, assignment, |command| mount.watch(command))
+    }
+
+    fn start_with(
+        program: &Path,
+        assignment: &Assignment,
+        prepare: impl FnOnce(&mut Command),
+    ) -> Result<Self, NoReport> {
         let failed =
             |error: std::io::Error| NoReport::NotStarted(format!("cannot start a worker: {error}"));
         let errors = assignment.report.with_extension("errors");
@@ -73,6 +91,7 @@ impl Worker {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(File::create(&errors).map_err(failed)?);
+        prepare(&mut command);
         let mut child = command.spawn().map_err(failed)?;
         let text = serde_json::to_vec(assignment).map_err(|error| failed(error.into()))?;
         if let Some(mut input) = child.stdin.take() {

@@ -1,11 +1,13 @@
 //! A recording of a workload, with the history of its commits.
 
 use crate::block_form::{RecordedImage, database_folder};
+use crate::flush_scope::is_unknown;
 use crate::history::{Commit, History};
 use crate::options::{AuditOptions, Failure};
 use crate::process::{LEAST_ROOM_BYTES, NoReport, Worker};
 use crate::subject::Subject;
 use crate::worker::{Assignment, Report, Task};
+use crate::write_back_loop::WriteBackLoop;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -14,6 +16,7 @@ use trueput_faultfs::mount::{Mount, MountError};
 use trueput_faultfs::operation::Operation;
 use trueput_faultfs::server::Folders;
 use trueput_host::read_free_bytes;
+use trueput_record::audit::SeenFlushes;
 
 /// The hidden command that serves the recording file system.
 pub const SERVER_COMMAND: &str = "faultfs";
@@ -58,14 +61,34 @@ impl RecordedWorkload {
             .count() as u64
     }
 
+    /// Returns how far the calls behind its flushes were seen.
+    pub(crate) fn seen_flushes(&self) -> SeenFlushes {
+        let after = &self.recording.operations[self.recording.base..];
+        let unknown = after.iter().filter(|logged| is_unknown(&logged.operation));
+        let watch = &self.recording.watch;
+        SeenFlushes {
+            watched: watch.listens,
+            refused: watch.refused.clone(),
+            io_uring: watch.io_uring,
+            unknown: unknown.count() as u64,
+        }
+    }
+
     /// Returns the number of flushes.
     pub(crate) fn flushes(&self) -> u64 {
         let after = &self.recording.operations[self.recording.base..];
         let flushes = after
             .iter()
-            .filter(|logged| matches!(logged.operation, Operation::Flush { .. }));
+            .filter(|logged| is_flush_of_data(&logged.operation));
         flushes.count() as u64
     }
+}
+
+fn is_flush_of_data(operation: &Operation) -> bool {
+    matches!(
+        operation,
+        Operation::Flush { .. } | Operation::FlushAll { .. }
+    )
 }
 
 impl AuditOptions {
@@ -152,11 +175,16 @@ pub(crate) fn record(
             capacity: options.capacity(),
             log: Some(log),
             commits: Some(options.commits),
-            in_block_form: options.file_system.is_some(),
         },
     };
-    let worker = Worker::start(&options.program, &assignment)?;
+    let worker = match options.file_system {
+        None => Worker::start_on(&mount, &options.program, &assignment)?,
+        // The file system above turns every call into blocks and flushes of its device.
+        Some(_) => Worker::start(&options.program, &assignment)?,
+    };
+    let write_back = WriteBackLoop::start(assignment.directory);
     let report = worker.wait(RECORDING_LIMIT, &options.stop);
+    write_back.stop();
     drop(image);
     let stopped = mount.stop();
     match report? {

@@ -2,6 +2,7 @@
 //! again while the engine recovers.
 
 use crate::exploration::Exploration;
+use crate::flush_scope::{Reading, is_unknown};
 use crate::guarantee::Guarantee;
 use crate::image::Image;
 use crate::process::{NoReport, Worker};
@@ -19,6 +20,8 @@ const STATES: usize = 4;
 pub(crate) struct RecoveryAttempt {
     pub(crate) crash: RecoveryCrash,
     pub(crate) damage: Option<Damage>,
+    /// Whether the recovery had flushes of which nobody knows the part.
+    pub(crate) has_unknown_flush: bool,
 }
 
 impl StateJudge<'_> {
@@ -26,7 +29,7 @@ impl StateJudge<'_> {
     /// crash can leave it. Nothing if the user stopped the audit, or the recovery did not end.
     pub(crate) fn crash_recovery(
         &self,
-        model: StorageModel,
+        (model, reading): (StorageModel, Reading),
         state: &CrashState,
         number: u64,
         guarantee: Guarantee,
@@ -39,7 +42,10 @@ impl StateJudge<'_> {
             return Ok(Vec::new());
         };
         let mut attempts = Vec::new();
-        let again = Exploration::new(&recording, &[], model, self.options.seed ^ number, None);
+        let mut after = recording.operations.iter().skip(recording.base);
+        let has_unknown_flush = after.any(|logged| is_unknown(&logged.operation));
+        let seed = self.options.seed ^ number;
+        let again = Exploration::new(&recording, &[], model, seed, None, reading);
         for crash in again.take(STATES) {
             let image = rebuild(&recording, &crash);
             let Some(inspection) = self.inspect(&image)? else {
@@ -47,6 +53,7 @@ impl StateJudge<'_> {
             };
             attempts.push(RecoveryAttempt {
                 damage: self.judge(state, &inspection, guarantee),
+                has_unknown_flush,
                 crash: RecoveryCrash {
                     operations: (recording.operations.len() - recording.base) as u64,
                     state: crash,
@@ -73,7 +80,7 @@ impl StateJudge<'_> {
         let mut assignment = self.assignment(mounted.path(), machine.clone());
         assignment.report = folder.with_extension("json");
         assignment.task = Task::Recover { machine };
-        let worker = Worker::start(&self.options.program, &assignment);
+        let worker = Worker::start_on(&mounted, &self.options.program, &assignment);
         let worker =
             worker.and_then(|worker| worker.wait(self.options.state_limit, &self.options.stop));
         let recording = mounted.stop().map_err(|error| error.to_string())?;

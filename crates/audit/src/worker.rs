@@ -56,8 +56,6 @@ pub(crate) enum Task {
         /// The commits of each worker in each of the three phases; without it, it goes on until it
         /// is killed.
         commits: Option<u64>,
-        /// Whether the database lies in a file system of its own above the recorded one.
-        in_block_form: bool,
     },
     /// Open a database, as after a start of the machine, and examine it.
     Inspect {

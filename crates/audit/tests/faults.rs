@@ -16,7 +16,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use trueput_audit::{AuditOptions, Subject, WORKER_COMMAND, audit, control, replay, worker};
 use trueput_faultfs::server::{Folders, serve};
-use trueput_record::audit::{AuditResult, DamageKind, ModelResult, StorageModel};
+use trueput_record::audit::{AuditResult, AuditVerdict, DamageKind, ModelResult, StorageModel};
 use trueput_record::plan::Contender;
 use trueput_record::trial::Settings;
 use trueput_record::{Durability, Value};
@@ -66,8 +66,11 @@ fn run_checks() -> ExitCode {
         println!("skipped: this root may not mount ('unshare --mount' fails)");
         return ExitCode::SUCCESS;
     }
-    let checks: [(&str, fn()); 6] = [
+    let checks: [(&str, fn()); 9] = [
         ("an engine that flushes is not refuted", flushing),
+        ("an engine may flush by any call", ways),
+        ("a flush of another part is no flush", parts),
+        ("what io_uring flushes is not decided", rings),
         ("a window in commits is judged", windows),
         ("every planted fault is refuted", faults),
         ("a counterexample is replayed", replayed),
@@ -140,11 +143,19 @@ impl Bench {
 }
 
 fn subject(fault: &str, level: Durability) -> Subject {
+    subject_that_flushes_by("fdatasync", fault, level)
+}
+
+fn subject_that_flushes_by(call: &str, fault: &str, level: Durability) -> Subject {
     let contender = Contender {
         engine: control::NAME.to_owned(),
         build: None,
     };
-    let knobs = Settings::from([("fault".to_owned(), Value::Text(fault.to_owned()))]);
+    let text = |value: &str| Value::Text(value.to_owned());
+    let knobs = Settings::from([
+        ("fault".to_owned(), text(fault)),
+        ("flush".to_owned(), text(call)),
+    ]);
     Subject::new(&REGISTRY, &contender, level, None, knobs).unwrap()
 }
 
@@ -166,6 +177,66 @@ fn flushing() {
             result.flushes > 0 || model == StorageModel::Kill,
             "{result:?}"
         );
+    }
+}
+
+/// Audits an engine that flushes by a call.
+fn audit_call(call: &str, fault: &str, model: StorageModel, states: u64) -> AuditResult {
+    let bench = Bench::new();
+    let subject = subject_that_flushes_by(call, fault, Durability::Sync);
+    let options = bench.options(model, states);
+    let result = audit(&subject, call, &bench.recording(), &options, &|_| ());
+    assert_eq!(result.failure, None, "{call} {fault}");
+    assert!(result.seen_flushes.as_ref().unwrap().watched, "{result:?}");
+    result
+}
+
+fn ways() {
+    for call in ["o_dsync", "syncfs", "msync"] {
+        for model in [
+            StorageModel::Journal,
+            StorageModel::Posix,
+            StorageModel::Torn,
+        ] {
+            let result = audit_call(call, "none", model, 150);
+            let verdict = result.verdict();
+            assert_eq!(verdict, AuditVerdict::NotRefuted, "{call}: {result:?}");
+        }
+    }
+}
+
+/// One byte through `O_DSYNC`, or `msync` of another page.
+fn parts() {
+    for call in ["fdatasync", "msync"] {
+        let result = audit_call(call, "part_flushed", StorageModel::Journal, 200);
+        let found = only(&result);
+        assert!(found.refuted > 20, "{call}: {found:?}");
+        let kind = found.counterexample.as_ref().unwrap().damage.kind;
+        assert_eq!(kind, DamageKind::CommitMissing, "{call}: {found:?}");
+    }
+}
+
+fn rings() {
+    let setup = io_uring::IoUring::new(2);
+    if let Err(error) = setup {
+        println!("skipped: io_uring: {error}");
+        return;
+    }
+    for model in [StorageModel::Prefix, StorageModel::Journal] {
+        let result = audit_call("io_uring", "none", model, 100);
+        let seen = result.seen_flushes.as_ref().unwrap();
+        assert!(seen.io_uring && seen.unknown > 0, "{seen:?}");
+        let (found, decided) = (only(&result), model == StorageModel::Prefix);
+        assert_eq!(found.refuted, 0, "{found:?}");
+        let verdict = match decided {
+            true => AuditVerdict::NotRefuted,
+            false => AuditVerdict::Undecided,
+        };
+        assert_eq!(result.verdict(), verdict, "{found:?}");
+        let doubt = found.undecided.as_ref();
+        assert_eq!(doubt.is_none(), decided, "{found:?}");
+        let named = doubt.is_none_or(|doubt| doubt.flushes[0].contains("by io_uring"));
+        assert!(named, "{found:?}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! The file system: passes each request through to the folder below, logs it, and replies.
 
 use crate::operation::{Inode, Operation};
-use crate::state::{Handle, SharedLog, State, named};
+use crate::state::{Handle, SharedLog, State, WriteOrigin, named};
 use fuser::{
     Errno, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, LockOwner, OpenFlags,
     RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
@@ -52,6 +52,13 @@ impl RecordingFileSystem {
 fn access_mode(flags: OpenFlags) -> OFlags {
     let flags = OFlags::from_bits_retain(flags.0.cast_unsigned());
     flags & OFlags::ACCMODE
+}
+
+/// Returns whether a write flushes what it wrote: the kernel adds the flags of the file and of the
+/// call, and sends an FSYNC after the write.
+fn flushes(flags: OpenFlags) -> bool {
+    // rustix has the value of O_SYNC, which includes this one, under the name of O_DSYNC.
+    flags.0 & nix::libc::O_DSYNC != 0
 }
 
 fn error(error: io::Error) -> Errno {
@@ -294,17 +301,23 @@ impl Filesystem for RecordingFileSystem {
 
     fn write(
         &self,
-        _request: &Request,
+        request: &Request,
         inode: INodeNo,
         handle: FileHandle,
         offset: u64,
         data: &[u8],
-        _write_flags: WriteFlags,
-        _flags: OpenFlags,
+        write_flags: WriteFlags,
+        flags: OpenFlags,
         _owner: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        match self.state().write(Inode(inode.0), handle, offset, data) {
+        let origin = match () {
+            () if write_flags.contains(WriteFlags::FUSE_WRITE_CACHE) => WriteOrigin::Cache,
+            () if flushes(flags) => WriteOrigin::FlushingCall(request.pid()),
+            () => WriteOrigin::Call,
+        };
+        let at = (handle, offset);
+        match self.state().write(Inode(inode.0), at, data, origin) {
             Ok(written) => reply.written(written),
             Err(cause) => reply.error(error(cause)),
         }
@@ -324,17 +337,16 @@ impl Filesystem for RecordingFileSystem {
         reply.ok();
     }
 
-    /// Logs the flush. The folder below is not flushed: lost power is simulated from the log.
     fn fsync(
         &self,
-        _request: &Request,
+        request: &Request,
         inode: INodeNo,
-        _handle: FileHandle,
+        handle: FileHandle,
         data_only: bool,
         reply: ReplyEmpty,
     ) {
-        let inode = Inode(inode.0);
-        let flushed = self.state().append(Operation::Flush { inode, data_only });
+        let by = (request.pid(), handle.0);
+        let flushed = self.state().flush(by, Inode(inode.0), data_only);
         reply_empty(flushed, reply);
     }
 
@@ -393,17 +405,14 @@ impl Filesystem for RecordingFileSystem {
 
     fn fsyncdir(
         &self,
-        _request: &Request,
+        request: &Request,
         inode: INodeNo,
         _handle: FileHandle,
         _data_only: bool,
         reply: ReplyEmpty,
     ) {
-        let inode = Inode(inode.0);
-        reply_empty(
-            self.state().append(Operation::FlushDirectory { inode }),
-            reply,
-        );
+        let flushed = self.state().flush_directory(request.pid(), Inode(inode.0));
+        reply_empty(flushed, reply);
     }
 
     fn statfs(&self, _request: &Request, _inode: INodeNo, reply: ReplyStatfs) {

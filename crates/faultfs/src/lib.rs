@@ -9,18 +9,30 @@
 //! how many operations were logged before a commit began and after it was acknowledged.
 //!
 //! Facts that it relies on (Linux 6, default caching; neither `FOPEN_DIRECT_IO` nor the write-back
-//! cache): each `write` arrives before the call returns, perhaps in several parts, which end at
-//! pages. `fsync`, `fdatasync`, `msync`, `O_SYNC`, `O_DSYNC`, `RWF_DSYNC` and flushes by io_uring
-//! arrive as FSYNC; `msync` and the two with a D as `fdatasync`. Stores into a mapping arrive as
-//! writes of pages when the kernel writes them back. Locks stay in the kernel.
+//! cache, nor asynchronous direct I/O): each `write` arrives before the call returns, perhaps in
+//! several parts, which end at pages. `fsync`, `fdatasync`, `msync`, `O_SYNC`, `O_DSYNC`,
+//! `RWF_DSYNC` and flushes by io_uring arrive as FSYNC, which has no range (`fuse_fsync` drops it);
+//! `msync` and the two with a D as `fdatasync`. `syncfs` and `sync` do not arrive at all, and do not
+//! wait. Stores into a mapping arrive as writes of pages when the kernel writes them back. Locks
+//! stay in the kernel.
+//!
+//! So the part that a flush covers is found in two ways. A write that flushes carries its flag
+//! ([`mod@flush_watch`]). The other calls are seen by a filter of system calls (seccomp) in the
+//! processes that are recorded: they wait until the server has noted them
+//! ([`mount::Mount::watch`]).
 
 pub mod clock;
 mod file_system;
+mod filter;
+pub mod flush_watch;
 mod inodes;
+mod listener;
 mod log;
+mod mapped_ranges;
 pub mod mount;
 pub mod operation;
 pub mod server;
 mod state;
+mod write_back;
 
 pub use log::{Recording, open_clock};

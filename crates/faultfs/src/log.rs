@@ -1,14 +1,16 @@
 //! The log of operations: written by the file system, read afterwards.
 
 use crate::clock::OperationClock;
+use crate::flush_watch::{FlushWatch, Watch};
 use crate::operation::{LoggedOperation, Operation};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const OPERATIONS_FILE: &str = "operations.jsonl";
 const DATA_FILE: &str = "data.bin";
 const CLOCK_FILE: &str = "clock.bin";
+const WATCH_FILE: &str = "watch.json";
 
 /// Appends operations to the log in a folder.
 pub(crate) struct LogWriter {
@@ -16,6 +18,9 @@ pub(crate) struct LogWriter {
     data: BufWriter<File>,
     data_bytes: u64,
     clock: OperationClock,
+    /// The flushes that are under way.
+    pub(crate) flushes: FlushWatch,
+    watch_file: PathBuf,
     is_finished: bool,
     /// The first error, after which the log would not be whole.
     failure: Option<io::ErrorKind>,
@@ -29,6 +34,8 @@ impl LogWriter {
             data: create(DATA_FILE)?,
             data_bytes: 0,
             clock: OperationClock::create(&folder.join(CLOCK_FILE))?,
+            flushes: FlushWatch::default(),
+            watch_file: folder.join(WATCH_FILE),
             is_finished: false,
             failure: None,
         })
@@ -44,6 +51,16 @@ impl LogWriter {
         self.note(written)?;
         self.clock.tick();
         Ok(())
+    }
+
+    /// Returns the number of operations that were logged.
+    pub(crate) fn length(&self) -> usize {
+        usize::try_from(self.clock.operations()).unwrap_or(usize::MAX)
+    }
+
+    /// Notes that the log is not whole, because something could not be seen.
+    pub(crate) fn fail(&mut self, error: &io::Error) {
+        self.failure.get_or_insert(error.kind());
     }
 
     fn check(&self) -> io::Result<()> {
@@ -81,6 +98,7 @@ impl LogWriter {
         self.is_finished = true;
         self.data.flush()?;
         self.operations.flush()?;
+        std::fs::write(&self.watch_file, serde_json::to_vec(&self.flushes.watch)?)?;
         self.failure.map_or(Ok(()), |kind| Err(kind.into()))
     }
 }
@@ -92,6 +110,8 @@ pub struct Recording {
     pub operations: Vec<LoggedOperation>,
     /// The number of operations that describe the folder as it was when recording began.
     pub base: usize,
+    /// How far the calls behind flushes were seen.
+    pub watch: Watch,
     /// The data of all writes.
     data: Vec<u8>,
 }
@@ -120,6 +140,7 @@ impl Recording {
         let recording = Self {
             operations,
             base: usize::try_from(clock.base()).unwrap_or(usize::MAX),
+            watch: read_watch(folder)?,
             data,
         };
         recording.check(folder)?;
@@ -132,6 +153,7 @@ impl Recording {
         Self {
             operations,
             base,
+            watch: Watch::default(),
             data,
         }
     }
@@ -167,6 +189,15 @@ impl Recording {
         }
         let file = folder.join(DATA_FILE);
         Err(io::Error::other(format!("{}: too short", file.display())))
+    }
+}
+
+/// Reads how far calls were seen; recordings of earlier versions saw none.
+fn read_watch(folder: &Path) -> io::Result<Watch> {
+    let path = folder.join(WATCH_FILE);
+    match std::fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Watch::default()),
+        text => Ok(serde_json::from_slice(&text?)?),
     }
 }
 

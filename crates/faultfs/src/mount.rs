@@ -1,9 +1,12 @@
 //! The handle by which a process starts and ends a recording file system.
 
 use crate::clock::OperationClock;
+use crate::filter::watch_this_process;
 use crate::log::{Recording, open_clock};
 use crate::server::{Folders, READY, detach};
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -30,6 +33,8 @@ pub enum MountError {
 #[derive(Debug)]
 pub struct Mount {
     server: Option<Child>,
+    /// The server's standard input: it serves until this is closed.
+    socket: Option<UnixStream>,
     folders: Folders,
 }
 
@@ -43,12 +48,15 @@ impl Mount {
         if let Err(error) = std::fs::File::open("/dev/fuse") {
             return Err(MountError::NoFuse(format!("/dev/fuse: {error}")));
         }
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let failed = |error: io::Error| MountError::Failed(error.to_string());
+        let (socket, input) = UnixStream::pair().map_err(failed)?;
+        command.stdin(OwnedFd::from(input)).stdout(Stdio::piped());
         command.stderr(Stdio::piped());
         // An interrupt from the terminal ends the whole group. The server must live to unmount.
         command.process_group(0);
-        let failed = |error: io::Error| MountError::Failed(error.to_string());
         let mut server = command.spawn().map_err(failed)?;
+        // It holds the other end of the socket.
+        drop(command);
         let output = server.stdout.take().map(BufReader::new);
         let mut line = String::new();
         if let Some(mut output) = output {
@@ -56,6 +64,7 @@ impl Mount {
         }
         let mut mount = Self {
             server: Some(server),
+            socket: Some(socket),
             folders,
         };
         match line.trim_end() == READY {
@@ -81,6 +90,18 @@ impl Mount {
         open_clock(&self.folders.log)
     }
 
+    /// Lets the server see the calls that flush of a process that `command` starts, and of whatever
+    /// that process starts: each waits until the server has noted it. If the kernel refuses that,
+    /// the process runs unseen, and the recording says so.
+    pub fn watch(&self, command: &mut Command) {
+        let Some(socket) = self.socket.as_ref().map(AsRawFd::as_raw_fd) else {
+            return;
+        };
+        // SAFETY: between fork and exec the function makes system calls only. The socket is open
+        // for as long as this mount, which outlives no command that its owner starts later.
+        unsafe { command.pre_exec(move || watch_this_process(socket)) };
+    }
+
     /// Unmounts the file system and reads what it recorded. No process may have a file on it open.
     ///
     /// # Errors
@@ -97,7 +118,7 @@ impl Mount {
     /// Ends the server and returns its error, if it had one.
     fn end(&mut self) -> Option<String> {
         let server = self.server.as_mut()?;
-        drop(server.stdin.take());
+        drop(self.socket.take());
         let deadline = Instant::now() + STOP_LIMIT;
         let mut pause = Duration::from_millis(1);
         let status = loop {

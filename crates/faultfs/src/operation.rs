@@ -71,6 +71,9 @@ pub enum Operation {
         data_at: u64,
         /// Number of bytes.
         length: u64,
+        /// Whether the kernel wrote back pages of its cache: stores into a mapping.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        cached: bool,
     },
     /// A new size of a file.
     Truncate {
@@ -131,18 +134,83 @@ pub enum Operation {
         /// Its new owner and permissions.
         access: Access,
     },
-    /// A file whose changes so far are persistent: fsync, fdatasync, or a write through O_SYNC.
+    /// A file of which changes are persistent: fsync, fdatasync, msync, or a write that flushes.
+    /// Recordings of earlier versions have the first two fields only.
     Flush {
         /// The file.
         inode: Inode,
-        /// Whether it was fdatasync.
+        /// Whether it was fdatasync, or does no more than that.
         data_only: bool,
+        /// The operations that were logged when it began: it covers these, and pages of the cache
+        /// that were written since.
+        #[serde(default)]
+        began: usize,
+        /// The part of the file.
+        #[serde(default)]
+        extent: FlushExtent,
+        /// The call.
+        #[serde(default)]
+        cause: FlushCause,
+    },
+    /// Everything that was logged when it began is persistent, and pages of the cache that were
+    /// written since: syncfs or sync.
+    FlushAll {
+        /// The operations that were logged when it began.
+        began: usize,
     },
     /// A directory whose names so far are persistent.
     FlushDirectory {
         /// The directory.
         inode: Inode,
+        /// The operations that were logged when it began; absent in recordings of earlier versions.
+        #[serde(default)]
+        began: usize,
     },
+}
+
+/// The part of a file that a flush covers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FlushExtent {
+    /// All of it.
+    Whole,
+    /// These bytes. The kernel flushes the pages in which they lie.
+    Ranges(Vec<ByteRange>),
+    /// The request that arrives has no range, and nobody saw the call.
+    #[default]
+    Unknown,
+}
+
+/// Bytes of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByteRange {
+    /// The first.
+    pub start: u64,
+    /// The position behind the last.
+    pub end: u64,
+}
+
+/// The call behind a flush of a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FlushCause {
+    /// fsync, as it was called, or without a watch as it arrived.
+    Fsync,
+    /// fdatasync.
+    Fdatasync,
+    /// msync.
+    Msync,
+    /// A write through `O_SYNC` or `O_DSYNC`, or with `RWF_SYNC` or `RWF_DSYNC`.
+    MarkedWrite,
+    /// A worker of the kernel: a flush by libaio, or of a loop device.
+    KernelWorker,
+    /// A thread of io_uring, whose flushes may have a range.
+    IoUring,
+    /// A thread whose calls are watched, and which did not announce it, or a process that is not.
+    Unannounced,
+    /// Calls were not watched: fdatasync, or msync of any part.
+    #[default]
+    Unwatched,
 }
 
 /// An entry of a log.

@@ -1,9 +1,13 @@
 //! The file system's own process.
 
 use crate::file_system::RecordingFileSystem;
+use crate::listener::{Observer, receive_listeners};
+use crate::mapped_ranges::Device;
+use crate::write_back::WriteBack;
 use fuser::{Config, MountOption, SessionACL};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The line that the server prints when the file system is mounted.
@@ -24,6 +28,7 @@ pub struct Folders {
 }
 
 /// Mounts the file system, prints [`READY`], serves it until standard input ends, and unmounts it.
+/// If standard input is a socket, listeners of recorded processes come from it.
 ///
 /// # Errors
 /// If FUSE is not available, a folder cannot be used, or the log could not be written completely.
@@ -31,17 +36,31 @@ pub fn serve(folders: &Folders) -> io::Result<()> {
     // Modes arrive as the kernel has computed them.
     rustix::process::umask(rustix::fs::Mode::empty());
     raise_descriptor_limit();
+    let write_back = WriteBack::start(&folders.mount_point)?;
     let file_system = RecordingFileSystem::new(&folders.backing, &folders.log)?;
     let log = file_system.log();
     let session = mount(file_system, &folders.mount_point)?;
+    let observer = Arc::new(Observer {
+        log: log.clone(),
+        device: device_of(&folders.mount_point)?,
+        write_back,
+    });
     let mut output = io::stdout();
     writeln!(output, "{READY}")?;
     output.flush()?;
     // Standard input ends with the process that started this one, however it ends.
-    io::stdin().read_to_end(&mut Vec::new())?;
+    receive_listeners(&observer)?;
     let unmounted = unmount(session, &folders.mount_point);
     log.lock().finish()?;
     unmounted
+}
+
+fn device_of(mount_point: &Path) -> io::Result<Device> {
+    let device = rustix::fs::stat(mount_point)?.st_dev;
+    Ok(Device {
+        major: rustix::fs::major(device),
+        minor: rustix::fs::minor(device),
+    })
 }
 
 /// Unmounts the file system. Its session ends with it, unless a process keeps a file open.

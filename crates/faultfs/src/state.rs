@@ -1,8 +1,9 @@
 //! The effects of operations on the folder below, and their log.
 
+use crate::flush_watch::{Thread, kind_of};
 use crate::inodes::{InodeTable, access, file_type};
 use crate::log::LogWriter;
-use crate::operation::{Entry, Inode, InodeKind, Operation};
+use crate::operation::{ByteRange, Entry, Inode, InodeKind, Operation};
 use fuser::{FileAttr, FileHandle, FileType, INodeNo, RenameFlags, Request, TimeOrNow};
 use rustix::fs::{AtFlags, FallocateFlags, Gid, Mode, OFlags, Timespec, Timestamps, Uid};
 use std::collections::{HashMap, HashSet};
@@ -46,6 +47,17 @@ pub(crate) struct DirectoryEntry {
     pub(crate) inode: u64,
     pub(crate) kind: FileType,
     pub(crate) name: std::ffi::OsString,
+}
+
+/// Where the data of a write come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WriteOrigin {
+    /// A call of write.
+    Call,
+    /// A call of this thread that writes and flushes.
+    FlushingCall(Thread),
+    /// A page of the kernel's cache, which is written back.
+    Cache,
 }
 
 /// State that one request at a time uses, so that the log has the order of effect.
@@ -128,14 +140,14 @@ impl State {
                 break;
             }
             if data.iter().any(|byte| *byte != 0) {
-                self.log_write(inode, offset, data)?;
+                self.log_write(inode, offset, data, false)?;
             }
             offset += read as u64;
         }
         self.append(Operation::Truncate { inode, size })
     }
 
-    fn log_write(&self, inode: Inode, offset: u64, data: &[u8]) -> io::Result<()> {
+    fn log_write(&self, inode: Inode, offset: u64, data: &[u8], is_cached: bool) -> io::Result<()> {
         let mut log = self.log.lock();
         let data_at = log.append_data(data)?;
         log.append(Operation::Write {
@@ -143,6 +155,7 @@ impl State {
             offset,
             data_at,
             length: data.len() as u64,
+            cached: is_cached,
         })
     }
 
@@ -333,14 +346,42 @@ impl State {
     pub(crate) fn write(
         &self,
         inode: Inode,
-        handle: FileHandle,
-        offset: u64,
+        (handle, offset): (FileHandle, u64),
         data: &[u8],
+        origin: WriteOrigin,
     ) -> io::Result<u32> {
         // A full disk may take a part.
         let written = self.file(handle)?.write_at(data, offset)?;
-        self.log_write(inode, offset, &data[..written])?;
+        let is_cached = origin == WriteOrigin::Cache;
+        self.log_write(inode, offset, &data[..written], is_cached)?;
+        if let WriteOrigin::FlushingCall(thread) = origin {
+            let range = ByteRange {
+                start: offset,
+                end: offset + written as u64,
+            };
+            let mut log = self.log.lock();
+            let began = log.length();
+            log.flushes.mark(thread, handle.0, range, began);
+        }
         Ok(u32::try_from(written).unwrap_or(u32::MAX))
+    }
+
+    /// Logs a flush. The folder below is not flushed: lost power is simulated from the log.
+    pub(crate) fn flush(&self, by: (Thread, u64), inode: Inode, data_only: bool) -> io::Result<()> {
+        let mut log = self.log.lock();
+        let length = log.length();
+        let flush = log
+            .flushes
+            .flush(by, (inode, data_only), length, || kind_of(by.0));
+        log.append(flush)
+    }
+
+    /// Logs a flush of a directory.
+    pub(crate) fn flush_directory(&self, thread: Thread, inode: Inode) -> io::Result<()> {
+        let mut log = self.log.lock();
+        let length = log.length();
+        let began = log.flushes.flush_directory(thread, length);
+        log.append(Operation::FlushDirectory { inode, began })
     }
 
     pub(crate) fn allocate(

@@ -255,8 +255,44 @@ pub struct ModelResult {
     /// The smallest counterexample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counterexample: Option<Counterexample>,
+    /// Damage that is damage only if flushes of which nobody knows the part covered nothing; then it
+    /// is not known whether the promise is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<Doubt>,
     /// The time that it took, seconds.
     pub elapsed_s: f64,
+}
+
+/// A state in which a promise is broken if flushes whose part is not known covered nothing, and
+/// which cannot be if they covered their whole file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Doubt {
+    /// The states that were tried with such flushes covering nothing, to the first that showed
+    /// damage.
+    pub states: u64,
+    /// The damage.
+    pub damage: Damage,
+    /// What is missing, in words, one line each.
+    pub words: Vec<String>,
+    /// The flushes on which it depends, with their calls.
+    pub flushes: Vec<String>,
+}
+
+/// How far the calls behind the flushes of a recording were seen.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenFlushes {
+    /// Whether calls were watched. Without that, syncfs and sync leave no trace, and the part that
+    /// fdatasync or msync covers is not known.
+    pub watched: bool,
+    /// Why they were not, in the kernel's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+    /// Whether a process set up io_uring, of whose flushes the part is not known.
+    #[serde(default)]
+    pub io_uring: bool,
+    /// The flushes of which the part is not known.
+    #[serde(default)]
+    pub unknown: u64,
 }
 
 fn is_zero(count: &u64) -> bool {
@@ -269,6 +305,9 @@ fn is_zero(count: &u64) -> bool {
 pub enum AuditVerdict {
     /// No state refuted the promise.
     NotRefuted,
+    /// A state refutes it if flushes of which nobody knows the part covered nothing, and none does
+    /// if they covered their whole file.
+    Undecided,
     /// A state refuted it.
     Refuted,
     /// The audit did not run to an end that means something: the reason is in
@@ -310,6 +349,10 @@ pub struct AuditResult {
     pub operations: u64,
     /// The flushes among them.
     pub flushes: u64,
+    /// How far the calls behind these flushes were seen, in the folder form; absent in records of
+    /// earlier versions, which took each for a flush of its whole file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen_flushes: Option<SeenFlushes>,
     /// The results by model.
     pub models: Vec<ModelResult>,
     /// The reason why the audit has no result.
@@ -329,11 +372,12 @@ impl AuditResult {
     /// Returns the verdict.
     #[must_use]
     pub fn verdict(&self) -> AuditVerdict {
-        let refuted = self.models.iter().any(|model| model.refuted > 0);
-        match (refuted, &self.failure) {
-            (true, _) => AuditVerdict::Refuted,
-            (false, Some(_)) => AuditVerdict::Failed,
-            (false, None) => AuditVerdict::NotRefuted,
+        let has = |is_so: fn(&ModelResult) -> bool| self.models.iter().any(is_so);
+        match &self.failure {
+            _ if has(|model| model.refuted > 0) => AuditVerdict::Refuted,
+            Some(_) => AuditVerdict::Failed,
+            None if has(|model| model.undecided.is_some()) => AuditVerdict::Undecided,
+            None => AuditVerdict::NotRefuted,
         }
     }
 
@@ -348,6 +392,88 @@ impl AuditResult {
     #[must_use]
     pub fn states(&self) -> u64 {
         self.models.iter().map(|model| model.states).sum()
+    }
+}
+
+/// The version of the record of an audit. Records of version 1 are read, too: they took each flush
+/// for one of the whole file.
+pub const AUDIT_FORMAT: u32 = 2;
+
+/// A control of every audit: a log engine that flushes in a way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AuditControl {
+    /// Its name, in the name of its result.
+    pub name: &'static str,
+    /// What it does, after "the log engine that".
+    pub does: &'static str,
+    /// Its planted fault.
+    pub fault: &'static str,
+    /// The call by which it flushes.
+    pub flush: &'static str,
+    /// Whether it must be refuted. Otherwise it must not be.
+    pub is_refuted: bool,
+    /// Whether its flushes are seen only if calls are watched.
+    pub needs_watch: bool,
+}
+
+/// The controls of every audit, in the order of [`AuditRecord::controls`].
+pub const CONTROLS: [AuditControl; 5] = [
+    AuditControl {
+        name: "flushes",
+        does: "flushes",
+        fault: "none",
+        flush: "fdatasync",
+        is_refuted: false,
+        needs_watch: false,
+    },
+    AuditControl {
+        name: "flushes-nothing",
+        does: "does not flush",
+        fault: "flush_left_out",
+        flush: "fdatasync",
+        is_refuted: true,
+        needs_watch: false,
+    },
+    AuditControl {
+        name: "flushes-by-o_dsync",
+        does: "flushes by O_DSYNC",
+        fault: "none",
+        flush: "o_dsync",
+        is_refuted: false,
+        needs_watch: false,
+    },
+    AuditControl {
+        name: "flushes-one-byte",
+        does: "flushes one byte",
+        fault: "part_flushed",
+        flush: "fdatasync",
+        is_refuted: true,
+        needs_watch: false,
+    },
+    AuditControl {
+        name: "flushes-by-syncfs",
+        does: "flushes by syncfs",
+        fault: "none",
+        flush: "syncfs",
+        is_refuted: false,
+        needs_watch: true,
+    },
+];
+
+impl AuditControl {
+    /// Returns whether the result is as it must be. Where calls could not be watched, fdatasync is
+    /// not known to flush a whole file, and syncfs is not seen.
+    #[must_use]
+    pub fn came_out(&self, result: &AuditResult) -> bool {
+        let seen = result.seen_flushes.as_ref();
+        let is_watched = seen.is_none_or(|seen| seen.watched);
+        match result.verdict() {
+            AuditVerdict::Failed => false,
+            _ if self.needs_watch && !is_watched => true,
+            AuditVerdict::Undecided => !self.is_refuted && !is_watched,
+            AuditVerdict::Refuted => self.is_refuted,
+            AuditVerdict::NotRefuted => !self.is_refuted,
+        }
     }
 }
 
@@ -366,9 +492,10 @@ pub struct AuditRecord {
     pub host: Option<HostFacts>,
     /// The version of this program.
     pub program_version: String,
-    /// The two controls: a log engine that flushes, and one that does not.
+    /// The controls: log engines that flush in a way, or do not ([`CONTROLS`]). Records of format 1
+    /// have the first two.
     pub controls: Vec<AuditResult>,
-    /// In the block form, the same two controls on the file system of the audits.
+    /// In the block form, the first two controls on the file system of the audits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub storage_controls: Vec<AuditResult>,
     /// The audits, in the order in which they ran.
@@ -382,20 +509,19 @@ pub struct AuditRecord {
 }
 
 impl AuditRecord {
-    /// Returns whether the controls came out as they must: the first passed, the second failed. On
-    /// the file system of the audits, only the second must.
+    /// Returns whether the controls came out as they must. On the file system of the audits, only
+    /// the one that does not flush must be refuted.
     #[must_use]
     pub fn is_valid(&self) -> bool {
-        let [flushing, careless] = self.controls.as_slice() else {
-            return false;
-        };
+        let expected = if self.format < 2 { 2 } else { CONTROLS.len() };
+        let mut controls = self.controls.iter().zip(CONTROLS);
         let is_storage_seen = match self.storage_controls.as_slice() {
             [] => true,
             [_, careless] => careless.verdict() == AuditVerdict::Refuted,
             _ => false,
         };
-        flushing.verdict() == AuditVerdict::NotRefuted
-            && careless.verdict() == AuditVerdict::Refuted
+        self.controls.len() == expected
+            && controls.all(|(result, control)| control.came_out(result))
             && is_storage_seen
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use trueput_findings::audits::AuditedPromise;
 use trueput_findings::units::{counted, thousands};
-use trueput_record::audit::{AuditRecord, AuditResult, AuditVerdict};
+use trueput_record::audit::{AuditRecord, AuditResult, AuditVerdict, CONTROLS};
 use trueput_record::audit_standing::AuditStanding;
 
 /// The report of an audit whose record lies in `folder`, as blocks.
@@ -50,13 +50,16 @@ pub fn subject(result: &AuditResult) -> String {
     format!("{} {level}", contender(result))
 }
 
+/// The contender with its knobs, and with the file system of the block form.
 fn contender(result: &AuditResult) -> String {
+    let file_system = result.file_system.iter();
+    with_remarks(result, file_system.map(|kind| format!("on {kind}")))
+}
+
+fn with_remarks(result: &AuditResult, remarks: impl Iterator<Item = String>) -> String {
     let knobs = result.given_knobs.iter();
     let knobs = knobs.map(|(name, value)| format!("{name}={value}"));
-    let file_system = result.file_system.iter();
-    let knobs: Vec<_> = knobs
-        .chain(file_system.map(|kind| format!("on {kind}")))
-        .collect();
+    let knobs: Vec<_> = knobs.chain(remarks).collect();
     match knobs.is_empty() {
         true => result.contender.clone(),
         false => format!("{} ({})", result.contender, knobs.join(", ")),
@@ -72,7 +75,7 @@ fn promises<'a>(
             .claim
             .map(|_| format!(" opened at {}", result.durability));
         Some(AuditedPromise {
-            contender: contender(result) + &claim.unwrap_or_default(),
+            contender: with_remarks(result, std::iter::empty()) + &claim.unwrap_or_default(),
             durability: result.tested_level(),
             standing: AuditStanding::of(result, folder)?,
         })
@@ -86,9 +89,16 @@ fn answer(record: &AuditRecord) -> Vec<Block> {
         .iter()
         .filter(|result| result.verdict() == AuditVerdict::Refuted)
         .partition(|result| result.is_refuted_on_usual_storage());
-    let states = record.results.iter().map(AuditResult::states).sum();
-    let is_ended = |result: &&AuditResult| result.verdict() != AuditVerdict::Failed;
-    let ended = record.results.iter().filter(is_ended).count();
+    let is_decided = |result: &&AuditResult| {
+        matches!(
+            result.verdict(),
+            AuditVerdict::NotRefuted | AuditVerdict::Refuted
+        )
+    };
+    let decided = || record.results.iter().filter(is_decided);
+    let ended = decided().count();
+    let states = decided().map(AuditResult::states).sum();
+    let undecided = undecided(record);
     let promises = counted(ended as u64, "promise");
     let was_tried = |result: &&AuditResult| {
         let mut models = result.models.iter();
@@ -102,6 +112,7 @@ fn answer(record: &AuditRecord) -> Vec<Block> {
             "This audit is invalid: its controls did not come out as they must.".to_owned()
         }
         _ if record.blames_storage() => storage_fault(record, &tried),
+        0 if !undecided.is_empty() && ended == 0 => "No promise was decided.".to_owned(),
         0 if weaker.is_empty() => format!("{tried}: none is refuted."),
         0 if is_usual_tried => format!("{tried}: none is refuted on usual storage."),
         0 => format!("{tried}. Usual storage was not tried."),
@@ -126,7 +137,40 @@ fn answer(record: &AuditRecord) -> Vec<Block> {
     }));
     let warnings = Block::Warnings(warnings).filled();
     let text = std::iter::once(Block::Text(text));
-    text.chain(weaker).chain(warnings).collect()
+    text.chain(weaker)
+        .chain(undecided)
+        .chain(warnings)
+        .collect()
+}
+
+/// Names the promises that could not be decided, with the flushes on which they depend.
+fn undecided(record: &AuditRecord) -> Vec<Block> {
+    let is_open = |result: &&AuditResult| result.verdict() == AuditVerdict::Undecided;
+    let of_result = |result: &AuditResult| {
+        let mut open = result.models.iter();
+        let open = open.find_map(|model| Some((model.model, model.undecided.as_ref()?)));
+        let Some((model, open)) = open else {
+            return Vec::new();
+        };
+        let seen = result.seen_flushes.as_ref();
+        let why = match seen {
+            Some(seen) if seen.io_uring => {
+                "it flushes by io_uring, whose flushes can have a range that nobody sees"
+            }
+            Some(seen) if !seen.watched => "its calls could not be watched here",
+            _ => "some flushes came from threads whose calls could not be seen",
+        };
+        let text = format!(
+            "{}: UNDECIDED ({model}): {why}. If the flushes below covered nothing: {}. The block \
+             form sees what is flushed: add --form block.",
+            subject(result),
+            open.damage
+        );
+        let lines = open.words.iter().chain(&open.flushes).cloned().collect();
+        vec![Block::Text(text), Block::List(lines)]
+    };
+    let results = record.results.iter().filter(is_open);
+    results.flat_map(of_result).collect()
 }
 
 /// Says that the file system loses what was flushed, so that no engine is to blame.
@@ -187,9 +231,9 @@ fn remarks(record: &AuditRecord) -> Vec<Block> {
             thousands(states)
         )
     };
-    let whats = ["flushes", "does not flush"];
     let all = [&record.controls, &record.storage_controls];
-    let controls = all.iter().flat_map(|both| both.iter().zip(whats));
+    let does = CONTROLS.map(|control| control.does);
+    let controls = all.iter().flat_map(|some| some.iter().zip(does));
     let controls: Vec<_> = controls.map(control).collect();
     let text =
         (!controls.is_empty()).then(|| Block::Text(format!("Controls: {}.", controls.join("; "))));

@@ -1,10 +1,13 @@
 //! The log of the control engine.
 
-use super::{Fault, Records, flush_directory};
+use super::flush;
+use super::{ControlKnobs, Fault, FlushCall, Records, flush_directory};
 use crate::transaction::mix;
+use nix::libc;
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::ops::Range;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use trueput_engine::Durability;
 
@@ -18,18 +21,29 @@ const COMMIT_FILE: &str = "commit";
 
 /// The flushes of a log around the write of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FlushOrder {
+enum FlushOrder {
     Before,
     After,
     Never,
 }
 
-impl FlushOrder {
-    pub(super) fn of(durability: Durability, fault: Fault) -> Self {
-        match (fault, durability) {
-            (Fault::FlushLeftOut, _) => Self::Never,
-            (Fault::FlushBeforeWrite, _) | (_, Durability::Async) => Self::Before,
-            _ => Self::After,
+/// How a log is flushed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FlushWay {
+    order: FlushOrder,
+    call: FlushCall,
+}
+
+impl FlushWay {
+    pub(super) fn of(durability: Durability, knobs: &ControlKnobs) -> Self {
+        let order = match (knobs.fault, durability) {
+            (Fault::FlushLeftOut, _) => FlushOrder::Never,
+            (Fault::FlushBeforeWrite, _) | (_, Durability::Async) => FlushOrder::Before,
+            _ => FlushOrder::After,
+        };
+        Self {
+            order,
+            call: knobs.flush,
         }
     }
 }
@@ -38,10 +52,12 @@ impl FlushOrder {
 pub(super) struct Log {
     path: PathBuf,
     file: File,
+    /// The same file, opened so that each write is flushed.
+    flushing: File,
     number: u64,
     bytes: u64,
     fault: Fault,
-    order: FlushOrder,
+    way: FlushWay,
 }
 
 impl Log {
@@ -50,7 +66,7 @@ impl Log {
         directory: &Path,
         number: u64,
         fault: Fault,
-        order: FlushOrder,
+        way: FlushWay,
     ) -> io::Result<Self> {
         let path = directory.join(format!("log.{number}"));
         let is_new = !path.exists();
@@ -65,12 +81,13 @@ impl Log {
             flush_directory(directory)?;
         }
         Ok(Self {
+            flushing: options.custom_flags(libc::O_DSYNC).open(&path)?,
             path,
             file,
             number,
             bytes: 0,
             fault,
-            order,
+            way,
         })
     }
 
@@ -82,8 +99,8 @@ impl Log {
         self.bytes
     }
 
-    pub(super) fn order(&self) -> FlushOrder {
-        self.order
+    pub(super) fn way(&self) -> FlushWay {
+        self.way
     }
 
     pub(super) fn remove(&self) -> io::Result<()> {
@@ -152,15 +169,37 @@ impl Log {
         if self.fault == Fault::CommitBeforeData {
             self.write_commit_file(end)?;
         }
-        if self.order == FlushOrder::Before {
-            self.file.sync_data()?;
+        if self.way.order == FlushOrder::Before {
+            self.flush(0..self.bytes)?;
         }
-        self.file.write_all_at(&entry, self.bytes)?;
-        if self.order == FlushOrder::After {
-            self.file.sync_data()?;
+        let file = match self.way.call {
+            FlushCall::MarkedWrite => &self.flushing,
+            _ => &self.file,
+        };
+        file.write_all_at(&entry, self.bytes)?;
+        if self.way.order == FlushOrder::After {
+            self.flush(self.bytes..end)?;
         }
         self.bytes = end;
         Ok(())
+    }
+
+    /// Flushes what was written to a part of the log.
+    fn flush(&self, part: Range<u64>) -> io::Result<()> {
+        let is_wrong = self.fault == Fault::PartFlushed;
+        match self.way.call {
+            FlushCall::Msync if is_wrong => flush::mapped_pages(&self.file, 0..1),
+            _ if is_wrong => {
+                let mut byte = [0];
+                self.file.read_exact_at(&mut byte, 0)?;
+                self.flushing.write_all_at(&byte, 0)
+            }
+            FlushCall::Fdatasync => self.file.sync_data(),
+            FlushCall::MarkedWrite => Ok(()),
+            FlushCall::Syncfs => Ok(rustix::fs::syncfs(&self.file)?),
+            FlushCall::Msync => flush::mapped_pages(&self.file, part),
+            FlushCall::Ring => flush::by_ring(&self.file, part),
+        }
     }
 
     fn commit_path(&self) -> PathBuf {

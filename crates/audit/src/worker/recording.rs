@@ -7,22 +7,16 @@ use crate::transaction::{ABORTED, Change, RecordKey};
 use rustix::fs::syncfs;
 use std::fs::File;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
 use trueput_engine::{Database, Error, Mode, Session};
 use trueput_faultfs::clock::OperationClock;
 use trueput_faultfs::open_clock;
-use trueput_host::page_cache::start_write_back;
 
 /// Attempts at a transaction that conflicts with others.
 const ATTEMPTS: u32 = 10_000;
 
 /// One transaction in this many is preceded by one that is aborted.
 const ABORT_EVERY: u64 = 10;
-
-/// The interval at which pages of mapped files are written back, so that they are recorded.
-const WRITE_BACK_INTERVAL: Duration = Duration::from_millis(5);
 
 struct Notes {
     history: History,
@@ -49,7 +43,6 @@ impl OpenableEngine<'_> {
             capacity,
             log,
             commits,
-            in_block_form,
         } = &self.assignment.task
         else {
             return Err("not a recording".to_owned());
@@ -63,14 +56,7 @@ impl OpenableEngine<'_> {
         let server = self.start_server()?;
         let version = self.engine().build().map_err(|error| error.to_string())?;
         let per_phase = commits.unwrap_or(capacity / PHASES);
-        let done = AtomicBool::new(false);
-        let worked = thread::scope(|scope| {
-            scope.spawn(|| self.write_back(&done, *in_block_form));
-            let worked = self.work(&notes, per_phase);
-            done.store(true, Ordering::SeqCst);
-            worked
-        });
-        worked?;
+        self.work(&notes, per_phase)?;
         if let Some(server) = server {
             server
                 .stop(&mut || true)
@@ -84,7 +70,9 @@ impl OpenableEngine<'_> {
     fn work(&self, notes: &Notes, per_phase: u64) -> Result<(), String> {
         let database = self.open().map_err(|error| error.to_string())?;
         if let Some(clock) = &notes.clock {
-            // The database was made, and written back, before there was anything to lose.
+            // The database was made, and written back, before there was anything to lose. On the
+            // recorded file system this waits because the call is watched; otherwise some pages may
+            // come a little later.
             let directory = &self.assignment.directory;
             let written = File::open(directory).and_then(|folder| Ok(syncfs(&folder)?));
             written.map_err(|error| format!("{}: {error}", directory.display()))?;
@@ -212,23 +200,5 @@ impl OpenableEngine<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Writes dirty pages back again and again: only then does the recorded file system see them.
-    fn write_back(&self, done: &AtomicBool, in_block_form: bool) {
-        let directory = &self.assignment.directory;
-        let Ok(folder) = File::open(directory) else {
-            return;
-        };
-        while !done.load(Ordering::SeqCst) {
-            match in_block_form {
-                // A file system would flush its device, and so hide a flush that is left out.
-                true => start_write_back(directory),
-                // The recorded file system itself is not told; the engine's own flushes are
-                // recorded whatever comes of this.
-                false => drop(syncfs(&folder)),
-            }
-            thread::sleep(WRITE_BACK_INTERVAL);
-        }
     }
 }

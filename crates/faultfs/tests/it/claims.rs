@@ -177,11 +177,11 @@ fn flushes() {
     let expected = [
         "create a",
         "fsync a",
-        "fdatasync a",
+        "fdatasync a of what?",
         "write a 0+4",
-        "fdatasync a",
+        "fdatasync a 0..4",
         "write a 0+3",
-        "fsync a",
+        "fsync a 0..3",
         "fsync directory /",
         "mkdir b",
         "fsync directory b",
@@ -213,9 +213,9 @@ fn mapped_stores() {
     let expected = [
         "create a",
         "truncate a 12188",
-        "write a 4096+4096",
-        "fdatasync a",
-        "write a 8192+3996",
+        "write back a 4096+4096",
+        "fdatasync a of what?",
+        "write back a 8192+3996",
     ];
     assert_eq!(describe(&fixture.stop()), expected);
 }

@@ -10,6 +10,7 @@
 mod claims;
 mod edges;
 mod ends;
+mod flushes;
 mod replay;
 mod support;
 
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
     match arguments.as_slice() {
         ["faultfs", backing, mount_point, log] => serve_folders([backing, mount_point, log]),
         ["append", file, line, times] => claims::append(file.as_ref(), line, times),
+        ["flush", way, folder] => flushes::flush(way, folder.as_ref()),
         ["mount-for-ever", folder] => ends::mount_for_ever(folder.as_ref()),
         arguments => run_claims(arguments),
     }
@@ -51,6 +53,7 @@ fn run_claims(arguments: &[&str]) -> ExitCode {
         .find(|argument| !argument.starts_with('-'))
         .unwrap_or(&"");
     let all = claims::ALL.iter().chain(edges::ALL).chain(ends::ALL);
+    let all = all.chain(flushes::ALL);
     let claims = all.filter(|(name, _)| name.contains(filter));
     if arguments.contains(&"--list") {
         claims.for_each(|(name, _)| println!("{name}: test"));

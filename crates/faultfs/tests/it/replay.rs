@@ -5,7 +5,7 @@ use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use trueput_faultfs::Recording;
-use trueput_faultfs::operation::{Access, Entry, Inode, InodeKind, Operation};
+use trueput_faultfs::operation::{Access, Entry, FlushExtent, Inode, InodeKind, Operation};
 
 #[derive(Clone, PartialEq, Eq)]
 pub enum Content {
@@ -162,7 +162,8 @@ impl State {
                 self.accesses.insert(*inode, *access);
             }
             Operation::Flush { inode, .. } => assert!(self.contents.contains_key(inode)),
-            Operation::FlushDirectory { inode } => {
+            Operation::FlushAll { .. } => {}
+            Operation::FlushDirectory { inode, .. } => {
                 assert_eq!(self.contents.get(inode), Some(&Content::Directory));
             }
             operation => self.apply_to_names(operation),
@@ -244,8 +245,12 @@ fn describe_one(operation: &Operation, names: &HashMap<Inode, String>) -> String
             inode,
             offset,
             length,
+            cached,
             ..
-        } => format!("write {} {offset}+{length}", names[inode]),
+        } => {
+            let verb = if *cached { "write back" } else { "write" };
+            format!("{verb} {} {offset}+{length}", names[inode])
+        }
         Operation::Truncate { inode, size } => format!("truncate {} {size}", names[inode]),
         Operation::Allocate {
             inode,
@@ -278,12 +283,22 @@ fn describe_one(operation: &Operation, names: &HashMap<Inode, String>) -> String
         }
         Operation::Flush {
             inode,
-            data_only: true,
-        } => format!("fdatasync {}", names[inode]),
-        Operation::Flush {
-            inode,
-            data_only: false,
-        } => format!("fsync {}", names[inode]),
-        Operation::FlushDirectory { inode } => format!("fsync directory {}", names[inode]),
+            data_only,
+            extent,
+            ..
+        } => {
+            let call = if *data_only { "fdatasync" } else { "fsync" };
+            let extent = match extent {
+                FlushExtent::Whole => String::new(),
+                FlushExtent::Unknown => " of what?".to_owned(),
+                FlushExtent::Ranges(ranges) => ranges
+                    .iter()
+                    .map(|range| format!(" {}..{}", range.start, range.end))
+                    .collect(),
+            };
+            format!("{call} {}{extent}", names[inode])
+        }
+        Operation::FlushAll { .. } => "flush all".to_owned(),
+        Operation::FlushDirectory { inode, .. } => format!("fsync directory {}", names[inode]),
     }
 }

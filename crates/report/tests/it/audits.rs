@@ -33,6 +33,7 @@ fn model(model: StorageModel, states: u64, refuted: u64) -> ModelResult {
         unmountable: 0,
         damage: Default::default(),
         counterexample,
+        undecided: None,
         elapsed_s: 1.0,
     }
 }
@@ -53,6 +54,7 @@ fn result(engine: &str, models: Vec<ModelResult>) -> AuditResult {
         commits: 1,
         operations: 1,
         flushes: 1,
+        seen_flushes: None,
         models,
         failure: None,
         ended_at: "2026-11-24T18:00:00Z".to_owned(),

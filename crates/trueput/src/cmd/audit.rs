@@ -37,7 +37,8 @@ Examples:
 
 Exit codes:
   0    no promise was refuted; with --replay: the damage was reproduced
-  1    a promise was refuted, or an audit could not be completed; with --replay: not reproduced.
+  1    a promise was refuted, or an audit was not completed or undecided; with --replay: not
+       reproduced.
        What only posix or torn refute counts with --model alone
   2    bad input: command line, plan or folder
   130  interrupted by Ctrl-C or SIGTERM; finished audits are kept";

@@ -11,9 +11,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use trueput_audit::{AuditOptions, Subject, audit, control};
+use trueput_audit::control::NAME as CONTROL_ENGINE;
+use trueput_audit::{AuditOptions, Subject, audit};
 use trueput_host::read_facts;
-use trueput_record::audit::{AuditRecord, AuditResult, AuditVerdict, Counterexample, StorageModel};
+use trueput_record::audit::{
+    AUDIT_FORMAT, AuditControl, AuditRecord, AuditResult, AuditVerdict, CONTROLS, Counterexample,
+    StorageModel,
+};
 use trueput_record::audit_standing::AuditStanding;
 use trueput_record::filesystem::FileSystem;
 use trueput_record::plan::Contender;
@@ -22,9 +26,6 @@ use trueput_record::trial::Settings;
 use trueput_record::{Durability, Survival, Value};
 use trueput_report::audit_report;
 use trueput_runner::{AuditStore, AuditSubject, Registry, collect_program_facts, sha256_of};
-
-/// The version of the record.
-const FORMAT: u32 = 1;
 
 const RECORD: &str = "audit.json";
 pub const PAGE: &str = "audit.html";
@@ -110,7 +111,7 @@ impl<'a> Session<'a> {
         skipped: BTreeMap<String, String>,
     ) -> Result<(AuditRecord, PathBuf), Failure> {
         let mut record = AuditRecord {
-            format: FORMAT,
+            format: AUDIT_FORMAT,
             command: execute::command_line().join(" "),
             started_at: jiff::Timestamp::now().to_string(),
             host: Some(read_facts(
@@ -144,7 +145,9 @@ impl<'a> Session<'a> {
             });
             let result = self.audit_one(subject, &self.id(subject, &record), budget)?;
             self.say(&result);
-            self.remember(subject, &result);
+            if !record.blames_storage() {
+                self.remember(subject, &result);
+            }
             record.results.push(result);
             self.write(&record)?;
         }
@@ -210,11 +213,13 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Audits the log engine that flushes, and the one that does not.
+    /// Audits the log engines of [`CONTROLS`]; on the file system of the block form, the one that
+    /// flushes and the one that does not.
     fn audit_controls(&self, storage: Option<&FileSystem>) -> Result<Vec<AuditResult>, Failure> {
         let mut results = Vec::new();
-        for fault in ["none", "flush_left_out"] {
-            let result = self.audit_control(fault, storage)?;
+        let all = if storage.is_some() { 2 } else { CONTROLS.len() };
+        for control in &CONTROLS[..all] {
+            let result = self.audit_control(control, storage)?;
             self.say(&result);
             let is_failed = result.verdict() == AuditVerdict::Failed;
             results.push(result);
@@ -228,14 +233,18 @@ impl<'a> Session<'a> {
 
     fn audit_control(
         &self,
-        fault: &str,
+        control: &AuditControl,
         storage: Option<&FileSystem>,
     ) -> Result<AuditResult, Failure> {
         let contender = Contender {
-            engine: control::NAME.to_owned(),
+            engine: CONTROL_ENGINE.to_owned(),
             build: None,
         };
-        let knobs = Settings::from([("fault".to_owned(), Value::Text(fault.to_owned()))]);
+        let text = |value: &str| Value::Text(value.to_owned());
+        let knobs = Settings::from([
+            ("fault".to_owned(), text(control.fault)),
+            ("flush".to_owned(), text(control.flush)),
+        ]);
         let subject = Subject::new(self.registry, &contender, Durability::Sync, None, knobs);
         let subject = subject.map_err(Failure::Other)?;
         let options = AuditOptions {
@@ -247,7 +256,7 @@ impl<'a> Session<'a> {
         let on = storage.map_or_else(String::new, |kind| format!("-on-{kind}"));
         self.audit_with(
             &subject,
-            &as_file_name(&format!("control-{fault}{on}")),
+            &as_file_name(&format!("control-{}{on}", control.name)),
             &options,
         )
     }
@@ -294,18 +303,18 @@ impl<'a> Session<'a> {
         Ok(result)
     }
 
-    /// Keeps a result for the rankings of later runs. The promise of another level, an audit
+    /// Keeps a result for the rankings of later runs, in whatever form it was made. The promise of another level, an audit
     /// without a result, and one that leaves out `journal` where lost power was to be survived, say
     /// nothing about them: an engine that never flushes passes `prefix`.
     fn remember(&self, subject: &Subject, result: &AuditResult) {
-        let is_plain = result.claim.is_none() && result.file_system.is_none();
         let mut models = result.models.iter();
         let has_journal = models.any(|model| model.model == StorageModel::Journal);
         let needs_journal = result.durability.after_lost_power() != Survival::Nothing;
         let is_complete = has_journal || !needs_journal;
-        let is_of_level = is_plain
+        let is_of_level = result.claim.is_none()
             && match result.verdict() {
                 AuditVerdict::Failed => false,
+                AuditVerdict::Undecided => is_complete,
                 AuditVerdict::Refuted => is_complete || result.is_refuted_on_usual_storage(),
                 AuditVerdict::NotRefuted => is_complete,
             };
@@ -430,6 +439,9 @@ fn sentence(result: &AuditResult) -> String {
         .models
         .iter()
         .map(|model| match model.refuted {
+            0 if model.undecided.is_some() => {
+                format!("{} UNDECIDED in {}", model.model, model.states)
+            }
             0 => format!("{} {}", model.model, model.states),
             refuted => format!("{} REFUTED in {refuted} of {}", model.model, model.states),
         })
@@ -437,7 +449,7 @@ fn sentence(result: &AuditResult) -> String {
     let models = models.join(", ");
     match (&result.failure, result.verdict()) {
         (Some(failure), AuditVerdict::Failed) => format!("{name}: no result: {failure}"),
-        (_, AuditVerdict::Refuted) => format!("{name}: {models}"),
+        (_, AuditVerdict::Refuted | AuditVerdict::Undecided) => format!("{name}: {models}"),
         _ => format!("{name}: not refuted ({models})"),
     }
 }
@@ -448,7 +460,7 @@ pub fn exit_code(record: &AuditRecord, chose_models: bool) -> ExitCode {
     let is_clean = |result: &AuditResult| match result.verdict() {
         AuditVerdict::NotRefuted => true,
         AuditVerdict::Refuted => !chose_models && !result.is_refuted_on_usual_storage(),
-        AuditVerdict::Failed => false,
+        AuditVerdict::Undecided | AuditVerdict::Failed => false,
     };
     let all_clean = !record.blames_storage() && record.results.iter().all(is_clean);
     match () {

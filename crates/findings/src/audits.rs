@@ -2,7 +2,7 @@
 //! builds and the knobs of its contenders. A trial's record has what its user knew when it ran.
 
 use crate::eligibility::{HARNESS_ENGINE, STORAGE_ENGINE};
-use crate::units::{counted, thousands};
+use crate::units::thousands;
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use trueput_record::audit::StorageModel;
@@ -15,10 +15,14 @@ use trueput_record::{Durability, TrialRecord};
 pub enum AuditState {
     /// Nothing is known.
     NotAudited,
+    /// Audited without an answer: it depends on flushes of which nobody knows what they covered.
+    Undecided,
     /// No state refuted it on usual storage.
     NotRefuted {
-        /// The states that were tried.
+        /// The states of usual storage that were tried.
         states: u64,
+        /// The states of each model, in each form.
+        models: Vec<TriedStates>,
         /// The models, weaker than usual storage, on which a state refuted it.
         refuted_by: Vec<StorageModel>,
     },
@@ -33,11 +37,60 @@ pub enum AuditState {
     },
 }
 
+/// The states of a model that were tried in a form.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TriedStates {
+    /// The model.
+    pub model: StorageModel,
+    /// The file system below which they were tried, in the block form.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<String>,
+    /// The states.
+    pub states: u64,
+    /// Those that showed damage.
+    pub refuted: u64,
+}
+
+impl Display for TriedStates {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let states = thousands(self.states);
+        match self.refuted {
+            0 => write!(formatter, "{} {states}", self.model),
+            refuted => write!(
+                formatter,
+                "{} {} of {states}",
+                self.model,
+                thousands(refuted)
+            ),
+        }
+    }
+}
+
+/// Lists the states of each model, those of the block form with their file system.
+fn list(models: &[TriedStates]) -> String {
+    let mut forms: Vec<Option<&str>> = Vec::new();
+    for form in models.iter().map(|model| model.file_system.as_deref()) {
+        if !forms.contains(&form) {
+            forms.push(form);
+        }
+    }
+    forms.sort_unstable();
+    let of_form = forms.iter().map(|form| {
+        let models = models.iter();
+        let models = models.filter(|model| model.file_system.as_deref() == *form);
+        let states: Vec<_> = models.map(ToString::to_string).collect();
+        let states = states.join(", ");
+        form.map_or_else(|| states.clone(), |kind| format!("on {kind}: {states}"))
+    });
+    of_form.collect::<Vec<_>>().join("; ")
+}
+
 impl Display for AuditState {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotAudited => formatter.write_str("not audited"),
-            Self::NotRefuted { states, .. } => write!(formatter, "{}", counted(*states, "state")),
+            Self::Undecided => formatter.write_str("undecided"),
+            Self::NotRefuted { models, .. } => formatter.write_str(&list(models)),
             Self::Refuted {
                 refuted, states, ..
             } => {
@@ -60,16 +113,29 @@ impl AuditState {
                 states: sum(|model| model.states),
                 models: standing.refutations().map(|model| model.model).collect(),
             },
+            false if standing.is_undecided() => Self::Undecided,
             false => Self::NotRefuted {
                 states: standing.states(),
+                models: standing.decided().map(TriedStates::of).collect(),
                 refuted_by: refuted.map(|model| model.model).collect(),
             },
         }
     }
 }
 
+impl TriedStates {
+    fn of(standing: &ModelStanding) -> Self {
+        Self {
+            model: standing.model,
+            file_system: standing.file_system.clone(),
+            states: standing.states,
+            refuted: standing.refuted,
+        }
+    }
+}
+
 /// The audits behind a ranking. Its `Display` follows the level: `sync (not audited)`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AuditCoverage {
     /// The contenders whose promise was audited.
     pub audited: usize,
@@ -79,18 +145,38 @@ pub struct AuditCoverage {
     pub fewest_states: u64,
     /// The most states of an audited one.
     pub most_states: u64,
+    /// The states of each model that was tried with all audited ones, in all forms.
+    pub models: Vec<ModelCoverage>,
+}
+
+/// The states of a model behind a ranking.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ModelCoverage {
+    /// The model.
+    pub model: StorageModel,
+    /// The fewest states of an audited contender.
+    pub fewest_states: u64,
+    /// The most states of one.
+    pub most_states: u64,
+}
+
+impl Display for ModelCoverage {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let [fewest, most] = [self.fewest_states, self.most_states].map(thousands);
+        match fewest == most {
+            true => write!(formatter, "{} {most}", self.model),
+            false => write!(formatter, "{} {fewest} to {most}", self.model),
+        }
+    }
 }
 
 impl Display for AuditCoverage {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        let [fewest, most] = [self.fewest_states, self.most_states].map(thousands);
         match self.audited {
             0 => formatter.write_str("not audited"),
-            all if all == self.contenders && fewest == most => {
-                write!(formatter, "audited: {}", counted(self.most_states, "state"))
-            }
             all if all == self.contenders => {
-                write!(formatter, "audited: {fewest} to {most} states")
+                let models: Vec<_> = self.models.iter().map(ToString::to_string).collect();
+                write!(formatter, "audited: {}", models.join(", "))
             }
             audited => write!(formatter, "{audited} of {} audited", self.contenders),
         }
@@ -115,15 +201,43 @@ pub fn audit_state(trials: &[&TrialRecord]) -> Option<AuditState> {
 pub fn coverage<'a>(states: impl Iterator<Item = &'a AuditState>) -> Option<AuditCoverage> {
     let states: Vec<_> = states.collect();
     let audited = states.iter().filter_map(|state| match state {
-        AuditState::NotAudited => None,
-        AuditState::NotRefuted { states, .. } | AuditState::Refuted { states, .. } => Some(*states),
+        AuditState::NotAudited | AuditState::Undecided => None,
+        AuditState::NotRefuted { states, models, .. } => Some((*states, models.as_slice())),
+        AuditState::Refuted { states, .. } => Some((*states, [].as_slice())),
     });
-    let audited: Vec<u64> = audited.collect();
+    let audited: Vec<(u64, &[TriedStates])> = audited.collect();
+    let all = || audited.iter().map(|(states, _)| *states);
     (!states.is_empty()).then(|| AuditCoverage {
         audited: audited.len(),
         contenders: states.len(),
-        fewest_states: audited.iter().copied().min().unwrap_or(0),
-        most_states: audited.iter().copied().max().unwrap_or(0),
+        fewest_states: all().min().unwrap_or(0),
+        most_states: all().max().unwrap_or(0),
+        models: StorageModel::ALL
+            .into_iter()
+            .filter_map(|model| model_coverage(model, &audited))
+            .collect(),
+    })
+}
+
+/// The states of a model; `None` if it was not tried with every audited contender that was not
+/// refuted.
+fn model_coverage(model: StorageModel, audited: &[(u64, &[TriedStates])]) -> Option<ModelCoverage> {
+    let tried = audited.iter().map(|(_, models)| *models);
+    let tried = tried.filter(|models| !models.is_empty());
+    let of_model = tried.map(|models| {
+        let of_model = models.iter().filter(|tried| tried.model == model);
+        of_model.map(|tried| tried.states).sum::<u64>()
+    });
+    let of_model: Vec<u64> = of_model.collect();
+    let fewest_states = of_model
+        .iter()
+        .copied()
+        .min()
+        .filter(|fewest| *fewest > 0)?;
+    Some(ModelCoverage {
+        model,
+        fewest_states,
+        most_states: of_model.iter().copied().max().unwrap_or(fewest_states),
     })
 }
 

@@ -107,7 +107,12 @@ fn refutation(audit: &AuditStanding, level: Durability) -> String {
         let damage = model.counterexample.as_ref();
         let damage = damage.map_or_else(String::new, |it| format!(": {}", it.damage.kind));
         let (refuted, states) = (thousands(model.refuted), thousands(model.states));
-        format!("{refuted} of {states} states ({}){damage}", model.model)
+        let form = model.file_system.as_ref();
+        let form = form.map_or_else(String::new, |kind| format!(" on {kind}"));
+        format!(
+            "{refuted} of {states} states ({}{form}){damage}",
+            model.model
+        )
     };
     let models: Vec<_> = audit.refutations().map(by_model).collect();
     format!(

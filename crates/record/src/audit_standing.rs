@@ -18,12 +18,19 @@ pub struct AuditStanding {
 pub struct ModelStanding {
     /// The model.
     pub model: StorageModel,
+    /// The file system below which it was tried, in the block form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<String>,
     /// The states that were tried.
     pub states: u64,
     /// The states among them whose files differ.
     pub distinct: u64,
     /// The states that showed damage.
     pub refuted: u64,
+    /// Whether the promise depends on flushes of which nobody knows the part that they covered: then
+    /// this is no audit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undecided: bool,
     /// The smallest counterexample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counterexample: Option<CounterexampleSummary>,
@@ -49,7 +56,7 @@ impl AuditStanding {
     pub fn of(result: &AuditResult, folder: &Path) -> Option<Self> {
         let tried = result.models.iter().filter(|model| model.states > 0);
         let models: Vec<_> = tried
-            .map(|model| ModelStanding::of(model, folder))
+            .map(|model| ModelStanding::of(model, result.file_system.as_deref(), folder))
             .collect();
         (!models.is_empty()).then(|| Self {
             audited_at: result.ended_at.clone(),
@@ -57,32 +64,51 @@ impl AuditStanding {
         })
     }
 
-    /// Returns the standing after a later audit of the same. For each model a refutation stands;
-    /// otherwise the audit with more states counts.
+    /// Returns the standing after a later audit of the same. For each model and form the worst
+    /// verdict stands; of equal ones, the audit with more states counts.
     #[must_use]
     pub fn after(self, later: Self) -> Self {
         let mut models = later.models;
         for earlier in self.models {
-            let same = models.iter_mut().find(|it| it.model == earlier.model);
+            let is_same = |it: &&mut ModelStanding| {
+                it.model == earlier.model && it.file_system == earlier.file_system
+            };
+            let same = models.iter_mut().find(is_same);
             match same {
                 None => models.push(earlier),
-                Some(it) if (earlier.refuted > 0, earlier.states) > (it.refuted > 0, it.states) => {
-                    *it = earlier;
-                }
+                Some(it) if earlier.weight() > it.weight() => *it = earlier,
                 Some(_) => {}
             }
         }
-        models.sort_by_key(|model| model.model);
+        models.sort_by(|one, other| {
+            (one.model, &one.file_system).cmp(&(other.model, &other.file_system))
+        });
         Self {
             audited_at: later.audited_at,
             models,
         }
     }
 
-    /// Returns the number of states of usual storage that were tried.
+    /// Returns the audits that count: those that decided something.
+    pub fn decided(&self) -> impl Iterator<Item = &ModelStanding> {
+        self.models.iter().filter(|model| model.is_decided())
+    }
+
+    /// Returns whether it is not known if the promise is kept: what data may be missing after lost
+    /// power was tried in no form that decided it.
+    #[must_use]
+    pub fn is_undecided(&self) -> bool {
+        let is_open = self.models.iter().any(|model| !model.is_decided());
+        let journal = self
+            .decided()
+            .any(|model| model.model == StorageModel::Journal);
+        is_open && !journal && !self.is_refuted()
+    }
+
+    /// Returns the number of states of usual storage that were tried, in all forms.
     #[must_use]
     pub fn states(&self) -> u64 {
-        let usual = self.models.iter().filter(|model| model.model.is_usual());
+        let usual = self.decided().filter(|model| model.model.is_usual());
         usual.map(|model| model.states).sum()
     }
 
@@ -100,7 +126,16 @@ impl AuditStanding {
 }
 
 impl ModelStanding {
-    fn of(result: &ModelResult, folder: &Path) -> Self {
+    fn is_decided(&self) -> bool {
+        !self.undecided || self.refuted > 0
+    }
+
+    /// What decides which of two audits counts.
+    fn weight(&self) -> (bool, bool, u64) {
+        (self.refuted > 0, self.undecided, self.states)
+    }
+
+    fn of(result: &ModelResult, file_system: Option<&str>, folder: &Path) -> Self {
         let summary = |counterexample: &crate::audit::Counterexample| CounterexampleSummary {
             damage: counterexample.damage.clone(),
             words: counterexample.words.clone(),
@@ -109,9 +144,11 @@ impl ModelStanding {
         };
         Self {
             model: result.model,
+            file_system: file_system.map(str::to_owned),
             states: result.states,
             distinct: result.distinct,
             refuted: result.refuted,
+            undecided: result.undecided.is_some(),
             counterexample: result.counterexample.as_ref().map(summary),
         }
     }
@@ -124,9 +161,11 @@ mod tests {
     fn standing(at: &str, models: &[(StorageModel, u64, u64)]) -> AuditStanding {
         let model = |&(model, states, refuted)| ModelStanding {
             model,
+            file_system: None,
             states,
             distinct: states,
             refuted,
+            undecided: false,
             counterexample: None,
         };
         AuditStanding {
@@ -157,6 +196,32 @@ mod tests {
         ];
         assert_eq!(both, standing("2", &expected));
         assert_eq!(both.states(), 913);
+    }
+
+    #[test]
+    fn every_form_counts_and_the_worst_verdict_wins() {
+        let folder = standing("1", &[(StorageModel::Journal, 2_063, 0)]);
+        let mut block = standing("2", &[(StorageModel::Journal, 151, 106)]);
+        block.models[0].file_system = Some("ext4".to_owned());
+        let both = folder.clone().after(block.clone());
+        assert_eq!(both.models.len(), 2);
+        assert!(both.is_refuted());
+        assert_eq!(both.models, block.after(folder).models);
+    }
+
+    #[test]
+    fn what_was_not_decided_is_no_audit_until_another_form_decides_it() {
+        let kill = (StorageModel::Kill, 9, 0);
+        let mut open = standing("1", &[kill, (StorageModel::Journal, 100, 0)]);
+        open.models[1].undecided = true;
+        assert!(open.is_undecided() && open.states() == 9);
+        // More states of the same form that found nothing do not decide it.
+        let more = standing("2", &[(StorageModel::Journal, 900, 0)]);
+        assert!(open.clone().after(more).is_undecided());
+        let mut block = standing("3", &[(StorageModel::Journal, 50, 0)]);
+        block.models[0].file_system = Some("ext4".to_owned());
+        let decided = open.after(block);
+        assert!(!decided.is_undecided() && decided.states() == 59);
     }
 
     #[test]

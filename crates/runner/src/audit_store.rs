@@ -187,9 +187,11 @@ mod tests {
             audited_at: "2026-11-24T18:00:00Z".to_owned(),
             models: vec![ModelStanding {
                 model: StorageModel::Journal,
+                file_system: None,
                 states,
                 distinct: states,
                 refuted: 0,
+                undecided: false,
                 counterexample: None,
             }],
         }

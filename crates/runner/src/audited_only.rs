@@ -57,6 +57,11 @@ fn reason(
         Some(standing) if standing.is_refuted() => {
             Some(format!("{contender} {level}: an audit refuted the promise"))
         }
+        Some(standing) if standing.is_undecided() => Some(format!(
+            "{contender} {level}: an audit could not decide whether the promise is kept: trueput \
+             audit --form block --engine {contender} --durability {level}{}",
+            changed_knobs(spec, &*engine)
+        )),
         Some(_) => None,
         None => {
             let knobs = changed_knobs(spec, &*engine);

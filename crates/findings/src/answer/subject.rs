@@ -49,7 +49,7 @@ pub(super) fn subjects(rankings: &[Ranking]) -> Vec<RankingSubject> {
     let subject = |(index, ranking): (usize, &Ranking)| RankingSubject {
         workload: ranking.workload.clone(),
         durability: ranking.durability,
-        audit: audits[index].filter(|_| is_any_audited),
+        audit: audits[index].clone().filter(|_| is_any_audited),
         cluster: ranking.cluster,
         in_memory: ranking.in_memory,
         workers: ranking.workers,

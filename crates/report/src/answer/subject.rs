@@ -54,7 +54,7 @@ pub fn short(subject: &RankingSubject) -> String {
 #[must_use]
 pub fn level(subject: &RankingSubject) -> String {
     let durability = subject.durability;
-    let audit = subject.audit;
+    let audit = subject.audit.as_ref();
     audit.map_or_else(
         || durability.to_string(),
         |audit| format!("{durability} ({audit})"),

@@ -3,6 +3,7 @@
 
 use super::{Part, Section, SectionInput};
 use crate::document::{Block, Column, ColumnRole, Table};
+use std::collections::BTreeSet;
 use trueput_findings::audits::{AuditedPromise, audited_promises};
 use trueput_findings::units::thousands;
 use trueput_record::audit::StorageModel;
@@ -23,7 +24,8 @@ impl Section for Audits {
 pub(crate) const LEGEND: &str = "Simulated power cuts: states tried on each model of storage, and \
     how many of them refuted the promise. Usual storage is kill, prefix and journal; posix and \
     torn are weaker than what ext4 and xfs document. \"Not refuted\" speaks of these states \
-    only; where a cell is empty, of none: the level promises nothing there, or the time was over.";
+    only; where a cell is empty, of none: the level promises nothing there, or the time was over. \
+    \"Undecided\": it depends on what some flushes covered, which could not be seen.";
 
 /// The table of these promises and their counterexamples; empty if there are none.
 pub(crate) fn blocks(promises: &[AuditedPromise]) -> Vec<Block> {
@@ -32,35 +34,74 @@ pub(crate) fn blocks(promises: &[AuditedPromise]) -> Vec<Block> {
     table.into_iter().chain(examples).collect()
 }
 
+/// The audit of a promise in a form.
+struct Row<'a> {
+    promise: &'a AuditedPromise,
+    /// The file system of the block form.
+    file_system: Option<&'a str>,
+}
+
+impl Row<'_> {
+    fn models(&self) -> impl Iterator<Item = &ModelStanding> {
+        let models = self.promise.standing.models.iter();
+        models.filter(|model| model.file_system.as_deref() == self.file_system)
+    }
+
+    fn verdict(&self) -> &'static str {
+        let is_usual = |model: &ModelStanding| model.model.is_usual();
+        match () {
+            () if self
+                .models()
+                .any(|model| model.refuted > 0 && is_usual(model)) =>
+            {
+                "REFUTED"
+            }
+            () if self.models().any(|model| model.undecided) => "UNDECIDED",
+            () if self.models().any(|model| model.refuted > 0) => "not refuted on usual storage",
+            () => "not refuted",
+        }
+    }
+}
+
+/// The rows of a promise: one for each form.
+fn rows(promise: &AuditedPromise) -> Vec<Row<'_>> {
+    let models = promise.standing.models.iter();
+    let forms: BTreeSet<_> = models.map(|model| model.file_system.as_deref()).collect();
+    let row = |file_system| Row {
+        promise,
+        file_system,
+    };
+    forms.into_iter().map(row).collect()
+}
+
 fn table(promises: &[AuditedPromise]) -> Table {
+    let rows: Vec<_> = promises.iter().flat_map(rows).collect();
+    let has_forms = rows.iter().any(|row| row.file_system.is_some());
     let name = Column::text("contender", 0).in_role(ColumnRole::Name);
-    let mut table = Table::of(promises)
-        .column(name, |promise| &promise.contender)
-        .text("level", 0, |promise| promise.durability)
-        .text("result", 0, verdict);
+    let mut table = Table::of(&rows)
+        .column(name, |row| &row.promise.contender)
+        .text("level", 0, |row| row.promise.durability)
+        .when(has_forms, |table| {
+            table.text("recorded", 0, |row| {
+                row.file_system
+                    .map_or_else(|| "files".to_owned(), |kind| format!("blocks of {kind}"))
+            })
+        })
+        .text("result", 0, Row::verdict);
     for model in StorageModel::ALL {
-        table = table.figures(model.name(), 0, |promise| {
-            let models = promise.standing.models.iter();
-            let mut of_model = models.filter(|standing| standing.model == model);
+        table = table.figures(model.name(), 0, |row| {
+            let mut of_model = row.models().filter(|standing| standing.model == model);
             of_model.next().map_or_else(String::new, states)
         });
     }
     table.build()
 }
 
-fn verdict(promise: &AuditedPromise) -> &'static str {
-    let is_refuted = |model: &ModelStanding| model.refuted > 0;
-    match promise.standing.is_refuted() {
-        true => "REFUTED",
-        false if promise.standing.models.iter().any(is_refuted) => "not refuted on usual storage",
-        false => "not refuted",
-    }
-}
-
 /// The states of a model: `785`, or `13 of 785` if 13 refuted the promise.
 fn states(model: &ModelStanding) -> String {
     let states = thousands(model.states);
     match model.refuted {
+        0 if model.undecided => format!("{states}, undecided"),
         0 => states,
         refuted => format!("{} of {states}", thousands(refuted)),
     }
@@ -70,8 +111,10 @@ fn counterexamples(promise: &AuditedPromise) -> Vec<Block> {
     let models = promise.standing.models.iter();
     let examples = models.filter_map(|model| Some((model, model.counterexample.as_ref()?)));
     let of = |(model, example): (&ModelStanding, &CounterexampleSummary)| {
+        let form = model.file_system.as_ref();
+        let form = form.map_or_else(String::new, |kind| format!(" on {kind}"));
         let subject = format!(
-            "{} {}, {}",
+            "{} {}, {}{form}",
             promise.contender, promise.durability, model.model
         );
         let text = format!("{subject}: {}", example.damage);

@@ -118,7 +118,7 @@ fn a_refuted_contender_has_no_place_and_every_ranking_says_what_was_audited() {
         "careless \\[REFUTED]: an audit refuted its promise at sync in 13 of 785 states (journal): \
          an acknowledged commit is missing.",
         "| REFUTED in 13 of 785 |",
-        "| 1,210 states |",
+        "| journal 1,210 |",
         "| not audited |",
         "Audits of durability",
         "| careless \\[REFUTED] | sync | REFUTED |  | 500 | 13 of 785 |  |  |",

@@ -182,7 +182,7 @@ fn known(
 }
 
 /// The levels of a build, with the audits of those that were audited:
-/// `sync (1,096 states), async`.
+/// `sync (kill 30, journal 417), async`.
 fn levels(engine: &dyn Engine, audits: &[(Durability, AuditState)]) -> String {
     let level = |promise: Promise| {
         let mut known = audits.iter();

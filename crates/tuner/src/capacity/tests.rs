@@ -327,9 +327,11 @@ fn a_contender_whose_promise_an_audit_refuted_has_no_capacity() {
         audited_at: "2026-11-26T12:00:00Z".to_owned(),
         models: vec![ModelStanding {
             model: StorageModel::Journal,
+            file_system: None,
             states: 10,
             distinct: 10,
             refuted: 1,
+            undecided: false,
             counterexample: None,
         }],
     });

@@ -82,7 +82,7 @@ fn parse_mount(line: &str) -> Option<FileSystemFacts> {
 
 /// Decodes the octal escapes that the kernel writes for blanks, tabs, newlines and backslashes:
 /// `\040`.
-pub(super) fn unescape(text: &str) -> String {
+pub(crate) fn unescape(text: &str) -> String {
     let mut rest = text;
     let mut plain = String::new();
     while let Some(at) = rest.find('\\') {

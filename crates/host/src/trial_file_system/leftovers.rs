@@ -12,16 +12,19 @@
 use super::marker::{FileSystemPart, Marker};
 use super::{loop_device, mounting, remove as remove_file_systems};
 use crate::file_system::read_mounts;
+use crate::fuse::{FuseMount, fuse_mounts, lies_on};
 use crate::run_marker::RunMarker;
 use crate::work_folder::WorkFolder;
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 use trueput_record::RunFolder;
 
-/// The kind of the file system on which audits record.
-const RECORDING: &str = "fuse.faultfs";
+/// The time that fusermount3 has.
+const UNMOUNT_LIMIT: Duration = Duration::from_secs(10);
 
 /// The folder of the control groups.
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
@@ -95,10 +98,13 @@ pub fn find_everywhere(results: &Path) -> Vec<Leftover> {
     let devices = entries(Path::new("/sys/block"));
     let devices = devices.map(|entry| Path::new("/dev").join(entry.file_name()));
     let images = devices.filter_map(|device| loop_device::find_image_of(&device));
+    let fuse = fuse_mounts();
     for path in points.chain(images).collect::<Vec<PathBuf>>() {
-        // The marker is in the trial's folder, two levels below the work folder.
+        // The marker is in the trial's folder, two levels below the work folder. A FUSE file system
+        // may have no server that answers, so no file on one is looked at.
         let marked = path
             .ancestors()
+            .filter(|folder| !lies_on(&fuse, folder))
             .find(|folder| Marker::read(folder).is_some());
         let work = marked.and_then(|trial| trial.ancestors().nth(2));
         folders.extend(work.map(Path::to_owned));
@@ -159,7 +165,7 @@ fn leftover_of_run(path: &Path) -> Option<Leftover> {
         }
     }
     let recordings = recording_mounts(path).into_iter();
-    items.extend(recordings.map(|point| (LeftoverKind::Mount, point)));
+    items.extend(recordings.map(|mount| (LeftoverKind::Mount, mount.mount_point)));
     items.push((LeftoverKind::Folder, path.to_owned()));
     Some(Leftover {
         path: path.to_owned(),
@@ -169,28 +175,54 @@ fn leftover_of_run(path: &Path) -> Option<Leftover> {
 }
 
 /// Finds the recording file systems below a folder, the last mounted first.
-fn recording_mounts(folder: &Path) -> Vec<PathBuf> {
-    let mounts = read_mounts().into_iter().rev();
-    let recordings = mounts.filter(|mount| mount.kind == RECORDING);
-    let points = recordings.map(|mount| PathBuf::from(mount.mount_point));
-    points.filter(|point| point.starts_with(folder)).collect()
+fn recording_mounts(folder: &Path) -> Vec<FuseMount> {
+    let recordings = fuse_mounts().into_iter().rev();
+    let recordings = recordings.filter(FuseMount::is_recording);
+    let below = recordings.filter(|mount| mount.mount_point.starts_with(folder));
+    below.collect()
 }
 
-/// Unmounts a recording file system whose server was killed: without root by fusermount3, which
-/// may unmount what its user has mounted.
-fn unmount_recording(point: &Path) -> Result<(), String> {
+/// Unmounts a recording file system whose server was killed, or does not answer: without root by
+/// fusermount3, which may unmount what its user has mounted.
+fn unmount_recording(mount: &FuseMount) -> Result<(), String> {
     use rustix::mount::{UnmountFlags, unmount};
+    // Without the right to do this, unmounting may still work.
+    let _ = mount.abort();
+    let point = &mount.mount_point;
     if unmount(point, UnmountFlags::DETACH).is_ok() {
         return Ok(());
     }
     let mut command = Command::new("fusermount3");
-    let output = command.args(["-u", "-z"]).arg(point).output();
-    let why = match output {
-        Ok(output) if output.status.success() => return Ok(()),
-        Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+    command.args(["-u", "-z"]).arg(point);
+    let why = match run_within(command, UNMOUNT_LIMIT) {
+        Ok(None) => return Ok(()),
+        Ok(Some(why)) => why,
         Err(error) => format!("fusermount3: {error}"),
     };
     Err(format!("cannot unmount {}: {why}", point.display()))
+}
+
+/// Runs a command. Returns its words if it failed, and kills it if it takes longer than the limit.
+fn run_within(mut command: Command, limit: Duration) -> std::io::Result<Option<String>> {
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    let mut child = command.stderr(Stdio::piped()).spawn()?;
+    let began = Instant::now();
+    let status = loop {
+        match child.try_wait()? {
+            Some(status) => break status,
+            None if began.elapsed() < limit => std::thread::sleep(Duration::from_millis(5)),
+            None => {
+                // Not awaited: a process that waits for a file system may not end.
+                child.kill()?;
+                return Ok(Some(format!("no answer within {} s", limit.as_secs())));
+            }
+        }
+    };
+    let mut words = String::new();
+    if let Some(mut errors) = child.stderr.take() {
+        errors.read_to_string(&mut words)?;
+    }
+    Ok((!status.success()).then(|| words.trim().to_owned()))
 }
 
 fn leftover_items(marker: &Marker, part: &FileSystemPart) -> Vec<(LeftoverKind, PathBuf)> {
@@ -264,8 +296,12 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<String>> {
     };
     let _lock = run_marker.lock(&left.path).map_err(|why| vec![why])?;
     let recordings = recording_mounts(&left.path);
-    let unmounted = recordings.iter().map(|point| unmount_recording(point));
+    let unmounted = recordings.iter().map(unmount_recording);
     let mut failures: Vec<String> = unmounted.filter_map(Result::err).collect();
+    if !failures.is_empty() {
+        // What is still mounted may not answer, so nothing below it can be removed.
+        return Err(failures);
+    }
     for trial in entries(&left.path)
         .map(|entry| entry.path())
         .filter(|path| is_folder(path))

@@ -1,11 +1,14 @@
 //! Audits at the command line: verdicts, replays, bad input.
 
 use crate::support::{ALL_WELL, Bench, assert_contains, expect_code, signal, stdout};
-use nix::sys::signal::Signal::SIGINT;
+use nix::sys::signal::Signal::{SIGINT, SIGKILL, SIGSTOP};
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use trueput_host::work_folder::WorkFolder;
 use trueput_record::RunFolder;
 use trueput_record::audit::{AuditRecord, AuditResult, StorageModel};
 
@@ -116,7 +119,10 @@ fn below_a_file_system_of_its_own_a_promise_is_kept_unless_barriers_are_off() {
     let engines = bench.json_of("engines --json");
     let sqlite = engines.as_array().unwrap().iter();
     let sqlite = sqlite.clone().find(|it| it["name"] == "sqlite").unwrap();
-    assert_eq!(sqlite["builds"][0]["audits"], serde_json::json!([]));
+    // Rankings know of every form, and not of what storage that loses data refutes.
+    let audit = &sqlite["builds"][0]["audits"][0]["audit"];
+    assert_eq!(audit["state"], "not_refuted", "{audit}");
+    assert_eq!(audit["models"][0]["file_system"], "ext4", "{audit}");
 }
 
 #[test]
@@ -205,6 +211,77 @@ fn sqlites_delete_mode_keeps_its_promise_though_names_persist_late() {
                 --model posix --states 150 --commits 30 --json";
     let record = record(&bench, 0, line);
     assert!(only(&record).models[0].distinct > 50, "{record:?}");
+}
+
+/// The folder of an audit that was killed, in a work folder.
+fn killed_audit(bench: &Bench) -> PathBuf {
+    let work = bench.path().join("work");
+    drop(WorkFolder::claim(&work).unwrap());
+    let run = work.canonicalize().unwrap().join("run");
+    for folder in ["backing", "mount", "log"] {
+        std::fs::create_dir_all(run.join("states").join(folder)).unwrap();
+    }
+    let marker = serde_json::json!({
+        "magic": "The trueput run of this name creates databases here and removes them",
+        "folder": run,
+        // No process has such a number.
+        "pid": u32::MAX,
+    });
+    std::fs::write(run.join(".trueput-run"), marker.to_string()).unwrap();
+    run
+}
+
+/// Waits for a command that could wait for ever.
+fn end_of(mut command: Command) -> i32 {
+    let mut child = command.spawn().unwrap();
+    let began = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code().unwrap();
+        }
+        assert!(
+            began.elapsed() < Duration::from_secs(120),
+            "{command:?} hangs"
+        );
+        sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_recording_whose_server_does_not_answer_is_cleaned() {
+    if !can_audit() {
+        return;
+    }
+    let bench = Bench::new();
+    let run = killed_audit(&bench);
+    let [backing, mount, log] = ["backing", "mount", "log"].map(|name| {
+        let folder = run.join("states").join(name);
+        folder.to_str().unwrap().to_owned()
+    });
+    let line = ["faultfs", &backing, &mount, &log];
+    let mut server = bench.plain_command(&line);
+    let mut server = server
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut ready = String::new();
+    let mut output = BufReader::new(server.stdout.take().unwrap());
+    output.read_line(&mut ready).unwrap();
+    assert_eq!(ready, "ready\n");
+    let pid = i32::try_from(server.id()).unwrap();
+    signal(pid, SIGSTOP);
+    // Everything that is mounted is looked at, but for what may not answer.
+    end_of(bench.plain_command("clean"));
+    let work = run.parent().unwrap().to_str().unwrap();
+    let clean = bench.plain_command(&["clean", "--yes", "--work", work]);
+    let code = end_of(clean);
+    signal(pid, SIGKILL);
+    server.wait().unwrap();
+    assert_eq!(code, 0);
+    assert!(!run.exists());
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    assert!(!mounts.contains(&mount), "{mounts}");
 }
 
 #[test]

@@ -76,8 +76,20 @@ impl Disk {
     /// Returns whether writes may be lost until they are flushed: the device has a volatile cache
     /// and no way to write through it (FUA).
     pub fn needs_flushes(&self) -> bool {
-        let is = |attribute, value| self.queue(attribute).as_deref() == Some(value);
-        is("write_cache", "write back") && is("fua", "0")
+        self.is_cached() && self.queue("fua").as_deref() == Some("0")
+    }
+
+    /// Returns whether the device has a volatile write cache.
+    pub fn is_cached(&self) -> bool {
+        self.queue("write_cache").as_deref() == Some("write back")
+    }
+
+    /// Returns whether the kernel counts the flushes that this device gets. Those of mapped devices
+    /// may be counted only on the devices below them.
+    pub fn counts_flushes(&self) -> bool {
+        let name = self.name();
+        let mapped = ["dm-", "md", "bcache"];
+        !mapped.iter().any(|begin| name.starts_with(begin))
     }
 
     /// Returns whether it is memory to which a process can write without a request (DAX).

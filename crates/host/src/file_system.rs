@@ -6,8 +6,8 @@ use trueput_record::host::FileSystemFacts;
 /// Returns the file system that holds `directory` or its nearest existing ancestor.
 pub fn find_file_system(directory: &Path) -> FileSystemFacts {
     let directory = find_nearest_existing(directory);
-    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    let mut facts = mount_of(&mounts, &directory).unwrap_or_default();
+    let mount = find_mount(&read_mount_table(), &directory).cloned();
+    let mut facts = mount.unwrap_or_default().facts;
     if let Some((size, free)) = size_and_free(&directory) {
         facts.size_bytes = size;
         facts.free_bytes = free;
@@ -15,10 +15,52 @@ pub fn find_file_system(directory: &Path) -> FileSystemFacts {
     facts
 }
 
+/// A line of the mount table.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Mount {
+    /// The kernel's number of the mount.
+    pub id: u64,
+    /// The number of its device, as in `/sys/dev/block`: `254:0`.
+    pub device: String,
+    /// The folder of the file system that is mounted.
+    pub root: PathBuf,
+    /// The file system.
+    pub facts: FileSystemFacts,
+}
+
 /// Lists the mounts of this process's namespace in the order in which they were made.
 pub(crate) fn read_mounts() -> Vec<FileSystemFacts> {
+    read_mount_table()
+        .into_iter()
+        .map(|mount| mount.facts)
+        .collect()
+}
+
+/// Lists the lines of the mount table in the order in which the mounts were made.
+pub(crate) fn read_mount_table() -> Vec<Mount> {
     let text = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     text.lines().filter_map(parse_mount).collect()
+}
+
+/// Finds the mount of a file or folder, whose links are resolved, in the mount table.
+pub(crate) fn find_mount<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
+    // A mount point can lie below a later mount that hides it, so the kernel's number comes first.
+    let id = mount_id(path);
+    let numbered = mounts.iter().find(|mount| Some(mount.id) == id);
+    numbered.or_else(|| mount_of(mounts, path))
+}
+
+/// Returns the kernel's number of the mount that a path is on; `None` before Linux 5.8.
+fn mount_id(path: &Path) -> Option<u64> {
+    let found = rustix::fs::statx(
+        rustix::fs::CWD,
+        path,
+        rustix::fs::AtFlags::empty(),
+        rustix::fs::StatxFlags::MNT_ID,
+    );
+    let found = found.ok()?;
+    let is_known = found.stx_mask & rustix::fs::StatxFlags::MNT_ID.bits() != 0;
+    is_known.then_some(found.stx_mnt_id)
 }
 
 /// Returns the bytes free for this user on the file system of `directory`, which need not exist
@@ -46,20 +88,23 @@ fn size_and_free(directory: &Path) -> Option<(u64, u64)> {
     ))
 }
 
-/// Finds the mount of `directory` in the text of `/proc/self/mountinfo` (proc(5)): the longest
-/// mount point that is a prefix of it, the last one where several are mounted on one point.
-fn mount_of(mountinfo: &str, directory: &Path) -> Option<FileSystemFacts> {
-    let mounts = mountinfo.lines().filter_map(parse_mount);
+/// Finds the mount of `directory` in the mount table: the longest mount point that is a prefix of
+/// it, the last one where several are mounted on one point.
+fn mount_of<'a>(mounts: &'a [Mount], directory: &Path) -> Option<&'a Mount> {
     mounts
-        .filter(|mount| directory.starts_with(&mount.mount_point))
-        .max_by_key(|mount| mount.mount_point.len())
+        .iter()
+        .filter(|mount| directory.starts_with(&mount.facts.mount_point))
+        .max_by_key(|mount| mount.facts.mount_point.len())
 }
 
-/// Parses one line: `36 35 98:0 /root /mnt rw,noatime master:1 - ext4 /dev/sda1
+/// Parses one line of `/proc/self/mountinfo` (proc(5)): `36 35 98:0 /root /mnt rw,noatime master:1 - ext4 /dev/sda1
 /// rw,errors=continue`.
-fn parse_mount(line: &str) -> Option<FileSystemFacts> {
+pub(crate) fn parse_mount(line: &str) -> Option<Mount> {
     let (mount, file_system) = line.split_once(" - ")?;
-    let mut mount = mount.split(' ').skip(4);
+    let mut mount = mount.split(' ');
+    let id = mount.next()?.parse().ok()?;
+    let device = mount.nth(1)?.to_owned();
+    let root = PathBuf::from(unescape(mount.next()?));
     let mount_point = unescape(mount.next()?);
     let mount_options = mount.next()?;
     let mut file_system = file_system.split(' ');
@@ -71,12 +116,18 @@ fn parse_mount(line: &str) -> Option<FileSystemFacts> {
             options.push(option);
         }
     }
-    Some(FileSystemFacts {
+    let facts = FileSystemFacts {
         kind,
         source,
         mount_point,
         options: options.join(","),
         ..FileSystemFacts::default()
+    };
+    Some(Mount {
+        id,
+        device,
+        root,
+        facts,
     })
 }
 
@@ -113,9 +164,16 @@ mod tests {
 32 22 0:28 / /data rw,noatime - ext4 /dev/vdc rw,data=ordered
 ";
 
+    fn mount_at(path: &str) -> Option<Mount> {
+        let mounts: Vec<Mount> = MOUNTS.lines().filter_map(parse_mount).collect();
+        mount_of(&mounts, Path::new(path)).cloned()
+    }
+
     #[test]
     fn the_longest_mount_point_wins_and_the_last_of_several_on_one_point() {
-        let facts = mount_of(MOUNTS, Path::new("/data/work")).unwrap();
+        let mount = mount_at("/data/work").unwrap();
+        assert_eq!((mount.id, mount.device.as_str()), (32, "0:28"));
+        let facts = mount.facts;
         assert_eq!(
             (facts.kind.as_str(), facts.source.as_str()),
             ("ext4", "/dev/vdc")
@@ -125,17 +183,13 @@ mod tests {
 
     #[test]
     fn a_folder_that_only_begins_like_a_mount_point_is_not_on_it() {
-        assert_eq!(
-            mount_of(MOUNTS, Path::new("/database"))
-                .unwrap()
-                .mount_point,
-            "/"
-        );
+        let facts = mount_at("/database").unwrap().facts;
+        assert_eq!(facts.mount_point, "/");
     }
 
     #[test]
     fn a_blank_in_a_mount_point_is_read() {
-        let facts = mount_of(MOUNTS, Path::new("/data sets/x")).unwrap();
+        let facts = mount_at("/data sets/x").unwrap().facts;
         assert_eq!(facts.mount_point, "/data sets");
     }
 

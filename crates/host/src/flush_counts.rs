@@ -5,9 +5,10 @@
 
 use super::disk::Disk;
 use super::file_system::find_file_system;
+use super::storage_stack::{Ext4State, may_have_external_journal};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use trueput_record::flush_evidence::FlushBasis;
 use trueput_record::host::FileSystemFacts;
@@ -41,6 +42,8 @@ const PROBE: &str = ".flush-probe";
 pub struct FlushCounts {
     disks: Vec<Disk>,
     basis: FlushBasis,
+    /// Whether no flush of the probe reached a device with a volatile write cache.
+    is_unflushed: bool,
 }
 
 /// Requests that devices have completed.
@@ -86,9 +89,11 @@ impl FlushCounts {
         let mut all = Self {
             disks: Vec::new(),
             basis: FlushBasis::WritesAndFlushes,
+            is_unflushed: false,
         };
         for folder in folders {
             let one = Self::below_one(folder)?;
+            all.is_unflushed |= one.is_unflushed;
             if one.basis == FlushBasis::Writes {
                 all.basis = FlushBasis::Writes;
             }
@@ -111,6 +116,7 @@ impl FlushCounts {
         let mut one = Self {
             disks,
             basis: FlushBasis::Writes,
+            is_unflushed: false,
         };
         let probed = probe(folder, &one).map_err(|error| format!("a trial write: {error}"))?;
         let shows = |count: u64| count + 1 >= PROBES;
@@ -120,9 +126,18 @@ impl FlushCounts {
                 "{devices} below {kind} does not count what is written"
             ));
         }
-        let flushes = FLUSHING.contains(&facts.kind.as_str())
+        let is_flushing = FLUSHING.contains(&facts.kind.as_str());
+        let is_cached = |disk: &Disk| disk.counts_flushes() && disk.is_cached();
+        if is_flushing && probed.flushes == Some(0) && one.disks.iter().any(is_cached) {
+            one.is_unflushed = true;
+        }
+        let flushes = is_flushing
             && !has_option(&facts, &["nobarrier", "barrier=0"])
-            && !may_have_external_journal(&facts, &Ext4State::of_this_kernel())
+            && !may_have_external_journal(
+                &facts.kind,
+                &device_name(&facts, folder),
+                &Ext4State::of_this_kernel(),
+            )
             && probed.flushes.is_some_and(shows);
         if flushes && one.disks.iter().all(Disk::needs_flushes) {
             one.basis = FlushBasis::WritesAndFlushes;
@@ -133,6 +148,19 @@ impl FlushCounts {
     /// Returns the names of the devices, as in `/sys/block`.
     pub fn names(&self) -> Vec<String> {
         self.disks.iter().map(Disk::name).collect()
+    }
+
+    /// Returns whether flushes of its own never reached a device with a volatile write cache, as
+    /// where barriers are off.
+    pub fn is_unflushed(&self) -> bool {
+        self.is_unflushed
+    }
+
+    /// Returns the names of those devices that have a volatile write cache and count flushes.
+    pub fn cached_devices(&self) -> Vec<String> {
+        let disks = self.disks.iter();
+        let cached = disks.filter(|disk| disk.is_cached() && disk.counts_flushes());
+        cached.map(Disk::name).collect()
     }
 
     /// Returns the requests that a commit needs of these devices.
@@ -182,46 +210,19 @@ fn disks_of(facts: &FileSystemFacts, folder: &Path) -> Result<Vec<Disk>, String>
     }
 }
 
-/// The kernel's information on the journals of ext3 and ext4.
-struct Ext4State<'a> {
-    /// A folder for each mounted file system, by its device.
-    mounted: &'a Path,
-    /// A folder with an entry `DEVICE-INODE` for each journal inside a file system, `DEVICE` for an
-    /// external one.
-    journals: &'a Path,
-}
-
-impl Ext4State<'static> {
-    fn of_this_kernel() -> Self {
-        Self {
-            mounted: Path::new("/sys/fs/ext4"),
-            journals: Path::new("/proc/fs/jbd2"),
-        }
-    }
-}
-
-/// Returns whether the journal of this file system may be on a separate device. No mount option
-/// shows this, because ext4 finds its journal through the superblock. Some of a commit's flushes
-/// may then reach only that device.
-fn may_have_external_journal(facts: &FileSystemFacts, state: &Ext4State<'_>) -> bool {
-    if !["ext3", "ext4"].contains(&facts.kind.as_str()) {
-        return false;
-    }
+/// Returns the name of the device of a file system's folder, as the kernel has it; the mount table
+/// may name it otherwise (`/dev/root`).
+fn device_name(facts: &FileSystemFacts, folder: &Path) -> String {
+    let number = std::fs::metadata(folder).map(|found| found.dev());
+    let of_kernel = number.ok().and_then(|number| {
+        let (major, minor) = (nix::libc::major(number), nix::libc::minor(number));
+        let entry = Path::new("/sys/dev/block").join(format!("{major}:{minor}"));
+        entry.canonicalize().ok()
+    });
     let source = Path::new(&facts.source);
-    let device = source.canonicalize().unwrap_or_else(|_| source.to_owned());
-    let Some(name) = device.file_name().and_then(|name| name.to_str()) else {
-        return true;
-    };
-    let task = std::fs::read_to_string(state.mounted.join(name).join("journal_task"));
-    if task.is_ok_and(|task| task.trim() == "<none>") {
-        return false;
-    }
-    let inside = format!("{name}-");
-    let journals = std::fs::read_dir(state.journals).into_iter().flatten();
-    !journals.flatten().any(|entry| {
-        let journal = entry.file_name();
-        journal.to_str().is_some_and(|it| it.starts_with(&inside))
-    })
+    let device = of_kernel.unwrap_or_else(|| source.to_owned());
+    let name = device.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 /// Returns whether a file system is mounted with an option that has one of these prefixes.
@@ -284,36 +285,6 @@ mod tests {
             let found = disks_of(&facts(kind, options), Path::new("/proc"));
             let found = found.unwrap_err();
             assert!(found.contains(why), "{kind}: {found}");
-        }
-    }
-
-    #[test]
-    fn only_a_journal_inside_the_file_system_or_none_leaves_flushes_to_its_device() {
-        let folder = tempfile::tempdir().unwrap();
-        let (mounted, journals) = (folder.path().join("ext4"), folder.path().join("jbd2"));
-        for (name, task) in [("plain", "<none>\n"), ("inside", "7\n"), ("beside", "8\n")] {
-            std::fs::create_dir_all(mounted.join(name)).unwrap();
-            std::fs::write(mounted.join(name).join("journal_task"), task).unwrap();
-        }
-        for journal in ["inside-8", "another"] {
-            std::fs::create_dir_all(journals.join(journal)).unwrap();
-        }
-        let state = Ext4State {
-            mounted: &mounted,
-            journals: &journals,
-        };
-        let cases = [
-            ("ext4", "plain", false),
-            ("ext4", "inside", false),
-            ("ext4", "beside", true),
-            ("ext3", "unknown", true),
-            ("xfs", "beside", false),
-        ];
-        for (kind, name, expected) in cases {
-            let mut facts = facts(kind, "rw");
-            facts.source = format!("/no-device/{name}");
-            let found = may_have_external_journal(&facts, &state);
-            assert_eq!(found, expected, "{kind} {name}");
         }
     }
 

@@ -23,6 +23,7 @@ pub mod run_marker;
 pub mod run_work_folder;
 pub mod service;
 pub mod shared_words;
+pub mod storage_stack;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod topology;

@@ -36,6 +36,7 @@
 //! - `regular_file`: files of folders of unknown origin
 //! - `search`: runs whose trials are proposed from the results so far
 //! - `skipped`: the lines that name skipped parts of a plan
+//! - `storage`: the layers below a database, and what they keep at lost power
 //! - `suggest`: the known name nearest to a misspelled one
 //! - `text`: text of unknown origin, made safe to show
 //! - `trial`: the specification of one trial
@@ -73,6 +74,7 @@ pub mod recovery;
 pub mod regular_file;
 pub mod search;
 pub mod skipped;
+pub mod storage;
 pub mod suggest;
 pub mod text;
 pub mod trial;

@@ -9,6 +9,7 @@ use crate::hardware_limits::HardwareLimits;
 use crate::load_generator::LoadGenerator;
 use crate::placement::{AllocatorReport, Placement};
 use crate::recovery::{EventRecord, Recovery};
+use crate::storage::StorageStack;
 use crate::{Isolation, Promise, TrialSpec, Value, VerifyLevel};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -36,6 +37,10 @@ pub struct TrialRecord {
     /// The file system that the engine's log lay on; absent if that was the database's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_file_system: Option<MountedFileSystem>,
+    /// The storage below its database and log when the trial began, and what that keeps when power
+    /// is lost; absent in older records, and if the trial never had a folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<StorageStack>,
     /// The engine as it described itself; absent if it never opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineReport>,

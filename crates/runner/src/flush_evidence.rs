@@ -8,7 +8,7 @@ use std::path::Path;
 use trueput_host::count_configured_processors;
 use trueput_host::flush_counts::{CompletedRequests, FlushCounts};
 use trueput_record::address::is_address_for;
-use trueput_record::flush_evidence::FlushEvidence;
+use trueput_record::flush_evidence::{FlushEvidence, FlushVerdict};
 use trueput_record::measurement::Measurement;
 use trueput_record::{Durability, TrialSpec};
 
@@ -131,8 +131,43 @@ pub(crate) fn derive_evidence(
                 basis: Some(counts.basis()),
                 ..FlushEvidence::default()
             };
-            Some(evidence.with_verdict(uncounted(completed.intervals)))
+            let evidence = evidence.with_verdict(uncounted(completed.intervals));
+            let cached = counts.cached_devices();
+            Some(doubt_unflushed_writes(
+                evidence,
+                &cached,
+                counts.is_unflushed(),
+            ))
         }
+    }
+}
+
+/// Draws no conclusion from writes alone if not one flush reached a device with a volatile cache:
+/// they may have gone through the cache, which no counter shows, or have stayed in it. The flushes
+/// of others do not count if those of the probe were lost (`is_unflushed`).
+fn doubt_unflushed_writes(
+    evidence: FlushEvidence,
+    cached: &[String],
+    is_unflushed: bool,
+) -> FlushEvidence {
+    let is_flushed = evidence.flushes != Some(0) && !is_unflushed;
+    let is_concluded = evidence.verdict == FlushVerdict::Explained && evidence.commits > 0;
+    if !is_concluded || is_flushed || cached.is_empty() {
+        return evidence;
+    }
+    let devices = cached.join(" and ");
+    let what = if is_unflushed {
+        "no flush of a trial write reached"
+    } else {
+        "no flush reached"
+    };
+    FlushEvidence {
+        basis: None,
+        verdict: FlushVerdict::NotCounted,
+        reason: Some(format!(
+            "{what} {devices}, which has a volatile write cache"
+        )),
+        ..evidence
     }
 }
 
@@ -146,6 +181,7 @@ fn uncounted(intervals: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trueput_record::flush_evidence::FlushBasis;
 
     #[test]
     fn each_interval_of_a_trial_in_slices_may_lack_a_request_on_each_processor() {
@@ -153,6 +189,39 @@ mod tests {
         assert!(once >= 1);
         assert_eq!(uncounted(0), once);
         assert_eq!(uncounted(1_000), 1_000 * once);
+    }
+
+    #[test]
+    fn thousands_of_commits_without_one_flush_are_not_verified_where_a_cache_is_volatile() {
+        let evidence = |flushes| {
+            FlushEvidence {
+                commits: 19_431,
+                sessions: 1,
+                devices: vec!["loop0".to_owned()],
+                writes: 40_000,
+                flushes,
+                basis: Some(FlushBasis::Writes),
+                ..FlushEvidence::default()
+            }
+            .with_verdict(0)
+        };
+        let cached = || vec!["loop0".to_owned()];
+        let doubted = doubt_unflushed_writes(evidence(Some(0)), &cached(), false);
+        assert_eq!(doubted.verdict, FlushVerdict::NotCounted);
+        assert!(doubted.reason.unwrap().contains("no flush reached loop0"));
+        let neighbors = doubt_unflushed_writes(evidence(Some(9)), &cached(), true);
+        assert_eq!(neighbors.verdict, FlushVerdict::NotCounted);
+        for (flushes, cached) in [(Some(0), Vec::new()), (Some(7), cached()), (None, cached())] {
+            let kept = doubt_unflushed_writes(evidence(flushes), &cached, false);
+            assert_eq!(kept.verdict, FlushVerdict::Explained, "{flushes:?}");
+        }
+        // Too few writes accuse wherever they went.
+        let lie = FlushEvidence {
+            writes: 3,
+            ..evidence(Some(0))
+        };
+        let accused = doubt_unflushed_writes(lie.with_verdict(0), &cached(), true);
+        assert_eq!(accused.verdict, FlushVerdict::Impossible);
     }
 
     #[test]

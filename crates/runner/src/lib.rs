@@ -36,6 +36,7 @@
 //! - `run`: a run: checks, run folder, trials
 //! - `sampler`: samples of processes and machine once a second
 //! - `server_lifecycle`: the server of a trial's engine
+//! - `storage_stack`: the storage below a trial
 //! - `summaries`: counts and latencies of several processes together
 //! - `time_estimate`: how long a run takes
 //! - `time_slice_group`, `time_slicing`: contenders that run side by side in slices
@@ -84,6 +85,7 @@ mod resume;
 mod run;
 mod sampler;
 mod server_lifecycle;
+mod storage_stack;
 mod summaries;
 mod time_estimate;
 mod time_slice_group;

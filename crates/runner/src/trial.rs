@@ -16,6 +16,7 @@ use crate::protocol::{
 };
 use crate::resolution::ResolvedTrial;
 use crate::server_lifecycle::ServerLifecycle;
+use crate::storage_stack::{resolve_stack, worse_stack};
 use crate::trace_folder;
 use crate::worker_task::run_task;
 use std::path::{Path, PathBuf};
@@ -56,6 +57,7 @@ impl TrialResult {
             resumed: false,
             file_system: None,
             log_file_system: None,
+            storage: None,
             started_at: jiff::Timestamp::now().to_string(),
             engine: None,
             conformance: None,
@@ -127,6 +129,7 @@ impl TrialSetup {
         let resolved = context.resolve(spec)?;
         let (directory, existing) = database_folder(context, spec, &resolved, trial)?;
         trial.record.resumed = existing == ExistingDatabase::Unfinished;
+        trial.record.storage = resolve_stack(spec, &resolved, &directory);
         if existing == ExistingDatabase::Nothing {
             check_room(context, spec, &resolved, &directory)?;
         }
@@ -251,6 +254,8 @@ impl TrialSetup {
             ));
         };
         verify(spec, &self.resolved, *verified, trial);
+        let at_end = resolve_stack(spec, &self.resolved, &self.directory);
+        trial.record.storage = worse_stack(trial.record.storage.take(), at_end);
         if let Some(measurement) = &mut trial.record.measurement {
             measurement.flush_evidence = flush_evidence::derive_evidence(
                 spec,

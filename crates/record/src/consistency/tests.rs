@@ -69,6 +69,7 @@ fn honest() -> (TrialRecord, Vec<LoggedHistogram>) {
         started_at: String::new(),
         file_system: None,
         log_file_system: None,
+        storage: None,
         engine: None,
         conformance: None,
         isolation_check: None,

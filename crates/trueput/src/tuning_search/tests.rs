@@ -86,6 +86,7 @@ pub fn ended(spec: TrialSpec, measurement: Measurement) -> TrialRecord {
         started_at: String::new(),
         file_system: None,
         log_file_system: None,
+        storage: None,
         engine: None,
         conformance: None,
         isolation_check: None,

@@ -18,6 +18,7 @@ use trueput_record::measurement::{
 };
 use trueput_record::placement::{AllocatorReport, Placement};
 use trueput_record::recovery::{EventRecord, Recovery};
+use trueput_record::storage::{PowerLoss, StorageStack};
 use trueput_record::{
     ClusterSurvival, Conditions, Durability, FORMAT_VERSION, HostFacts, Outcome, Promise,
     TrialRecord, TrialSpec, Value, VerifyLevel, Window, WorkerKind,
@@ -196,6 +197,13 @@ pub fn record() -> TrialRecord {
         started_at: "2026-11-21T20:45:01Z".to_owned(),
         file_system: Some(mounted()),
         log_file_system: Some(mounted()),
+        storage: Some(StorageStack {
+            layers: vec!["ext4 on /data from /dev/vda (rw,nobarrier)".to_owned()],
+            power_loss: PowerLoss::Lost {
+                reason: "ext4 on /data is mounted with nobarrier".to_owned(),
+                in_memory: false,
+            },
+        }),
         engine: Some(EngineReport {
             version: "0.9.70".to_owned(),
             origin: "compiled in".to_owned(),

@@ -18,7 +18,8 @@ pub struct Choice {
     /// The comparison of the two with the highest capacities; `None` before it ends a pair, or if
     /// there are no two.
     pub run_off: Option<RunOff>,
-    /// The contender that is recommended; `None` if none keeps the objective.
+    /// The contender that is recommended; `None` if none keeps the objective, and if the storage
+    /// does not keep the level.
     pub recommended: Option<u32>,
 }
 
@@ -99,6 +100,13 @@ impl RunOff {
 }
 
 impl Candidate {
+    /// Whether nothing of it survives lost power, although the level promises it: the storage
+    /// keeps nothing.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.best().storage.is_lost()
+    }
+
     /// Its capacity with the better knobs. Tuned knobs are better only if the rate that they keep
     /// is not below the lowest at which the default fails.
     #[must_use]
@@ -143,8 +151,9 @@ impl Choice {
     }
 
     fn keeping(&self, place: usize) -> Option<&Candidate> {
-        let candidate = self.candidates.get(place);
-        candidate.filter(|it| it.best().holds_per_s.is_some())
+        let candidate = self.candidates.get(place)?;
+        let is_of_first = self.candidates[0].is_lost() == candidate.is_lost();
+        (is_of_first && candidate.best().holds_per_s.is_some()).then_some(candidate)
     }
 
     fn is_overruled(&self) -> bool {
@@ -183,7 +192,9 @@ pub fn choice(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<Choice> 
     let mut candidates: Vec<_> = candidates.collect();
     candidates.sort_by(|one, other| {
         let rate = |candidate: &Candidate| candidate.best().holds_per_s.unwrap_or_default();
-        rate(other).total_cmp(&rate(one))
+        // What the storage does not keep is no alternative to what it keeps.
+        let kept_first = one.is_lost().cmp(&other.is_lost());
+        kept_first.then(rate(other).total_cmp(&rate(one)))
     });
     let mut choice = Choice {
         candidates,
@@ -191,7 +202,8 @@ pub fn choice(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<Choice> 
         recommended: None,
     };
     choice.run_off = run_off(&choice, settings, trials);
-    choice.recommended = choice.first().map(|first| first.default.contender);
+    let first = choice.first().filter(|first| !first.is_lost());
+    choice.recommended = first.map(|first| first.default.contender);
     Some(choice)
 }
 

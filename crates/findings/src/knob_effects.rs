@@ -87,6 +87,7 @@ impl KnobChange<'_> {
         one.workload == two.workload
             && one.durability == two.durability
             && one.in_memory == two.in_memory
+            && one.storage.is_lost() == two.storage.is_lost()
             && one.workers == two.workers
             && isolation(one) == isolation(two)
             && rate(one) == rate(two)

@@ -22,7 +22,6 @@
 //! - `fixed_rate`: rankings of open loops at one rate
 //! - `forest`: a regression that predicts scores with their uncertainty
 //! - `history`: many runs of one plan, and changes of their rates
-//! - `in_memory`: databases in memory at levels that promise to survive power loss
 //! - `integrity`: trials whose records contradict themselves
 //! - `isolation`: the isolation levels that contenders state
 //! - `knob_effects`: the effect of changing one knob on rate, memory and disk
@@ -31,6 +30,7 @@
 //! - `multi_run`: the rates of each contender in several runs
 //! - `objective`: whether the cells of a ranking kept the objective of the plan
 //! - `over_time`: the rate second by second, and its drops
+//! - `power_loss`: what the storage leaves of the promise of a level at lost power
 //! - `prediction`: the rate and latency expected for other numbers of clients, nodes and delays
 //! - `published`: comparison with published tables
 //! - `random`: random numbers from a seed
@@ -71,7 +71,6 @@ pub mod fixed_rate;
 pub mod forest;
 pub mod hardware_limits;
 pub mod history;
-pub mod in_memory;
 pub mod integrity;
 pub mod isolation;
 pub mod knob_effects;
@@ -80,6 +79,7 @@ pub mod marks;
 pub mod multi_run;
 pub mod objective;
 pub mod over_time;
+pub mod power_loss;
 pub mod prediction;
 pub mod published;
 pub mod random;

@@ -8,13 +8,16 @@
 //! it in [`marks`]; everything else follows. Nothing but the record may decide: a report is made
 //! from a run folder only.
 
+use crate::power_loss::level_on_storage;
 use crate::units::thousands;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
 use trueput_record::audit_standing::{AuditStanding, ModelStanding};
 use trueput_record::flush_evidence::FlushVerdict;
+use trueput_record::host::FileSystemFacts;
 use trueput_record::load_generator::LoadGenerator;
+use trueput_record::storage::LevelOnStorage;
 use trueput_record::{Durability, TrialRecord};
 
 /// Why a trial whose histograms are gone is not ranked.
@@ -42,6 +45,8 @@ pub struct Mark {
 pub enum MarkKind {
     /// The user's audit refuted the promise of the level.
     RefutedPromise,
+    /// The storage keeps nothing at lost power, so the level is not kept.
+    UnsafeStorage,
     /// The histograms of a trial are missing.
     UnverifiedRecord,
     /// The engine has a known fault with these settings.
@@ -52,6 +57,10 @@ pub enum MarkKind {
     LoadGenerator,
     /// The schedules that test the stated isolation could not be run.
     UncheckedIsolation,
+    /// The database or its log was in memory although the level promises more.
+    InMemory,
+    /// It is not known what the storage keeps at lost power.
+    UnresolvedStorage,
     /// No counter shows whether commits reached storage.
     UnverifiedFlushes,
     /// The driver does extra work that users of the engine may not need.
@@ -72,11 +81,13 @@ impl Mark {
 pub fn marks(trial: &TrialRecord) -> Vec<Mark> {
     let all = [
         refuted_promise(trial),
+        lossy_storage(trial),
         unverified_record(trial),
         known_defect(trial),
         assertions(trial),
         load_generator(trial),
         unchecked_isolation(trial),
+        unresolved_storage(trial),
         unverified_flushes(trial),
         workaround(trial),
     ];
@@ -119,6 +130,56 @@ fn refutation(audit: &AuditStanding, level: Durability) -> String {
         "an audit refuted its promise at {level} in {}",
         models.join("; ")
     )
+}
+
+/// Storage below the trial that keeps nothing at lost power, at a level that promises more.
+fn lossy_storage(trial: &TrialRecord) -> Option<Mark> {
+    let LevelOnStorage::Lost { reason, in_memory } = stated_storage(trial)? else {
+        return None;
+    };
+    let (kind, label) = if in_memory {
+        (MarkKind::InMemory, "in memory")
+    } else {
+        (MarkKind::UnsafeStorage, "unsafe storage")
+    };
+    Some(Mark {
+        kind,
+        label: Cow::Borrowed(label),
+        explanation: Cow::Owned(lost_storage(&reason)),
+        // Those in memory have rankings of their own.
+        comparable: in_memory,
+    })
+}
+
+/// Says that a level is not kept, as a clause.
+pub(crate) fn lost_storage(reason: &str) -> String {
+    format!("nothing survives lost power, because {reason}")
+}
+
+/// Storage that could not be resolved, at a level that promises something at lost power.
+fn unresolved_storage(trial: &TrialRecord) -> Option<Mark> {
+    let LevelOnStorage::Unresolved(reason) = stated_storage(trial)? else {
+        return None;
+    };
+    Some(Mark {
+        kind: MarkKind::UnresolvedStorage,
+        label: Cow::Borrowed("storage unknown"),
+        explanation: Cow::Owned(format!(
+            "what survives lost power is not known: its storage could not be resolved ({reason})"
+        )),
+        comparable: true,
+    })
+}
+
+/// What the storage of a trial leaves of its level, as far as its own record says; older records
+/// have no more than mount options.
+fn stated_storage(trial: &TrialRecord) -> Option<LevelOnStorage> {
+    let left = level_on_storage(trial, &FileSystemFacts::default());
+    match (&trial.storage, &left) {
+        (None, LevelOnStorage::Lost { in_memory, .. }) => (!in_memory).then_some(left),
+        (None, _) => None,
+        (Some(_), _) => Some(left),
+    }
 }
 
 /// A fault that the engine is known to have with its settings, and that nothing works around.

@@ -3,10 +3,11 @@
 //! A ranking holds only comparable cells: one workload with one set of settings, one number of
 //! workers, one offered rate or none, one schedule of faults, one durability level, and for
 //! clusters the same failures of nodes that a commit survives. Databases in memory whose level
-//! promises to survive power loss are ranked separately. A cell whose marks make it incomparable (a
-//! build with assertions) is not ranked, unless the run includes it. The order is by rate, or by
-//! response time if all were offered one rate ([`crate::fixed_rate`]). Contenders are named by the
-//! conditions in which they differ.
+//! promises to survive power loss are ranked separately; those on other storage that keeps nothing
+//! at lost power are not ranked. A cell whose marks make it incomparable (a build with assertions)
+//! is not ranked, unless the run includes it. The order is by rate, or by response time if all were
+//! offered one rate ([`crate::fixed_rate`]). Contenders are named by the conditions in which they
+//! differ.
 
 use crate::audits::{AuditCoverage, coverage};
 use crate::builds::{EngineBuild, builds};
@@ -17,9 +18,10 @@ use crate::eligibility::{
 };
 use crate::marks::{Mark, MarkKind, marked, marks};
 use crate::objective::ObjectiveResult;
+use crate::power_loss::{StoragePromise, is_in_memory, violates_durability};
 use crate::significance::{between, counting};
 use crate::statistics::{Comparison, compare_together};
-use crate::{cells, fixed_rate, in_memory, isolation, writers};
+use crate::{cells, fixed_rate, isolation, writers};
 use serde::Serialize;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,6 +46,8 @@ pub struct Ranking {
     /// Whether its databases or logs were in memory although the level promises to survive power
     /// loss, so that the promise is not kept.
     pub in_memory: bool,
+    /// What the storage leaves of the promise of the level.
+    pub storage: StoragePromise,
     /// The failures of nodes that an acknowledged commit survives; `None` if its contenders are no
     /// clusters.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -162,14 +166,20 @@ impl UnrankedTrial {
 /// The trials of each ranking, in the rankings' order. Trials that were run again are left out.
 pub fn groups<'a>(manifest: &RunManifest, trials: &'a [TrialRecord]) -> Vec<Vec<&'a TrialRecord>> {
     let usual = &manifest.host.file_system;
-    let in_memory = |trial: &TrialRecord| in_memory::violates_durability(trial, usual);
+    // What loses flushed data is never beside what keeps it.
+    let is_lost = |trial: &TrialRecord| {
+        (
+            violates_durability(trial, usual),
+            !is_in_memory(trial, usual),
+        )
+    };
     let isolation = |trial: &TrialRecord| match manifest.split_by {
         Some(RankingSplit::Isolation) => isolation::of_trial(trial, trials),
         None => None,
     };
     let same = |one: &TrialRecord, other: &TrialRecord| {
         comparable(&one.spec, &other.spec)
-            && in_memory(one) == in_memory(other)
+            && is_lost(one) == is_lost(other)
             && isolation(one) == isolation(other)
             && survival(one, trials) == survival(other, trials)
     };
@@ -193,14 +203,14 @@ pub fn groups<'a>(manifest: &RunManifest, trials: &'a [TrialRecord]) -> Vec<Vec<
         let workload = first(&|other| other.workload == spec.workload);
         let settings =
             first(&|other| other.workload == spec.workload && other.settings == spec.settings);
-        let in_memory = in_memory(group[0]);
+        let is_lost = is_lost(group[0]);
         // The strongest first.
         let isolation = Reverse(isolation(group[0]));
         // The bits of positive numbers have their order; a closed loop comes first.
         let rate = spec.conditions.rate.map(|rate| rate.per_s.to_bits());
         let of_spec = (settings, spec.workers, rate);
         let order = (isolation, Reverse(survival(group[0], trials)));
-        (workload, spec.durability, in_memory, of_spec, order)
+        (workload, spec.durability, is_lost, of_spec, order)
     });
     groups
 }
@@ -293,7 +303,15 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         Some(_) => sort_at_rate(&mut cells, &by_cell),
         None => sort_by_rate(&mut cells),
     }
-    let (cells, not_comparable) = partition_comparable(cells, manifest.include_assertions);
+    let usual = &manifest.host.file_system;
+    let storage = StoragePromise::of(trials.iter().copied(), usual);
+    let in_memory = is_in_memory(trials[0], usual);
+    let (cells, not_comparable) = if storage.is_lost() && !in_memory {
+        // No order at a level that is not kept.
+        (Vec::new(), cells)
+    } else {
+        partition_comparable(cells, manifest.include_assertions)
+    };
     let cells = with_shares(cells, rate_per_s);
     let notes: BTreeSet<_> = trials
         .iter()
@@ -304,7 +322,8 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         settings: spec.settings.clone(),
         workers: spec.workers,
         durability: spec.durability,
-        in_memory: in_memory::violates_durability(trials[0], &manifest.host.file_system),
+        in_memory,
+        storage,
         cluster: trials.iter().find_map(|trial| stated_survival(trial)),
         isolation: isolation::of_all(trials),
         is_split: manifest.split_by.is_some(),
@@ -323,7 +342,8 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
 
 /// Splits cells into those that are ranked and those that are listed separately. If all are of one
 /// build and have the same marks, there is nothing to compare them with, and they are ranked, but
-/// never at a level whose promise an audit refuted, nor if a host that made the load was the limit.
+/// never at a level whose promise an audit refuted or the storage does not keep, nor if a host that
+/// made the load was the limit.
 fn partition_comparable(
     cells: Vec<RankedCell>,
     include_assertions: bool,
@@ -337,7 +357,7 @@ fn partition_comparable(
     let alike = cells.windows(2).all(|two| grave(&two[0]) == grave(&two[1]));
     let is_one_build = builds.len() < 2 && alike;
     let permits = |mark: &Mark| match mark.kind {
-        MarkKind::RefutedPromise | MarkKind::LoadGenerator => false,
+        MarkKind::RefutedPromise | MarkKind::UnsafeStorage | MarkKind::LoadGenerator => false,
         _ => is_one_build || mark.permits_ranking(include_assertions),
     };
     cells

@@ -16,7 +16,6 @@
 //! - `fixed_rate`: rankings at one rate
 //! - `formats`: a file for each format
 //! - `history`: many runs of one plan
-//! - `in_memory`: the warning of databases in memory
 //! - `isolation`: isolation levels
 //! - `merge`: several runs in one report
 //! - `prediction`: rates and latencies expected elsewhere
@@ -25,6 +24,7 @@
 //! - `run_report`: a run, written in each format
 //! - `sections`: a file for each section, with its text, table and chart
 //! - `significance`: levels of significance
+//! - `storage_words`: what the storage below trials leaves of their level
 //! - `text_width`: the width of text on a terminal
 //! - `threen1`: the line of output of the original 3n+1 program
 //! - `trial_command`: the command that runs a trial again
@@ -39,7 +39,6 @@ pub mod document;
 mod fixed_rate;
 pub mod formats;
 pub mod history;
-mod in_memory;
 mod isolation;
 pub mod merge;
 mod objective;
@@ -49,6 +48,7 @@ mod ranking_title;
 mod run_report;
 mod sections;
 mod significance;
+mod storage_words;
 pub mod text_width;
 mod threen1;
 mod trial_command;

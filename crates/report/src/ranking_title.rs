@@ -1,6 +1,6 @@
 //! Titles of rankings.
 
-use crate::fixed_rate;
+use crate::{fixed_rate, storage_words};
 use trueput_findings::isolation;
 use trueput_findings::rankings::Ranking;
 use trueput_record::Value;
@@ -9,7 +9,7 @@ use trueput_record::Value;
 pub(crate) fn ranking_heading(ranking: &Ranking) -> String {
     let subject = match (only_harness(ranking), ranking.in_memory) {
         (true, _) => "the harness itself".to_owned(),
-        (false, false) => ranking.durability.to_string(),
+        (false, false) => storage_words::level(ranking.durability, &ranking.storage),
         (false, true) => format!(
             "{} in memory (nothing survives lost power)",
             ranking.durability

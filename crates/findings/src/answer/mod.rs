@@ -156,6 +156,8 @@ pub enum UnrankedReason {
     OnlyContender,
     /// Its marks say why it may not be ranked with others.
     NotComparable,
+    /// Its storage does not keep the level.
+    UnsafeStorage,
     /// The null engine: the cost of the harness itself.
     Harness,
 }
@@ -309,7 +311,12 @@ fn not_ranked((ranking, subject): (&Ranking, &RankingSubject)) -> Vec<UnrankedCo
     let mut found = Vec::new();
     if ranking.cells.len() < FEWEST_RANKED {
         found.extend(of(&ranking.cells, UnrankedReason::OnlyContender));
-        found.extend(of(&ranking.not_comparable, UnrankedReason::NotComparable));
+        let reason = if ranking.storage.is_lost() && !ranking.in_memory {
+            UnrankedReason::UnsafeStorage
+        } else {
+            UnrankedReason::NotComparable
+        };
+        found.extend(of(&ranking.not_comparable, reason));
     }
     found.extend(of(&ranking.harness, UnrankedReason::Harness));
     found

@@ -3,6 +3,7 @@
 
 use crate::audits::AuditCoverage;
 use crate::isolation;
+use crate::power_loss::StoragePromise;
 use crate::rankings::Ranking;
 use crate::units::plural;
 use serde::Serialize;
@@ -24,6 +25,8 @@ pub struct RankingSubject {
     pub cluster: Option<ClusterSurvival>,
     /// Whether databases or logs were in memory, so that nothing survives lost power.
     pub in_memory: bool,
+    /// What the storage leaves of the promise of the level.
+    pub storage: StoragePromise,
     /// Number of workers.
     pub workers: u32,
     /// The isolation level that all state, in a word; `None` if rankings are not split by
@@ -52,6 +55,7 @@ pub(super) fn subjects(rankings: &[Ranking]) -> Vec<RankingSubject> {
         audit: audits[index].clone().filter(|_| is_any_audited),
         cluster: ranking.cluster,
         in_memory: ranking.in_memory,
+        storage: ranking.storage.clone(),
         workers: ranking.workers,
         isolation: ranking
             .is_split

@@ -12,10 +12,12 @@ pub(crate) use judgement::deciding;
 pub use judgement::{ObjectiveFigure, ObjectiveJudgement, Violation};
 
 use crate::marks::{REFUTED, is_refuted};
+use crate::power_loss::StoragePromise;
 use crate::trial_time::USUAL_DURATION_S;
 use range::CapacityRange;
 use serde::Serialize;
 use trueput_record::folder::RunManifest;
+use trueput_record::host::FileSystemFacts;
 use trueput_record::search::{CapacitySettings, SearchSettings, TrialPurpose, TrialRole};
 use trueput_record::{Outcome, TrialRecord, TrialSpec};
 
@@ -27,6 +29,8 @@ pub struct Capacity {
     /// The trial in closed loop, which says what was measured.
     #[serde(skip)]
     pub spec: TrialSpec,
+    /// What the storage of its trials leaves of the promise of the level.
+    pub storage: StoragePromise,
     /// The operations per second in closed loop, as the units of an open loop count them; `None`
     /// until they are measured.
     pub closed_loop_per_s: Option<f64>,
@@ -219,6 +223,7 @@ pub fn capacity(spec: &TrialSpec, settings: &CapacitySettings, trials: &[TrialRe
     let mut capacity = Capacity {
         contender: spec.role.map_or(0, |role| role.contender),
         spec: spec.clone(),
+        storage: StoragePromise::default(),
         closed_loop_per_s: None,
         holds_per_s: None,
         fails_per_s: None,
@@ -229,7 +234,9 @@ pub fn capacity(spec: &TrialSpec, settings: &CapacitySettings, trials: &[TrialRe
     let ended = trials
         .iter()
         .filter(|it| it.outcome != Outcome::Interrupted);
-    for trial in ended.filter(|trial| is_probe_of(spec, trial)) {
+    let own: Vec<_> = ended.filter(|trial| is_probe_of(spec, trial)).collect();
+    capacity.storage = StoragePromise::of(own.iter().copied(), &FileSystemFacts::default());
+    for trial in own {
         add_trial(&mut capacity, &mut range, trial, settings);
     }
     // An engine that gave a wrong result has no capacity.
@@ -388,7 +395,7 @@ pub fn comparisons(capacities: Vec<Capacity>) -> Vec<CapacityComparison> {
     for capacity in capacities {
         let group = groups.iter_mut().find(|group| {
             let first = group.capacities.first();
-            first.is_some_and(|first| is_comparable(&first.spec, &capacity.spec))
+            first.is_some_and(|first| is_comparable(first, &capacity))
         });
         match group {
             Some(group) => group.capacities.push(capacity),
@@ -405,9 +412,12 @@ pub fn comparisons(capacities: Vec<Capacity>) -> Vec<CapacityComparison> {
     groups
 }
 
-fn is_comparable(one: &TrialSpec, other: &TrialSpec) -> bool {
-    one.workload == other.workload
-        && one.settings == other.settings
-        && one.workers == other.workers
-        && one.durability == other.durability
+fn is_comparable(one: &Capacity, other: &Capacity) -> bool {
+    let is_lost = one.storage.is_lost();
+    let (one, two) = (&one.spec, &other.spec);
+    is_lost == other.storage.is_lost()
+        && one.workload == two.workload
+        && one.settings == two.settings
+        && one.workers == two.workers
+        && one.durability == two.durability
 }

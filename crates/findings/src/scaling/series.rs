@@ -71,7 +71,8 @@ fn name(cell: &RankedCell, ranking: &Ranking, rankings: &[Ranking]) -> String {
     let has_it = |other: &&Ranking| {
         let alike = other.workload == ranking.workload
             && other.durability == ranking.durability
-            && other.in_memory == ranking.in_memory;
+            && other.in_memory == ranking.in_memory
+            && other.storage.is_lost() == ranking.storage.is_lost();
         alike && other.contenders().any(|it| it.contender == cell.contender)
     };
     let others: Vec<_> = rankings.iter().filter(has_it).collect();
@@ -79,6 +80,8 @@ fn name(cell: &RankedCell, ranking: &Ranking, rankings: &[Ranking]) -> String {
     let mut name = format!("{contender} {} {}", ranking.durability, ranking.headline);
     if ranking.in_memory {
         name += " in memory";
+    } else if ranking.storage.is_lost() {
+        name += " not kept";
     }
     for (setting, value) in &ranking.settings {
         if others

@@ -10,6 +10,12 @@ pub fn promise(subject: &RankingSubject) -> &'static str {
     if subject.in_memory {
         return "in memory, nothing survives lost power";
     }
+    if subject.storage.is_lost() {
+        return "not kept, nothing survives lost power";
+    }
+    if subject.storage.all_unresolved {
+        return "what survives lost power is not known";
+    }
     match subject.durability {
         Durability::Sync => "every acknowledged commit survives lost power",
         Durability::Async => "lost power may undo the last commits",
@@ -46,17 +52,30 @@ pub fn conditions(subject: &RankingSubject) -> String {
 /// The level and the conditions, without the promise: `sync, threen1, 4 workers, finish=1000`.
 #[must_use]
 pub fn short(subject: &RankingSubject) -> String {
-    let memory = if subject.in_memory { " in memory" } else { "" };
-    format!("{}{memory}, {}", level(subject), conditions(subject))
+    let storage = if subject.in_memory {
+        " in memory"
+    } else if subject.storage.is_lost() {
+        " not kept"
+    } else {
+        ""
+    };
+    format!("{}{storage}, {}", level(subject), conditions(subject))
 }
 
-/// The level, and how its promise was audited: `sync (2 of 3 audited)`.
+/// The level, whether its storage could be resolved, and how its promise was audited:
+/// `sync (2 of 3 audited)`, `sync (storage not resolved)`.
 #[must_use]
 pub fn level(subject: &RankingSubject) -> String {
     let durability = subject.durability;
-    let audit = subject.audit.as_ref();
-    audit.map_or_else(
-        || durability.to_string(),
-        |audit| format!("{durability} ({audit})"),
-    )
+    let mut notes = Vec::new();
+    if subject.storage.all_unresolved {
+        notes.push("storage not resolved".to_owned());
+    } else if !subject.storage.unresolved.is_empty() {
+        notes.push("storage of some not resolved".to_owned());
+    }
+    notes.extend(subject.audit.as_ref().map(ToString::to_string));
+    if notes.is_empty() {
+        return durability.to_string();
+    }
+    format!("{durability} ({})", notes.join("; "))
 }

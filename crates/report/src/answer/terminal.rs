@@ -218,6 +218,7 @@ impl AnswerScreen<'_> {
         for reason in [
             UnrankedReason::OnlyContender,
             UnrankedReason::NotComparable,
+            UnrankedReason::UnsafeStorage,
             UnrankedReason::Harness,
         ] {
             let of = self.0.not_ranked.iter().filter(|one| one.reason == reason);
@@ -459,6 +460,7 @@ fn not_ranked_block(
     let heading = match reason {
         UnrankedReason::OnlyContender => "Not ranked: only contender at these settings",
         UnrankedReason::NotComparable => "Not ranked: not comparable with others",
+        UnrankedReason::UnsafeStorage => "Not ranked: the storage keeps nothing at lost power",
         UnrankedReason::Harness => "Not ranked: the null engine, the harness's own cost",
     };
     let mut lines = vec![

@@ -47,7 +47,23 @@ pub(super) fn weaker_isolation(ranking: &RankingAnswer) -> Option<String> {
     ))
 }
 
-/// The meanings of the marks `[REFUTED]` and `[workaround]`, if a contender has them.
+/// The marks whose explanations say what the storage is.
+const STORAGE_MARKS: [MarkKind; 2] = [MarkKind::UnsafeStorage, MarkKind::UnresolvedStorage];
+
+/// The meanings of the marks of storage, each once.
+fn storage_legends(answer: &Answer) -> Vec<String> {
+    let mut legends = Vec::new();
+    for mark in rows(answer).flat_map(|row| &row.marks) {
+        let text = format!("[{}]: {}.", mark.label, mark.explanation);
+        if STORAGE_MARKS.contains(&mark.kind) && !legends.contains(&text) {
+            legends.push(text);
+        }
+    }
+    legends
+}
+
+/// The meanings of the marks `[REFUTED]` and `[workaround]` and of those of storage, if a contender
+/// has them.
 pub(super) fn mark_legends(answer: &Answer) -> impl Iterator<Item = String> {
     let legends = [
         (MarkKind::RefutedPromise, REFUTED),
@@ -55,7 +71,8 @@ pub(super) fn mark_legends(answer: &Answer) -> impl Iterator<Item = String> {
     ];
     let legends = legends.into_iter();
     let shown = legends.filter(|(kind, _)| has_mark(answer, *kind));
-    shown.map(|(_, text)| text.to_owned())
+    let shown = shown.map(|(_, text)| text.to_owned());
+    storage_legends(answer).into_iter().chain(shown)
 }
 
 /// The meanings of the sign in the place of marks, in a line: `* flushes not verified: sqlite`;
@@ -77,10 +94,14 @@ pub(super) fn signed_marks<'a>(rows: impl Iterator<Item = &'a AnswerRow>) -> Opt
 }
 
 fn has_mark(answer: &Answer, kind: MarkKind) -> bool {
+    rows(answer).any(|row| row.marks.iter().any(|mark| mark.kind == kind))
+}
+
+/// The rows of an answer, ranked or not.
+fn rows(answer: &Answer) -> impl Iterator<Item = &AnswerRow> {
     let ranked = answer.rankings.iter();
     let ranked = ranked.flat_map(|ranking| ranking.rows.iter().chain(&ranking.not_comparable));
-    let mut rows = ranked.chain(answer.not_ranked.iter().map(|other| &other.row));
-    rows.any(|row| row.marks.iter().any(|mark| mark.kind == kind))
+    ranked.chain(answer.not_ranked.iter().map(|other| &other.row))
 }
 
 /// Says that no promise was audited, if so.

@@ -162,6 +162,10 @@ fn about_the_trial() -> Vec<CsvColumn> {
         }),
         column("marks", |trial| labels(&marks(trial), "; ")),
         column("durability", |trial| trial.spec.durability.name()),
+        column("flushed_data", |trial| {
+            let stack = trial.storage.as_ref();
+            stack.map(|stack| stack.power_loss.phrase())
+        }),
         reported("mapped_to", |engine| engine.promise.mapped_to.clone()),
         reported("isolation", |engine| engine.isolation.map(Isolation::name)),
         column("workers", |trial| trial.spec.workers),

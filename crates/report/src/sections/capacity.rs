@@ -4,11 +4,13 @@ use super::header;
 use super::{Part, Section, SectionInput};
 use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit};
 use crate::document::{Block, Table};
+use crate::storage_words;
 use trueput_findings::Run;
 use trueput_findings::capacity::{
     Capacity, CapacityComparison, CapacityProbe, CapacityState, FailedTrials, ObjectiveFigure,
     Violation, capacities, comparisons,
 };
+use trueput_findings::power_loss::StoragePromise;
 use trueput_findings::rankings::groups;
 use trueput_findings::trial_names::TrialNames;
 use trueput_findings::units::{counted, number, per_cent, plural, seconds, separate};
@@ -143,7 +145,7 @@ fn heading(group: &CapacityComparison, settings: &CapacitySettings) -> String {
     };
     format!(
         "{}, {}, {}: capacity at {}",
-        first.spec.durability,
+        storage_words::level(first.spec.durability, &storage_of(group.capacities.iter())),
         first.spec.workload,
         counted(u64::from(first.spec.workers), "worker"),
         settings.objective
@@ -159,6 +161,7 @@ fn blocks(
     let capacities = || group.capacities.iter();
     let named: Vec<_> = capacities().map(|it| (it, names.name(it))).collect();
     let answer = answer(group, settings, names) + &unmeasured(&named);
+    blocks.extend(storage_note(capacities()));
     blocks.push(Block::Text(answer + &unconfirmed(capacities())));
     blocks.extend(Block::Table(table(group, settings, names)).filled());
     blocks.extend(mark_note(capacities()));
@@ -166,6 +169,21 @@ fn blocks(
     let notes = named.iter().flat_map(|(it, name)| notes(it, name));
     blocks.extend(Block::List(notes.collect()).filled());
     blocks
+}
+
+/// What the storage of several contenders leaves of their level.
+pub(super) fn storage_of<'a>(capacities: impl Iterator<Item = &'a Capacity>) -> StoragePromise {
+    StoragePromise::together(capacities.map(|it| &it.storage))
+}
+
+/// What the storage leaves of the level, if something is known against it.
+pub(super) fn storage_note<'a>(
+    mut capacities: impl Iterator<Item = &'a Capacity> + Clone,
+) -> Option<Block> {
+    let storage = storage_of(capacities.clone());
+    let level = capacities.next()?.spec.durability;
+    let sentence = storage_words::sentence(level, &storage)?;
+    Some(Block::Warnings(vec![sentence]))
 }
 
 /// How many contenders' capacities are not confirmed, as a sentence that begins with a space; empty

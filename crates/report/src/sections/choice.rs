@@ -2,12 +2,13 @@
 
 use super::capacity::{
     ContenderNames, curves, factor, failure_blocks, figure_at_capacity, mark_note, marked_rate,
-    none_keeps, notes, rate, unconfirmed, unmeasured,
+    none_keeps, notes, rate, storage_note, storage_of, unconfirmed, unmeasured,
 };
 use super::header;
 use super::tuning::{TuningView, gain_table, knob_shares, plan_blocks};
 use super::{Part, Section, SectionInput};
 use crate::document::{Block, Table};
+use crate::storage_words;
 use crate::trial_command::trial_command;
 use trueput_findings::Run;
 use trueput_findings::audits::{AuditState, audit_state};
@@ -15,6 +16,7 @@ use trueput_findings::capacity::{Capacity, CapacityComparison, CapacityState};
 use trueput_findings::choice::{Candidate, CandidateCosts, Choice, RunOffResult, choice};
 use trueput_findings::isolation;
 use trueput_findings::marks::{explanations, marks_of};
+use trueput_findings::power_loss::StoragePromise;
 use trueput_findings::shell::quoted;
 use trueput_findings::tuning::TuningFindings;
 use trueput_findings::units::{bytes, counted, number, separate};
@@ -139,7 +141,7 @@ impl<'a> ChoiceView<'a> {
         let question = spec.map_or_else(String::new, |spec| {
             format!(
                 "{}, {}, {}: ",
-                spec.durability,
+                storage_words::level(spec.durability, &self.storage()),
                 spec.workload,
                 counted(u64::from(spec.workers), "worker")
             )
@@ -152,7 +154,10 @@ impl<'a> ChoiceView<'a> {
         let unconfirmed = unconfirmed(candidates().map(Candidate::best));
         let named: Vec<_> = candidates().map(|it| (it.best(), name(it))).collect();
         let unmeasured = unmeasured(&named);
-        let mut blocks = vec![Block::Text(self.answer() + &unmeasured + &unconfirmed)];
+        let mut blocks: Vec<_> = storage_note(candidates().map(Candidate::best))
+            .into_iter()
+            .collect();
+        blocks.push(Block::Text(self.answer() + &unmeasured + &unconfirmed));
         if let Some(first) = self.choice.first() {
             blocks.extend(tuned_knobs_blocks(first));
             let costs = self.extra_costs(first);
@@ -171,6 +176,26 @@ impl<'a> ChoiceView<'a> {
         blocks
     }
 
+    /// What the storage of the contenders leaves of their level.
+    fn storage(&self) -> StoragePromise {
+        let candidates = self.choice.candidates.iter();
+        storage_of(candidates.map(Candidate::best))
+    }
+
+    /// Says that nothing is recommended, if the storage does not keep the level; it ends with a
+    /// space.
+    fn refusal(&self, first: &Candidate) -> String {
+        if !first.is_lost() {
+            return String::new();
+        }
+        let level = first.best().spec.durability;
+        format!(
+            "No contender is recommended, because {level} is not kept here: choose again with \
+             --work DIR on storage that keeps flushed data, or at --durability process. By rate \
+             alone: "
+        )
+    }
+
     /// The recommendation: what, by how much, how sure.
     fn answer(&self) -> String {
         let objective = &self.settings.capacity.objective;
@@ -183,7 +208,8 @@ impl<'a> ChoiceView<'a> {
             return none_keeps(objective, capacities);
         };
         let mut text = format!(
-            "{}{}: {objective} {} requests/s",
+            "{}{}{}: {objective} {} requests/s",
+            self.refusal(first),
             name(first),
             match first.is_tuned_better() {
                 true => " with the knobs below",

@@ -3,7 +3,7 @@
 use super::absence;
 use crate::answer::words;
 use crate::document::Block;
-use crate::in_memory;
+use crate::storage_words;
 use trueput_findings::Run;
 use trueput_findings::answer::Answer;
 use trueput_findings::disturbance;
@@ -22,7 +22,7 @@ pub(crate) struct ReportHeader {
     damage: Option<Block>,
     /// Notes for reading the figures.
     pub how_to_read: Block,
-    in_memory: Option<Block>,
+    storage: Option<Block>,
     absence: Option<Block>,
     disturbances: Option<Block>,
 }
@@ -37,7 +37,7 @@ impl ReportHeader {
             host: host_list(run),
             damage: damage(run),
             how_to_read: Block::Text(how_to_read(run)),
-            in_memory: in_memory::warning(run),
+            storage: storage_words::warning(run),
             absence: absence::warning(run),
             disturbances: disturbed.map(|text| Block::Warnings(vec![text])),
         }
@@ -47,7 +47,7 @@ impl ReportHeader {
     pub(crate) fn warnings(&self) -> impl Iterator<Item = Block> {
         let warnings = [
             &self.damage,
-            &self.in_memory,
+            &self.storage,
             &self.absence,
             &self.disturbances,
         ];
@@ -61,7 +61,7 @@ impl ReportHeader {
             Some(self.host),
             self.damage,
             Some(self.how_to_read),
-            self.in_memory,
+            self.storage,
             self.absence,
             self.disturbances,
         ];

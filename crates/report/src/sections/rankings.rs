@@ -12,7 +12,7 @@ use crate::answer::words;
 use crate::chart::Chart;
 use crate::document::Block;
 use crate::ranking_title::{labels, only_harness, ranking_heading};
-use crate::{fixed_rate, isolation, objective, significance};
+use crate::{fixed_rate, isolation, objective, significance, storage_words};
 use trueput_findings::Run;
 use trueput_findings::ablation::describe_window;
 use trueput_findings::answer::{RankingAnswer, RankingVerdict};
@@ -222,14 +222,22 @@ fn settings(ranking: &Ranking) -> String {
 /// Describes the events that the commits of a ranking survive, in a sentence.
 fn survival(ranking: &Ranking) -> String {
     let durability = ranking.durability;
-    match ranking.in_memory {
-        false => survival_of(durability),
-        true => format!(
-            "{durability}, but in memory (tmpfs or ramfs): after killed processes, {}; after lost \
-             power, nothing.",
-            durability.after_killed_processes()
-        ),
+    let killed = durability.after_killed_processes();
+    let storage = &ranking.storage;
+    if ranking.in_memory {
+        return format!(
+            "{durability}, but in memory (tmpfs or ramfs): after killed processes, {killed}; after \
+             lost power, nothing."
+        );
     }
+    let Some(sentence) = storage_words::sentence(durability, storage) else {
+        return survival_of(durability);
+    };
+    // Of contenders whose storage is known, the level says what survives.
+    if storage.is_lost() || storage.all_unresolved {
+        return format!("{durability}: after killed processes, {killed}. {sentence}");
+    }
+    format!("{} {sentence}", survival_of(durability))
 }
 
 /// Says whether the promises were audited; `None` if nothing is promised.

@@ -5,8 +5,10 @@ use super::{Part, Section, SectionInput};
 use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit};
 use crate::document::{Block, Table};
 use crate::significance::levels;
+use crate::storage_words;
 use crate::trial_command::trial_command;
 use trueput_findings::Run;
+use trueput_findings::power_loss::StoragePromise;
 use trueput_findings::shell::quoted;
 use trueput_findings::statistics::Verdict;
 use trueput_findings::trial_time::is_time_up;
@@ -112,12 +114,18 @@ impl<'a> TuningView<'a> {
             true => format!(
                 "{}, {}, {}, {}: knobs by {goal}",
                 spec.contender(),
-                spec.durability,
+                storage_words::level(spec.durability, &self.storage()),
                 spec.workload,
                 counted(u64::from(spec.workers), "worker")
             ),
             false => format!("{}: the search for knobs, by {goal}", spec.contender()),
         }
+    }
+
+    /// What the storage of the run's trials leaves of their level.
+    fn storage(&self) -> StoragePromise {
+        let run_file_system = &self.run.manifest.host.file_system;
+        StoragePromise::of(&self.run.trials, run_file_system)
     }
 
     fn goal(&self) -> String {
@@ -129,7 +137,13 @@ impl<'a> TuningView<'a> {
 
     fn blocks(&self) -> Vec<Block> {
         let found = self.found;
-        let mut blocks = vec![Block::Text(self.answer())];
+        let mut blocks = Vec::new();
+        // A choice says it of all its contenders.
+        if self.is_whole_run {
+            let sentence = storage_words::sentence(self.default.durability, &self.storage());
+            blocks.extend(sentence.map(|sentence| Block::Warnings(vec![sentence])));
+        }
+        blocks.push(Block::Text(self.answer()));
         blocks.extend(self.strategy().map(Block::Text));
         blocks.extend(self.unfinished().map(Block::Text));
         if let Some(winner) = found.better() {

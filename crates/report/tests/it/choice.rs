@@ -4,6 +4,8 @@ use crate::support::pages::charts;
 use crate::support::{flat, terminal};
 use crate::tuning::{add_configurations, search, trial};
 use trueput_findings::Run;
+use trueput_findings::capacity::{capacities, comparisons};
+use trueput_findings::choice::choice;
 use trueput_record::audit::StorageModel;
 use trueput_record::audit_standing::{AuditStanding, ModelStanding};
 use trueput_record::conditions::{Arrival, Rate};
@@ -13,6 +15,7 @@ use trueput_record::search::{
     CapacitySettings, ChoiceSettings, ContenderPresets, SearchSettings, TrialPurpose, TrialRole,
     TuningLimits,
 };
+use trueput_record::storage::{PowerLoss, StorageStack};
 use trueput_record::{Durability, Outcome, TrialRecord};
 use trueput_report::{Format, RunReport, Style};
 
@@ -359,4 +362,63 @@ fn a_choice_says_which_promises_were_audited_and_what_its_marks_mean() {
         "sqlite [flushes not verified]: no counter shows whether its commits reached storage (this \
          is why)."
     );
+}
+
+/// Puts the trials of an engine on storage without barriers.
+fn without_barriers(run: &mut Run, engine: &str) {
+    let own = run.trials.iter_mut().filter(|it| it.spec.engine == engine);
+    for trial in own {
+        trial.spec.durability = Durability::Sync;
+        trial.storage = Some(StorageStack {
+            layers: Vec::new(),
+            power_loss: PowerLoss::of_mount("its ext4", "ext4", "rw,nobarrier"),
+        });
+    }
+    run.manifest.trials = run.trials.iter().map(|it| it.spec.clone()).collect();
+}
+
+#[test]
+fn nothing_is_recommended_at_a_level_that_the_storage_does_not_keep() {
+    let mut run = chosen(&["lmdb", "sqlite"], "p99<5ms");
+    without_barriers(&mut run, "lmdb");
+    let found = choice(&run.manifest, &run.trials).unwrap();
+    assert_eq!(found.recommended, Some(1), "sqlite has the barriers");
+    without_barriers(&mut run, "sqlite");
+    let found = choice(&run.manifest, &run.trials).unwrap();
+    assert_eq!(found.recommended, None);
+    let answer = flat(&run.render_search(Style::default()).unwrap());
+    for text in [answer, flat(&terminal(&run, 140)), run.page()] {
+        assert_has!(
+            text,
+            "sync not kept (nothing survives lost power)",
+            "No contender is recommended, because sync is not kept here",
+            "because its ext4 is mounted with nobarrier"
+        );
+    }
+}
+
+#[test]
+fn a_capacity_on_storage_without_barriers_is_said_to_keep_nothing_and_compared_with_no_other() {
+    let mut run = chosen(&["lmdb", "sqlite"], "p99<5ms");
+    let Some(SearchSettings::Choice(settings)) = run.manifest.search.take() else {
+        panic!("it is a choice");
+    };
+    run.manifest.search = Some(SearchSettings::Capacity(settings.capacity));
+    let is_of_capacity = |trial: &TrialRecord| {
+        let role = trial.spec.role;
+        role.is_some_and(|role| role.purpose.is_of_capacity() && role.configuration.is_none())
+    };
+    run.trials.retain(is_of_capacity);
+    for trial in &mut run.trials {
+        trial.spec.durability = Durability::Sync;
+    }
+    without_barriers(&mut run, "sqlite");
+    let text = flat(&run.render_search(Style::default()).unwrap());
+    assert_has!(
+        text,
+        "sync not kept (nothing survives lost power)",
+        "The storage does not keep sync: nothing survives lost power, because its ext4 is mounted"
+    );
+    let groups = comparisons(capacities(&run.manifest, &run.trials));
+    assert_eq!(groups.len(), 2);
 }

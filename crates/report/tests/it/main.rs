@@ -56,6 +56,7 @@ mod published;
 mod published_pairs;
 mod rankings;
 mod scaling;
+mod storage;
 mod summary;
 mod support;
 mod tpcc;

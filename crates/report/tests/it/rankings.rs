@@ -6,7 +6,7 @@ use crate::support::{
 };
 use trueput_findings::Run;
 use trueput_findings::eligibility::UnrankedStatus;
-use trueput_findings::in_memory::violates_durability;
+use trueput_findings::power_loss::violates_durability;
 use trueput_findings::rankings::{Ranking, rankings};
 use trueput_findings::scaling::series;
 use trueput_record::conditions::{Allocator, NumaPolicy, Start};

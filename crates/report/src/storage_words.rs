@@ -1,0 +1,78 @@
+//! What reports say of the storage below trials: what it leaves of the promise of a level.
+
+use crate::document::Block;
+use std::collections::BTreeSet;
+use trueput_findings::Run;
+use trueput_findings::power_loss::{StoragePromise, is_in_memory, violates_durability};
+use trueput_findings::trial_names::TrialNames;
+use trueput_record::{Durability, TrialRecord};
+
+/// The level with what its storage makes of it: `sync not kept`, `sync (storage not resolved)`.
+pub(crate) fn level(durability: Durability, storage: &StoragePromise) -> String {
+    let note = if storage.is_lost() {
+        " not kept (nothing survives lost power)"
+    } else if storage.all_unresolved {
+        " (storage not resolved)"
+    } else if !storage.unresolved.is_empty() {
+        " (storage of some not resolved)"
+    } else {
+        ""
+    };
+    format!("{durability}{note}")
+}
+
+/// What the storage leaves of a level, as a sentence; `None` if nothing is known against it.
+pub(crate) fn sentence(durability: Durability, storage: &StoragePromise) -> Option<String> {
+    if storage.is_lost() {
+        let reasons = storage.lost.join("; ");
+        return Some(format!(
+            "The storage does not keep {durability}: nothing survives lost power, because \
+             {reasons}."
+        ));
+    }
+    let subject = if storage.all_unresolved {
+        "what survives lost power is not known"
+    } else {
+        "what survives lost power is not known of every contender"
+    };
+    let reasons = storage.unresolved.join("; ");
+    (!reasons.is_empty()).then(|| format!("Storage not resolved ({reasons}): {subject}."))
+}
+
+/// Warnings of the trials whose level promises to survive power loss although their storage keeps
+/// nothing; `None` if there are none.
+pub(crate) fn warning(report: &Run) -> Option<Block> {
+    let run_file_system = &report.manifest.host.file_system;
+    let lost = |trial: &&TrialRecord| violates_durability(trial, run_file_system);
+    let in_memory = |trial: &&TrialRecord| is_in_memory(trial, run_file_system);
+    let (memory, other): (Vec<&TrialRecord>, Vec<_>) =
+        report.trials.iter().filter(lost).partition(in_memory);
+    let mut warnings = Vec::new();
+    if !memory.is_empty() {
+        warnings.push(format!(
+            "In memory (tmpfs or ramfs), nothing survives lost power at any level: {}. These are \
+             ranked separately.",
+            named(report, &memory)
+        ));
+    }
+    if !other.is_empty() {
+        let storage = StoragePromise::of(other.iter().copied(), run_file_system);
+        warnings.push(format!(
+            "On this storage nothing survives lost power at any level: {}. These are not ranked: \
+             {}.",
+            named(report, &other),
+            storage.lost.join("; ")
+        ));
+    }
+    Block::Warnings(warnings).filled()
+}
+
+/// The contenders of trials with their levels.
+fn named(report: &Run, trials: &[&TrialRecord]) -> String {
+    let names = TrialNames::of(report);
+    let all: BTreeSet<String> = trials
+        .iter()
+        .map(|trial| format!("{} ({})", names.contender(trial), trial.spec.durability))
+        .collect();
+    all.into_iter().collect::<Vec<_>>().join("; ")
+}

@@ -36,6 +36,19 @@ enum Interconnect {
     Switch(DelaySwitch),
 }
 
+/// Returns why no network of a cluster's own can be made here, with the remedy; `None` if one can.
+#[must_use]
+pub fn why_unavailable() -> Option<String> {
+    if !crate::is_root() {
+        return Some("network namespaces need root: run as root".to_owned());
+    }
+    let ip = Command::new("ip").arg("-V").stdout(Stdio::null()).status();
+    match ip {
+        Ok(_) => None,
+        Err(_) => Some("there is no program ip: install the package iproute2".to_owned()),
+    }
+}
+
 impl ClusterNetwork {
     /// Makes the network.
     ///

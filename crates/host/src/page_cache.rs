@@ -17,7 +17,7 @@ const ATTEMPTS: u32 = 3;
 const WINDOW_BYTES: u64 = 1 << 30;
 
 /// Writes out the files of `directory` and drops them from the page cache. Files that a process has
-/// open may keep pages.
+/// open may keep pages. Those on file systems in memory have no other place, and are not counted.
 ///
 /// # Errors
 /// The error of the operating system, with the file's name.
@@ -25,6 +25,9 @@ pub fn drop_pages(directory: &Path) -> Result<ColdStart> {
     let mut sum = ColdStart::default();
     let mut folders = vec![directory.to_owned()];
     while let Some(folder) = folders.pop() {
+        if is_in_memory(&folder)? {
+            continue;
+        }
         let entries = std::fs::read_dir(&folder).map_err(|error| named(&folder, &error))?;
         for entry in entries {
             let entry = entry?;
@@ -40,6 +43,16 @@ pub fn drop_pages(directory: &Path) -> Result<ColdStart> {
         }
     }
     Ok(sum)
+}
+
+/// Returns whether a folder is on a file system in memory (statfs(2), `linux/magic.h`).
+fn is_in_memory(folder: &Path) -> Result<bool> {
+    const TMPFS: i64 = 0x0102_1994;
+    const RAMFS: i64 = 0x8584_58F6;
+    const HUGETLBFS: i64 = 0x9584_58F6;
+    let status = rustix::fs::statfs(folder).map_err(|error| named(folder, &error.into()))?;
+    let number = status.f_type & 0xFFFF_FFFF;
+    Ok([TMPFS, RAMFS, HUGETLBFS].contains(&number))
 }
 
 /// Starts to write the dirty pages of every file below `directory` to its storage, without a flush
@@ -139,6 +152,23 @@ fn page_states(file: &File, offset: u64, length: u64) -> Result<Vec<u8>> {
 mod tests {
     use super::*;
     use crate::disk::Disk;
+
+    #[test]
+    fn pages_that_are_the_files_themselves_are_neither_dropped_nor_counted() {
+        let Ok(folder) = tempfile::tempdir_in("/dev/shm") else {
+            eprintln!("skipped: there is no /dev/shm");
+            return;
+        };
+        if !is_in_memory(folder.path()).unwrap() {
+            eprintln!("skipped: /dev/shm is not in memory");
+            return;
+        }
+        std::fs::create_dir(folder.path().join("log")).unwrap();
+        std::fs::write(folder.path().join("log/file"), vec![7; 1 << 20]).unwrap();
+        let dropped = drop_pages(folder.path()).unwrap();
+        assert_eq!(dropped, ColdStart::default());
+        assert!(dropped.is_cold());
+    }
 
     const BYTES: u64 = 8 << 20;
 

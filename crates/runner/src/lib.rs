@@ -28,6 +28,7 @@
 //! - `log_directory`: the folder of an engine's log
 //! - `matrix`: a plan, expanded into its trials
 //! - `meter`: counting and timing in the measured loop
+//! - `preflight`: checks before any work starts
 //! - `program`: this program: its version and hash
 //! - `protocol`: instructions and reports between runner and workers
 //! - `repeats`: repeats until the result is precise enough
@@ -77,6 +78,7 @@ mod load_generators;
 mod log_directory;
 pub mod matrix;
 pub mod meter;
+mod preflight;
 mod program;
 mod protocol;
 mod repeats;

@@ -6,6 +6,7 @@ use crate::database_reuse::{keep_or_remove_database, offer_database};
 use crate::disk_space::{DiskSpace, RunSpace};
 use crate::hosts::check_hosts;
 use crate::isolation_check::{self, IsolationResult};
+use crate::preflight::check_feasibility;
 use crate::program::collect_program_facts;
 use crate::repeats::RepeatRule;
 use crate::resolution::resolve_trial;
@@ -133,6 +134,8 @@ fn check_trials(
             message,
         };
         let resolved = resolve_trial(registry, &options.credentials, spec).map_err(refuse)?;
+        let place = host::find_nearest_existing(options.work.as_deref().unwrap_or(results));
+        check_feasibility(spec, &resolved, &place).map_err(refuse)?;
         if !ids.insert(&spec.id) {
             return Err(refuse("another trial has the same id".to_owned()));
         }
@@ -141,8 +144,7 @@ fn check_trials(
             host::cgroup::check(limit).map_err(refuse)?;
         }
         if let Some(service) = resolved.engine.service() {
-            let place = options.work.as_deref().unwrap_or(results);
-            host::service::check_access_to(&*service, &host::find_nearest_existing(place))
+            host::service::check_access_to(&*service, &place)
                 .map_err(|why| refuse(format!("{}: {why}", spec.engine)))?;
         }
         space.add(spec, resolved.disk_space(spec, options.disk_factor));

@@ -2,14 +2,15 @@
 //! that need root are skipped with a message without it.
 
 use crate::support::{
-    Bench, CommandLine, LoopMount, assert_answers, assert_contains, ended_well, refusal, stderr,
-    stdout,
+    Bench, CommandLine, LoopMount, assert_answers, assert_contains, ended_well, is_installed,
+    refusal, stderr, stdout,
 };
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
+use trueput_record::storage::PowerLoss;
 use trueput_record::{Outcome, RunFolder, TrialRecord};
 
 /// Leftovers of others on this machine are not a concern of a test.
@@ -95,6 +96,9 @@ fn options_reach_the_file_system_and_a_wrong_one_fails_its_trial_in_the_kernel_s
     let options = ["data=journal", "nobarrier"];
     assert_contains(&stood_on(2).mounted.options, &options);
     assert!(stood_on(2).journal_bytes.is_some());
+    let lost = lost_by(&records[2]).unwrap();
+    assert_contains(&lost, &["its ext4 is mounted with nobarrier"]);
+    assert_eq!(lost_by(&records[0]), None);
     let Outcome::Failed { reason, .. } = &records[1].outcome else {
         panic!("{:?}", records[1].outcome);
     };
@@ -153,6 +157,99 @@ fn the_log_lies_on_a_file_system_of_its_own_where_the_engine_can_place_it() {
         assert!(measurement.device.is_some() && measurement.log_flushes().is_none());
         assert!(record.hardware_limits.unwrap().flush.is_some(), "{id}");
     }
+}
+
+/// The reason why nothing on the storage of a trial survives lost power; `None` if something may.
+fn lost_by(record: &TrialRecord) -> Option<String> {
+    match &record.storage.as_ref().unwrap().power_loss {
+        PowerLoss::Lost { reason, .. } => Some(reason.clone()),
+        _ => None,
+    }
+}
+
+/// A mount of the test, removed at its end.
+struct OwnMount(PathBuf);
+
+impl OwnMount {
+    fn new(at: PathBuf, options: &[&str]) -> Self {
+        std::fs::create_dir_all(&at).unwrap();
+        let mount = Command::new("mount").args(options).arg(&at).output();
+        let mount = mount.unwrap();
+        assert!(mount.status.success(), "{}", stderr(&mount));
+        Self(at)
+    }
+}
+
+impl Drop for OwnMount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn memory_below_an_overlay_or_a_loop_device_and_a_volatile_overlay_keep_nothing() {
+    if !may_mount() {
+        return;
+    }
+    let bench = Bench::new();
+    let at = |name: &str| bench.path().join(name);
+    let _memory = OwnMount::new(at("memory"), &["-t", "tmpfs", "-o", "size=512m", "none"]);
+    let below = ["lower", "upper", "work", "memory/upper", "memory/work"];
+    for folder in below {
+        std::fs::create_dir_all(at(folder)).unwrap();
+    }
+    let layers = |name: &str, more: &str| {
+        let [lower, upper, work] = ["lower", &format!("{name}upper"), &format!("{name}work")]
+            .map(|folder| at(folder).display().to_string());
+        format!("lowerdir={lower},upperdir={upper},workdir={work}{more}")
+    };
+    let overlay = |place: &str, options: &str| {
+        OwnMount::new(at(place), &["-t", "overlay", "-o", options, "none"])
+    };
+    let _volatile = overlay("volatile", &layers("", ",volatile"));
+    let _above = overlay("above", &layers("memory/", ""));
+    let _image = LoopMount::new(&at("memory/image"), &at("loop"), 200 << 20).unwrap();
+    for (work, says) in [
+        ("volatile", "its overlay is mounted with "),
+        ("above", "memory is memory"),
+        (
+            "loop",
+            "memory is memory, and the image of its loop device is there",
+        ),
+    ] {
+        let line = "run threen1 --engine lmdb --durability sync --workers 1 --set finish=20 \
+                    --disk-factor 1 --work";
+        let mut arguments = line.words();
+        let work = at(work).join("databases");
+        arguments.push(work.to_str().unwrap());
+        bench.run(&arguments);
+        let records = bench.trials();
+        let lost = lost_by(records.last().unwrap()).unwrap();
+        assert_contains(&lost, &[says]);
+        std::fs::remove_dir_all(at("results")).unwrap();
+    }
+}
+
+#[test]
+fn a_memory_limit_in_memory_is_no_failed_cold_start_and_a_cold_start_there_is_refused() {
+    if !may_mount() {
+        return;
+    }
+    let bench = Bench::new();
+    let line = "run micro --engine lmdb --durability sync --workers 1 --duration 0.2 \
+                --set records=2000 --filesystem tmpfs";
+    let refused = bench.refusal_of(&format!("{line} --start cold"));
+    assert_contains(
+        &refused,
+        &["tmpfs is always in memory and cannot start cold"],
+    );
+    let output = bench.run(&format!("{line} --memory 256MiB").words());
+    if output.status.code() == Some(2) {
+        eprintln!("skipped: no memory limit here: {}", stderr(&output));
+        return;
+    }
+    let records = bench.trials();
+    assert!(ended_well(&records[0]), "{:?}", records[0].outcome);
 }
 
 /// A user's own file system, with a file.
@@ -257,6 +354,23 @@ fn without_root_its_cells_are_left_out_and_the_others_run() {
     assert_answers(&records[0], 1, 20);
     let said = stdout(&output).replace("\n  ", " ");
     assert_contains(&said, &["needs root (CAP_SYS_ADMIN)"]);
+    let is_cluster_installed = is_installed("postgresql-cluster");
+    let cluster = "run micro --engine postgresql-cluster --durability sync --duration 6";
+    for (more, says) in [
+        (
+            "--at 2s:partition=leader",
+            "at: 2s:partition=leader: network namespaces need root",
+        ),
+        (
+            "--knob postgresql-cluster.network_delay=500",
+            "remove network_delay",
+        ),
+    ] {
+        if is_cluster_installed {
+            let refused = stderr(&run(&format!("{cluster} {more}")));
+            assert_contains(&refused, &[says]);
+        }
+    }
     let output = run("plan check published/fis-2011-threen1-gtm-tuning");
     let (said, trials) = (stderr(&output), stdout(&output));
     if let Some((_, count)) = said.split_once("running on the current file system instead: ") {

@@ -1,6 +1,7 @@
 //! The conditions of a trial that are independent of engine and workload: duration, rate, placement
 //! of workers, memory.
 
+mod given;
 mod hosts;
 mod lists;
 mod table;

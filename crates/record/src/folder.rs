@@ -11,6 +11,7 @@
 //! ```
 
 use crate::histogram::{LoggedHistogram, read_log};
+use crate::json_place::line_of;
 use crate::json_values::ValueLimit;
 use crate::lines::LineReader;
 use crate::objective::Objective;
@@ -19,11 +20,12 @@ use crate::search::SearchSettings;
 use crate::text::decode_utf8;
 use crate::trial::check_id;
 use crate::upgrade::{self, FileKind};
-use crate::{Error, FORMAT_VERSION, HostFacts, TrialRecord, TrialSpec};
+use crate::{Error, FORMAT_VERSION, HostFacts, TrialRecord, TrialSpec, ranges};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{File, TryLockError};
+use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -39,6 +41,9 @@ pub const MAX_TRIALS: usize = 10_000;
 
 /// Lines of `trials.jsonl` at most: some attempts at each trial.
 const MOST_LINES: usize = 4 * MAX_TRIALS;
+
+/// The mode of a folder that others may read.
+pub const OPEN_MODE: u32 = 0o777;
 
 /// Bytes of `end.json` at most: it holds four facts.
 const MOST_END_BYTES: u64 = 1 << 20;
@@ -227,7 +232,7 @@ impl RunFolder {
             .filter(|c| c.is_ascii_alphanumeric())
             .collect();
         let stamp = stamp.trim_end_matches('Z');
-        let path = create_run_folder(results, &format!("{stamp}Z-{}", manifest.name))?;
+        let path = create_numbered(results, &format!("{stamp}Z-{}", manifest.name), OPEN_MODE)?;
         let folder = Self {
             path,
             most_bytes: u64::MAX,
@@ -277,9 +282,14 @@ impl RunFolder {
         let version = known_version(&file, text.as_bytes())?;
         let read = upgrade::read(FileKind::Manifest, version, text.as_bytes());
         let manifest = read.map_err(|error| Error::Invalid {
-            path: file,
+            path: file.clone(),
             line: Some(error.line()),
             message: error.to_string(),
+        })?;
+        ranges::manifest(&manifest).map_err(|wrong| Error::Invalid {
+            path: file,
+            line: line_of(text.as_bytes(), &wrong.place),
+            message: wrong.message(),
         })?;
         let folder = Self {
             path: path.to_owned(),
@@ -292,6 +302,15 @@ impl RunFolder {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns the manifest's path and, if it has a value at that place, the line: a part of the
+    /// place is the name of a field or the index of an element.
+    #[must_use]
+    pub fn place_in_manifest(&self, place: &[String]) -> (PathBuf, Option<usize>) {
+        let text = regular_file::read(&self.path, Path::new(MANIFEST), self.most_bytes);
+        let line = text.ok().and_then(|text| line_of(&text, place));
+        (self.path.join(MANIFEST), line)
     }
 
     /// Makes the run this process's own: two that work on one run would write over each other's
@@ -381,7 +400,14 @@ impl RunFolder {
             values.add(&path, line)?;
             let version = known_version(&path, line)?;
             match upgrade::read::<TrialRecord>(FileKind::Trial, version, line) {
-                Ok(record) => stored.trials.push(record),
+                Ok(record) => {
+                    ranges::trial(&record).map_err(|wrong| Error::Invalid {
+                        path: path.clone(),
+                        line: Some(number),
+                        message: wrong.message(),
+                    })?;
+                    stored.trials.push(record);
+                }
                 Err(error) => stored.damaged.push(DamagedLine {
                     line: number,
                     message: error.to_string(),
@@ -453,21 +479,25 @@ fn histogram_within(trial_id: &str) -> PathBuf {
     Path::new(HISTOGRAMS).join(format!("{trial_id}.hlog"))
 }
 
-/// Creates the folder of a run. Runs that start within the same second get `-2`, `-3` … appended.
-fn create_run_folder(results: &Path, name: &str) -> Result<PathBuf, Error> {
+/// Creates a folder in another one, with a mode that the umask restricts. If the name is taken, as
+/// by a run that started within the same second, `-2`, `-3` … is appended.
+///
+/// # Errors
+/// [`Error::Io`] if it cannot be created, [`Error::Invalid`] if too many have that name.
+pub fn create_numbered(parent: &Path, name: &str, mode: u32) -> Result<PathBuf, Error> {
     for attempt in 1..1_000 {
         let path = match attempt {
-            1 => results.join(name),
-            n => results.join(format!("{name}-{n}")),
+            1 => parent.join(name),
+            n => parent.join(format!("{name}-{n}")),
         };
-        match std::fs::create_dir(&path) {
+        match DirBuilder::new().mode(mode).create(&path) {
             Ok(()) => return Ok(path),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(source) => return Err(Error::io(path, source)),
         }
     }
     Err(Error::invalid(
-        results.join(name),
+        parent.join(name),
         "a thousand folders of that name are there already",
     ))
 }

@@ -9,6 +9,7 @@
 //! - `ablation`: the step of a plan's list that a trial is of
 //! - `accounting`: device, waits and ratios of a trial
 //! - `address`: addresses of users' servers
+//! - `audit_folder`: the record in an audit's folder
 //! - `audit_standing`: what is known of a promise from audits
 //! - `conditions`: run conditions: duration, rate, processors, memory
 //! - `consistency`: whether the parts of a record agree
@@ -21,6 +22,7 @@
 //! - `histogram`: latency histograms in HdrHistogram's log format
 //! - `host`: facts about machine and program
 //! - `isolation`: isolation levels, by the phenomena that they proscribe
+//! - `json_place`: the line of a value in a JSON text
 //! - `json_values`: a limit on the values of a JSON text
 //! - `latency`: summaries of latencies and of an open loop
 //! - `lines`: lines of files of unknown origin
@@ -32,6 +34,7 @@
 //! - `placement`: where workers ran and their memory lay
 //! - `plan`: plans
 //! - `published`: published tables, as data
+//! - `ranges`: numbers of a run folder against their ranges
 //! - `recovery`: engine events, and recovery from a crash
 //! - `regular_file`: files of folders of unknown origin
 //! - `search`: runs whose trials are proposed from the results so far
@@ -46,6 +49,7 @@ pub mod ablation;
 pub mod accounting;
 pub mod address;
 pub mod audit;
+pub mod audit_folder;
 pub mod audit_standing;
 pub mod conditions;
 pub mod consistency;
@@ -59,6 +63,7 @@ pub mod hardware_limits;
 pub mod histogram;
 pub mod host;
 pub mod isolation;
+mod json_place;
 mod json_values;
 pub mod latency;
 mod lines;
@@ -70,6 +75,7 @@ pub mod parameter;
 pub mod placement;
 pub mod plan;
 pub mod published;
+pub mod ranges;
 pub mod recovery;
 pub mod regular_file;
 pub mod search;

@@ -216,6 +216,14 @@ impl ValueKind {
         }
     }
 
+    /// Returns whether a record may hold this value: one that is in the range, and no number that
+    /// only stands for a word, as 0 does for none.
+    pub(crate) fn admits(&self, given: &Value) -> bool {
+        let is_number = !matches!(given, Value::Text(_));
+        let admitted = self.admit(given);
+        admitted.is_ok_and(|value| !is_number || self.word() != Some(value.to_string().as_str()))
+    }
+
     /// Checks a given value and brings it to this type.
     fn admit(&self, given: &Value) -> Result<Value, String> {
         let within = |fits: bool, value: Value| {

@@ -5,6 +5,7 @@ use crate::conditions::Arrival;
 use crate::objective::Objective;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 /// The question that a run's trials are proposed to answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -92,6 +93,12 @@ pub struct CapacitySettings {
 }
 
 impl CapacitySettings {
+    /// The values that [`CapacitySettings::precision`] can have.
+    pub const PRECISION: RangeInclusive<f64> = 0.01..=0.5;
+
+    /// The most confirmations.
+    pub const MOST_CONFIRMATIONS: u32 = 20;
+
     /// The rate at which the objective must fail, as a multiple of the capacity.
     pub const EXCESS: f64 = 1.1;
 }

@@ -36,6 +36,7 @@ mod plan_overrides;
 mod progress;
 mod published_plan;
 mod repeats;
+mod resumed;
 mod screen;
 mod search_clock;
 mod search_run;

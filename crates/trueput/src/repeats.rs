@@ -9,6 +9,7 @@ use trueput_findings::Run;
 use trueput_findings::repeats::widest;
 use trueput_record::folder::{PrecisionTarget, RunManifest};
 use trueput_record::plan::{MAX_REPEAT, PlanFile};
+use trueput_record::ranges::LEAST_HALF_WIDTH;
 use trueput_record::value::parse_seconds;
 use trueput_record::{RunFolder, TrialRecord};
 use trueput_runner::matrix::{self, BuildAccess};
@@ -16,10 +17,6 @@ use trueput_runner::{Registry, RepeatRule};
 
 /// The most repeats of each cell if neither their number nor a budget is given.
 const MOST_REPEATS: u32 = 30;
-
-/// The narrowest half of an interval that may be asked for: clocks and page caches by
-/// themselves differ by more between two runs of one binary.
-const LEAST_HALF_WIDTH: f64 = 0.000_1;
 
 /// Reads a part of one: `3%` or `0.03`.
 pub fn parse_part(text: &str) -> Result<f64, String> {

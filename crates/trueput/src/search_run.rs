@@ -8,7 +8,9 @@ use crate::output;
 use crate::plan_overrides::{PlanOverrides, RunDirectories};
 use crate::progress::Progress;
 use crate::repeats::parse_part;
+use crate::resumed::check_parameters;
 use crate::screen::Screen;
+use crate::size_limit::{SizeLimit, explained};
 use crate::trust::{ForeignCode, Trust};
 use std::cell::{Cell, RefCell};
 use std::path::Path;
@@ -19,7 +21,7 @@ use trueput_findings::trial_time::USUAL_DURATION_S;
 use trueput_record::objective::Objective;
 use trueput_record::parameter::resolve;
 use trueput_record::plan::PlanFile;
-use trueput_record::search::{SearchSettings, TuningPreset, TuningStrategy};
+use trueput_record::search::{CapacitySettings, SearchSettings, TuningPreset, TuningStrategy};
 use trueput_record::trial::Settings;
 use trueput_record::value::format_seconds;
 use trueput_record::{Conditions, RunFolder, RunManifest, TrialRecord, TrialSpec};
@@ -296,7 +298,7 @@ fn resume_command(manifest: &RunManifest, path: &Path) -> String {
 /// One sentence, if it is none.
 pub fn parse_precision(text: &str) -> Result<f64, String> {
     let part = parse_part(text)?;
-    let fits = (0.01..=0.5).contains(&part);
+    let fits = CapacitySettings::PRECISION.contains(&part);
     fits.then_some(part)
         .ok_or_else(|| format!("'{text}' is out of range: write 1% to 50%"))
 }
@@ -311,11 +313,16 @@ pub fn open(
     budget_s: Option<f64>,
     places: &RunDirectories,
     trust: Trust,
+    size: SizeLimit,
+    registry: &Registry,
 ) -> Result<(RunFolder, RunManifest), Failure> {
-    let (folder, mut manifest) = RunFolder::open(path)?;
+    // It may come from anybody.
+    let opened = RunFolder::open_limited(path, size.most_bytes);
+    let (folder, mut manifest) = opened.map_err(explained)?;
     trueput_runner::check_folder(&folder)?;
     let foreign = ForeignCode::of_run(&folder, &manifest, places.work.as_deref());
     trust.check(&path.display().to_string(), &foreign)?;
+    check_parameters(&folder, &manifest, registry)?;
     if let (Some(settings), Some(budget_s)) = (&mut manifest.search, budget_s) {
         settings.set_budget_s(budget_s);
     }

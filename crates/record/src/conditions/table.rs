@@ -2,6 +2,7 @@
 //! in a trial, the plan key, the command-line option and its help, whether a step may change it,
 //! the selector of a comparison and the name in reports.
 
+use super::given::{TrialField, TrialValue};
 use super::hosts::{HostList, parse_hosts};
 use super::lists::{parse_cpus, parse_numa};
 use super::{Allocator, Arrival, NumaPolicy, Rate, Start};
@@ -25,9 +26,10 @@ pub struct Condition {
     pub form: Form,
     set: fn(&Parameter, &mut ConditionLists, &[&str]) -> Result<(), String>,
     vary: fn(&ConditionLists, &mut Vec<Conditions>),
-    /// Copies the condition from the lists to a trial if the lists set it; `None` if a step cannot
-    /// change it.
+    /// Copies the condition from lists that set it to a trial; `None` if no step can change it.
     change: Option<fn(&ConditionLists, &Conditions, &mut Conditions)>,
+    /// The field of a trial that it sets; `None` if the condition only affects others.
+    pub(super) field: Option<TrialField>,
     /// Formats the value of a trial for people; `None` if the condition only affects others.
     value: Option<fn(&Conditions) -> String>,
     /// Multiplies the value; `None` if the condition is not an amount of work.
@@ -305,6 +307,12 @@ macro_rules! condition {
     (@value $field:ident $write:expr) => {
         Some(|conditions| $write(&conditions.$field))
     };
+    (@trial_field) => {
+        None
+    };
+    (@trial_field $field:ident) => {
+        Some((stringify!($field), |conditions| conditions.$field.as_plan_value()))
+    };
     (@scale $list:ident) => {
         None
     };
@@ -385,6 +393,7 @@ macro_rules! conditions {
                 });)?
             },
             change: condition!(@change $form $list $($field)?),
+            field: condition!(@trial_field $($field)?),
             value: condition!(@value $($field $write)?),
             scale: condition!(@scale $list $($scale)?),
         }),+];

@@ -7,6 +7,7 @@ use crate::output;
 use crate::plan_overrides::{OF_A_NEW_RUN, PlanOverrides, RunDirectories};
 use crate::screen::Screen;
 use crate::search_run::{self, Proposal, SearchRun};
+use crate::size_limit::SizeLimit;
 use crate::trust::Trust;
 use clap::Args;
 use std::process::ExitCode;
@@ -72,6 +73,8 @@ pub struct Arguments {
     places: RunDirectories,
     #[command(flatten)]
     trust: Trust,
+    #[command(flatten)]
+    size: SizeLimit,
 }
 
 /// Runs the search and prints the capacities.
@@ -82,7 +85,14 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let mut options = execute::options(&arguments.places)?;
     options.host_access = arguments.overrides.host_options.access();
     let (folder, manifest) = match &arguments.resume {
-        Some(path) => search_run::open(path, arguments.budget, &arguments.places, arguments.trust)?,
+        Some(path) => search_run::open(
+            path,
+            arguments.budget,
+            &arguments.places,
+            arguments.trust,
+            arguments.size,
+            registry,
+        )?,
         None => create(arguments, &mut options, registry)?,
     };
     execute::print_build_warnings(&manifest, registry);

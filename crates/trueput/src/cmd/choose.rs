@@ -9,6 +9,7 @@ use crate::output;
 use crate::plan_overrides::{OF_A_NEW_RUN, PlanOverrides, RunDirectories};
 use crate::screen::Screen;
 use crate::search_run::{self, ContenderDifference, Proposal, SearchRun};
+use crate::size_limit::SizeLimit;
 use crate::trust::Trust;
 use crate::tuned_plan;
 use crate::tuning_search::TuningSearch;
@@ -95,6 +96,8 @@ pub struct Arguments {
     places: RunDirectories,
     #[command(flatten)]
     trust: Trust,
+    #[command(flatten)]
+    size: SizeLimit,
 }
 
 /// Runs the search and prints the recommendation.
@@ -106,7 +109,14 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     options.host_access = arguments.overrides.host_options.access();
     let (places, trust) = (&arguments.places, arguments.trust);
     let (folder, manifest) = match &arguments.resume {
-        Some(path) => open(path, arguments.budget, places, trust)?,
+        Some(path) => open(
+            path,
+            arguments.budget,
+            places,
+            trust,
+            arguments.size,
+            registry,
+        )?,
         None => create(&arguments.question(), &mut options, registry)?,
     };
     execute::print_build_warnings(&manifest, registry);
@@ -130,8 +140,10 @@ pub(super) fn open(
     budget_s: Option<f64>,
     places: &RunDirectories,
     trust: Trust,
+    size: SizeLimit,
+    registry: &Registry,
 ) -> Result<(RunFolder, RunManifest), Failure> {
-    let (folder, mut manifest) = search_run::open(path, budget_s, places, trust)?;
+    let (folder, mut manifest) = search_run::open(path, budget_s, places, trust, size, registry)?;
     let _lock = folder.lock()?;
     let trials = folder.trials()?.trials;
     if let Some(SearchSettings::Choice(settings)) = &mut manifest.search

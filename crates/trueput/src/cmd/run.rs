@@ -5,6 +5,7 @@ use crate::failure::{EXIT_CODES, Failure};
 use crate::plan_overrides::{OF_A_NEW_RUN, PlanOverrides, RunDirectories};
 use crate::published_plan::{self, parse_scale};
 use crate::repeats::{self, Repeats};
+use crate::resumed::check_parameters;
 use crate::screen::Screen;
 use crate::search_run;
 use crate::size_limit::{SizeLimit, explained};
@@ -79,7 +80,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     options.include_assertions = arguments.overrides.include_assertions;
     options.split_by = arguments.overrides.split_by;
     let (folder, manifest) = match &arguments.resume {
-        Some(path) => open_resumed(path, arguments)?,
+        Some(path) => open_resumed(path, arguments, registry)?,
         None => create(arguments, &mut options, registry)?,
     };
     options.until = options.until.or_else(|| repeats::stated(&manifest));
@@ -94,7 +95,11 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
 }
 
 /// Opens a run to resume, after a check that its libraries and folders are trusted.
-fn open_resumed(path: &Path, arguments: &Arguments) -> Result<(RunFolder, RunManifest), Failure> {
+fn open_resumed(
+    path: &Path,
+    arguments: &Arguments,
+    registry: &Registry,
+) -> Result<(RunFolder, RunManifest), Failure> {
     // It may come from anybody: it is not trusted before it is read.
     let opened = RunFolder::open_limited(path, arguments.size.most_bytes);
     let (folder, manifest) = opened.map_err(explained)?;
@@ -107,6 +112,7 @@ fn open_resumed(path: &Path, arguments: &Arguments) -> Result<(RunFolder, RunMan
     arguments
         .trust
         .check(&path.display().to_string(), &foreign)?;
+    check_parameters(&folder, &manifest, registry)?;
     Ok((folder, manifest))
 }
 

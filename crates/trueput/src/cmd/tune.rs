@@ -9,6 +9,7 @@ use crate::output;
 use crate::plan_overrides::{OF_A_NEW_RUN, PlanOverrides, RunDirectories};
 use crate::screen::Screen;
 use crate::search_run::{self, Proposal, SearchRun};
+use crate::size_limit::SizeLimit;
 use crate::trust::Trust;
 use crate::tuned_plan;
 use crate::tuning_search::TuningSearch;
@@ -99,6 +100,8 @@ pub struct Arguments {
     places: RunDirectories,
     #[command(flatten)]
     trust: Trust,
+    #[command(flatten)]
+    size: SizeLimit,
 }
 
 /// What a search is for.
@@ -158,7 +161,14 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let mut options = execute::options(&arguments.places)?;
     options.host_access = arguments.overrides.host_options.access();
     let (folder, manifest) = match &arguments.resume {
-        Some(path) => choose::open(path, arguments.budget, &arguments.places, arguments.trust)?,
+        Some(path) => choose::open(
+            path,
+            arguments.budget,
+            &arguments.places,
+            arguments.trust,
+            arguments.size,
+            registry,
+        )?,
         None => {
             check_level(arguments, registry)?;
             match &arguments.objective {

@@ -1,0 +1,65 @@
+//! The values of a trial's conditions as a plan gives them, to check them against their ranges.
+
+use super::table::{Condition, Conditions};
+use super::{Allocator, HostList, NumaPolicy, Rate, Start};
+use crate::Value;
+use crate::fault::FaultSchedule;
+use crate::filesystem::FileSystem;
+
+/// The name of a field of a trial, and how its value is read.
+pub(super) type TrialField = (&'static str, fn(&Conditions) -> Option<Value>);
+
+impl Condition {
+    /// Returns the name of the field in a record and its value, if a trial has one that its range
+    /// could refuse.
+    pub(crate) fn given(&self, conditions: &Conditions) -> Option<(&'static str, Value)> {
+        let (field, value) = self.field?;
+        Some((field, value(conditions)?))
+    }
+}
+
+/// The value of a trial as a plan gives it.
+pub(super) trait TrialValue {
+    /// Returns it; `None` if it has no range: its type takes no wrong values, or there is none.
+    fn as_plan_value(&self) -> Option<Value> {
+        None
+    }
+}
+
+impl TrialValue for bool {}
+impl TrialValue for Start {}
+impl TrialValue for Allocator {}
+impl TrialValue for FaultSchedule {}
+impl TrialValue for Option<HostList> {}
+impl TrialValue for Option<NumaPolicy> {}
+impl TrialValue for Option<FileSystem> {}
+
+impl TrialValue for f64 {
+    fn as_plan_value(&self) -> Option<Value> {
+        Some((*self).into())
+    }
+}
+
+impl TrialValue for Option<f64> {
+    fn as_plan_value(&self) -> Option<Value> {
+        self.map(Into::into)
+    }
+}
+
+impl TrialValue for Option<u64> {
+    fn as_plan_value(&self) -> Option<Value> {
+        self.map(Into::into)
+    }
+}
+
+impl TrialValue for Option<String> {
+    fn as_plan_value(&self) -> Option<Value> {
+        self.clone().map(Into::into)
+    }
+}
+
+impl TrialValue for Option<Rate> {
+    fn as_plan_value(&self) -> Option<Value> {
+        self.map(|rate| rate.per_s.into())
+    }
+}

@@ -1,0 +1,317 @@
+//! Checks the numbers of a run folder against the ranges that options and plans have: whoever wrote
+//! the folder, a reader meets no number that the program itself would have refused.
+
+use crate::conditions::{CONDITIONS, Condition};
+use crate::folder::{MAX_TRIALS, PrecisionTarget, RunManifest};
+use crate::plan::{MAX_REPEAT, MAX_WORKERS};
+use crate::search::{
+    CapacitySettings, ChoiceSettings, SearchSettings, SearchedKnob, TuningLimits, TuningSettings,
+};
+use crate::trial::check_id;
+use crate::{Conditions, TrialRecord, TrialSpec};
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+/// The longest time that a search or its limits may state, seconds: about 30 years.
+const TIME_S: RangeInclusive<f64> = 0.0..=1e9;
+
+/// The narrowest half of an interval that repeats may be asked for: clocks and page caches by
+/// themselves differ by more between two runs of one binary.
+pub const LEAST_HALF_WIDTH: f64 = 0.000_1;
+
+/// A number that is out of its range.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OutOfRange {
+    /// Its place in the file: names of fields and indexes of elements, from the outermost.
+    pub(crate) place: Vec<String>,
+    /// What it is, and what would be right.
+    what: String,
+}
+
+impl OutOfRange {
+    /// Returns the sentence for the user.
+    pub(crate) fn message(&self) -> String {
+        format!("{} is {}", self.place.join("."), self.what)
+    }
+
+    /// Adds the field or element that holds it.
+    fn within(mut self, part: &str) -> Self {
+        self.place.insert(0, part.to_owned());
+        self
+    }
+}
+
+type Checked = Result<(), OutOfRange>;
+
+fn refuse(field: &str, found: &dyn Display, right: &str) -> Checked {
+    Err(OutOfRange {
+        place: vec![field.to_owned()],
+        what: format!("{found}; {right}"),
+    })
+}
+
+fn number(field: &str, found: f64, range: RangeInclusive<f64>) -> Checked {
+    if range.contains(&found) {
+        return Ok(());
+    }
+    // Rust writes 1e300 with 301 digits.
+    let shown = match found.abs() < 1e15 {
+        true => found.to_string(),
+        false => format!("{found:e}"),
+    };
+    let (least, most) = range.into_inner();
+    refuse(
+        field,
+        &shown,
+        &format!("it must be between {least} and {most}"),
+    )
+}
+
+fn option(field: &str, found: Option<f64>, range: RangeInclusive<f64>) -> Checked {
+    found.map_or(Ok(()), |found| number(field, found, range))
+}
+
+fn count(field: &str, found: u32, least: u32, most: usize) -> Checked {
+    match found >= least && found as usize <= most {
+        true => Ok(()),
+        false => refuse(
+            field,
+            &found,
+            &format!("it must be between {least} and {most}"),
+        ),
+    }
+}
+
+/// Checks the plan of a run.
+pub(crate) fn manifest(manifest: &RunManifest) -> Checked {
+    let found = manifest.trials.len();
+    if found > MAX_TRIALS {
+        let right = format!("a run has at most {MAX_TRIALS}");
+        return refuse("trials", &format!("a list of {found}"), &right);
+    }
+    for (index, planned) in manifest.trials.iter().enumerate() {
+        spec(planned).map_err(|wrong| wrong.within(&index.to_string()).within("trials"))?;
+    }
+    let until = manifest.until.as_ref().map_or(Ok(()), precision);
+    until.map_err(|wrong| wrong.within("until"))?;
+    let searched = manifest.search.as_ref().map_or(Ok(()), search);
+    searched.map_err(|wrong| wrong.within("search"))
+}
+
+/// Checks the record of a trial.
+pub(crate) fn trial(record: &TrialRecord) -> Checked {
+    spec(&record.spec).map_err(|wrong| wrong.within("spec"))
+}
+
+fn spec(spec: &TrialSpec) -> Checked {
+    if let Err(why) = check_id(&spec.id) {
+        return refuse("id", &format!("'{}'", spec.id), &why);
+    }
+    count("cell", spec.cell, 0, MAX_TRIALS)?;
+    count("repeat", spec.repeat, 1, MAX_REPEAT as usize)?;
+    count("workers", spec.workers, 1, MAX_WORKERS as usize)?;
+    conditions(&spec.conditions).map_err(|wrong| wrong.within("conditions"))?;
+    let Some(role) = &spec.role else {
+        return Ok(());
+    };
+    let configuration = role.configuration.unwrap_or_default();
+    count("contender", role.contender, 0, MAX_TRIALS)
+        .and_then(|()| count("configuration", configuration, 0, MAX_TRIALS))
+        .map_err(|wrong| wrong.within("role"))
+}
+
+fn conditions(conditions: &Conditions) -> Checked {
+    let given = CONDITIONS.iter().filter_map(|condition| {
+        let (field, value) = condition.given(conditions)?;
+        Some((condition, field, value))
+    });
+    for (Condition { parameter, .. }, field, value) in given {
+        if parameter.kind.admits(&value) {
+            continue;
+        }
+        let shown = match value {
+            crate::Value::Float(found) if found.abs() >= 1e15 => format!("{found:e}"),
+            other => other.to_string(),
+        };
+        let right = format!("it must be {}", parameter.kind.range());
+        return match field {
+            "rate" => refuse("per_s", &shown, &right).map_err(|wrong| wrong.within("rate")),
+            field => refuse(field, &shown, &right),
+        };
+    }
+    Ok(())
+}
+
+fn precision(until: &PrecisionTarget) -> Checked {
+    option("half_width", until.half_width, LEAST_HALF_WIDTH..=1.0)?;
+    option("budget_s", until.budget_s, TIME_S)
+}
+
+fn search(settings: &SearchSettings) -> Checked {
+    match settings {
+        SearchSettings::Capacity(settings) => capacity(settings),
+        SearchSettings::Tuning(settings) => tuning(settings),
+        SearchSettings::Choice(settings) => choice(settings),
+    }
+}
+
+fn capacity(settings: &CapacitySettings) -> Checked {
+    number("precision", settings.precision, CapacitySettings::PRECISION)?;
+    let most = CapacitySettings::MOST_CONFIRMATIONS as usize;
+    count("confirmations", settings.confirmations, 1, most)?;
+    number("budget_s", settings.budget_s, TIME_S)?;
+    limits(&settings.limits)
+}
+
+fn choice(settings: &ChoiceSettings) -> Checked {
+    capacity(&settings.capacity).map_err(|wrong| wrong.within("capacity"))?;
+    let tuned = settings.tuning.as_ref().map_or(Ok(()), tuning);
+    tuned.map_err(|wrong| wrong.within("tuning"))?;
+    option(
+        "needed_per_s",
+        settings.needed_per_s,
+        f64::MIN_POSITIVE..=1e9,
+    )?;
+    number("budget_s", settings.budget_s, TIME_S)
+}
+
+fn tuning(settings: &TuningSettings) -> Checked {
+    limits(&settings.limits)?;
+    count("trials", settings.trials, 0, MAX_TRIALS)?;
+    number("budget_s", settings.budget_s, TIME_S)?;
+    for (index, knob) in settings.searched.iter().enumerate() {
+        let SearchedKnob { low, high, .. } = knob;
+        let finite = f64::MIN..=f64::MAX;
+        option("low", *low, finite.clone())
+            .and_then(|()| option("high", *high, low.unwrap_or(f64::MIN)..=*finite.end()))
+            .map_err(|wrong| wrong.within(&index.to_string()).within("searched"))?;
+    }
+    Ok(())
+}
+
+fn limits(limits: &TuningLimits) -> Checked {
+    let checked = option("space_factor", limits.space_factor, 1.0..=1e9)
+        .and_then(|()| option("recovery_s", limits.recovery_s, TIME_S))
+        .and_then(|()| option("window_s", limits.window_s, TIME_S));
+    checked.map_err(|wrong| wrong.within("limits"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// Checks a trial with one field changed.
+    fn said(pointer: &str, value: Value) -> String {
+        let mut text = json!({
+            "id": "1-a", "cell": 0, "repeat": 1, "workload": "w", "settings": {}, "engine": "e",
+            "durability": "async", "knobs": {}, "workers": 2, "worker_kind": "threads",
+            "verify": "full", "seed": 1,
+            "conditions": {"duration_s": 1.0, "rate": {"per_s": 5.0, "arrival": "constant"}},
+            "role": {"contender": 0, "purpose": "probe", "configuration": 0},
+        });
+        let (parent, field) = pointer.rsplit_once('/').unwrap();
+        text.pointer_mut(parent).unwrap()[field] = value;
+        let read: TrialSpec = serde_json::from_value(text).unwrap();
+        spec(&read).map_or_else(|wrong| wrong.message(), |()| String::new())
+    }
+
+    #[test]
+    fn numbers_of_a_trial_are_in_the_ranges_of_the_options() {
+        assert_eq!(said("/seed", json!(7)), "");
+        assert_eq!(said("/conditions/memory_bytes", json!(1_u64 << 30)), "");
+        for (pointer, value, expected) in [
+            (
+                "/workers",
+                json!(0),
+                "workers is 0; it must be between 1 and 1024",
+            ),
+            (
+                "/repeat",
+                json!(u32::MAX),
+                "repeat is 4294967295; it must be between 1 and 1000",
+            ),
+            (
+                "/conditions/duration_s",
+                json!(-1.0),
+                "conditions.duration_s is -1; it must be 0s to",
+            ),
+            (
+                "/conditions/duration_s",
+                json!(1e300),
+                "conditions.duration_s is 1e300; it must be",
+            ),
+            (
+                "/conditions/warm_up_s",
+                json!(1e9),
+                "conditions.warm_up_s is 1000000000; it must",
+            ),
+            (
+                "/conditions/time_slice_s",
+                json!(0.0),
+                "conditions.time_slice_s is 0; it must be",
+            ),
+            (
+                "/conditions/memory_bytes",
+                json!(1),
+                "conditions.memory_bytes is 1; it must be 16",
+            ),
+            (
+                "/conditions/cpus",
+                json!("x"),
+                "conditions.cpus is x; it must be",
+            ),
+            (
+                "/conditions/rate/per_s",
+                json!(-338.0),
+                "conditions.rate.per_s is -338; it must be",
+            ),
+            (
+                "/role/contender",
+                json!(u32::MAX),
+                "role.contender is 4294967295; it must be",
+            ),
+            (
+                "/id",
+                json!("../x"),
+                "id is '../x'; '../x' is not a trial id",
+            ),
+        ] {
+            let message = said(pointer, value);
+            assert!(message.starts_with(expected), "{pointer}: {message}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_a_search_are_in_the_ranges_of_its_options() {
+        let said = |field: &str, value: f64| {
+            let mut text = json!({
+                "kind": "capacity", "objective": "p99<5ms", "precision": 0.05, "confirmations": 3,
+                "budget_s": 60.0, "arrival": "constant",
+            });
+            text[field] = match value.fract() == 0.0 && field == "confirmations" {
+                true => json!(value as u32),
+                false => json!(value),
+            };
+            let read: SearchSettings = serde_json::from_value(text).unwrap();
+            search(&read).map_or_else(|wrong| wrong.message(), |()| String::new())
+        };
+        assert_eq!(said("precision", 0.05), "");
+        assert_eq!(
+            said("precision", -5.0),
+            "precision is -5; it must be between 0.01 and 0.5"
+        );
+        for (field, value) in [
+            ("confirmations", 0.0),
+            ("confirmations", 1e6),
+            ("budget_s", -1.0),
+            ("budget_s", 1e300),
+            ("precision", 1e300),
+        ] {
+            assert!(
+                said(field, value).starts_with(&format!("{field} is ")),
+                "{field} {value}"
+            );
+        }
+    }
+}

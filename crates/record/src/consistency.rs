@@ -5,6 +5,8 @@
 //! find a part that was changed alone. They do not prove who wrote it: all parts may have been
 //! changed consistently.
 
+mod open_loop;
+
 use crate::flush_evidence::{FlushEvidence, FlushVerdict};
 use crate::histogram::LoggedHistogram;
 use crate::load_generator::LoadGenerator;
@@ -39,6 +41,7 @@ pub fn contradictions(
     histograms: Option<&[LoggedHistogram]>,
 ) -> Vec<String> {
     let mut found = Vec::from_iter(plan(record, planned));
+    found.extend(check_engine(record));
     found.extend(check_promise(record));
     found.extend(check_verification(record));
     found.extend(check_outcome(record));
@@ -49,6 +52,7 @@ pub fn contradictions(
         found.extend(check_load_generators(record, measured));
         found.extend(check_open_loop(record, measured));
         found.extend(check_units(record, measured));
+        found.extend(open_loop::contradictions(record, measured));
         if let Some(evidence) = &measured.flush_evidence {
             found.extend(check_flushes(evidence));
             found.extend(check_committers(record, measured, evidence));
@@ -92,6 +96,16 @@ fn plan(record: &TrialRecord, planned: Option<&TrialSpec>) -> Option<String> {
         }
         Some(_) => None,
     }
+}
+
+/// Checks the engine's name against the one that described itself: contenders whose names were
+/// exchanged would have each other's results.
+fn check_engine(record: &TrialRecord) -> Option<String> {
+    let (planned, found) = (&record.spec.engine, &record.engine.as_ref()?.name);
+    (!found.is_empty() && found != planned).then(|| {
+        let (planned, found) = (quote(planned), quote(found));
+        format!("the trial is of {planned}, and the engine that was opened is {found}")
+    })
 }
 
 fn check_promise(record: &TrialRecord) -> Option<String> {

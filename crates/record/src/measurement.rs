@@ -159,6 +159,9 @@ pub enum Outcome {
 /// The engine as it described itself when the trial opened it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EngineReport {
+    /// The engine's name, as in the trial's specification; empty in older records.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
     /// The version that the library itself reports.
     pub version: String,
     /// The origin of the code: `compiled in`, or the library's path.

@@ -416,6 +416,7 @@ fn describe_prepared(
         ));
     }
     trial.record.engine = Some(EngineReport {
+        name: trial.record.spec.engine.clone(),
         version,
         origin,
         sha256: context.sha256(library.as_deref())?,

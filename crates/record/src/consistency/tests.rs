@@ -317,6 +317,55 @@ fn response_times_are_checked_against_their_histogram() {
 }
 
 #[test]
+fn a_rate_is_checked_against_the_requests_and_their_time() {
+    let with = |per_s: f64, issued: u64, responses: u64, duration_s: Option<f64>| {
+        let found = found(|record, _| {
+            record.spec.conditions.duration_s = duration_s;
+            measured(record).open_loop = Some(OpenLoop {
+                rate_per_s: per_s,
+                issued,
+                responses: vec![ResponseSummary {
+                    count: responses,
+                    ..ResponseSummary::default()
+                }],
+                ..OpenLoop::default()
+            });
+        });
+        let of_loop = |one: &&String| one.contains("became due") || one.contains("have begun");
+        found.iter().filter(of_loop).count()
+    };
+    let timed = Some(2.5);
+    assert_eq!(with(120.0, 300, 300, timed), 0);
+    // Random arrivals vary, and each worker may be at a request when the time is up.
+    assert_eq!(with(110.0, 303, 300, timed), 0);
+    // The rate of a capacity, and then the requests, multiplied by hand.
+    assert_eq!(with(99_999.0, 300, 300, timed), 1);
+    assert_eq!(with(1_200.0, 3_000, 300, timed), 1);
+    assert_eq!(with(120.0, 3_000, 3_000, timed), 1);
+    assert_eq!(with(12.0, 300, 300, None), 1);
+    // Work of a fixed amount ends late where the rate is not kept.
+    assert_eq!(with(1_200.0, 300, 300, None), 0);
+}
+
+#[test]
+fn a_contender_under_the_name_of_another_is_named() {
+    let named = |name: &str| {
+        found(|record, _| {
+            let mut engine = promising();
+            engine.promise.durability = Durability::Async;
+            name.clone_into(&mut engine.name);
+            record.engine = Some(engine);
+        })
+    };
+    assert_eq!(named("e"), [""; 0]);
+    assert_eq!(named(""), [""; 0], "older records have no name");
+    assert_eq!(
+        named("lmdb"),
+        ["the trial is of 'e', and the engine that was opened is 'lmdb'"]
+    );
+}
+
+#[test]
 fn a_backlog_and_sessions_are_checked_against_what_was_done() {
     let with = |issued: u64, backlog: u64, responses: u64| {
         let found = found(|record, logged| {

@@ -205,6 +205,7 @@ pub fn record() -> TrialRecord {
             },
         }),
         engine: Some(EngineReport {
+            name: "lmdb".to_owned(),
             version: "0.9.70".to_owned(),
             origin: "compiled in".to_owned(),
             sha256: "ab".repeat(32),

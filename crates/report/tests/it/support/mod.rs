@@ -137,6 +137,7 @@ pub fn valid(spec: TrialSpec, updates_per_s: f64) -> TrialRecord {
 
 fn engine(spec: &TrialSpec) -> EngineReport {
     EngineReport {
+        name: spec.engine.clone(),
         version: format!("{} 1.2.3", spec.engine),
         origin: "compiled in".to_owned(),
         sha256: "ab".repeat(32),

@@ -1,0 +1,72 @@
+//! Checks an open loop against its rate and its time: a rate that was written by hand would make a
+//! contender the best.
+
+use crate::TrialRecord;
+use crate::latency::OpenLoop;
+use crate::measurement::Measurement;
+
+/// The part of the requests that clocks, rounding and the ends of workers account for.
+const TOLERANCE: f64 = 0.02;
+
+/// Standard deviations of a random number of arrivals that are believed.
+const DEVIATIONS: f64 = 6.0;
+
+/// Returns what the counts of an open loop contradict.
+pub(super) fn contradictions(record: &TrialRecord, measured: &Measurement) -> Vec<String> {
+    let Some(open) = &measured.open_loop else {
+        return Vec::new();
+    };
+    let checks = [check_rate, check_responses];
+    checks
+        .iter()
+        .filter_map(|check| check(record, measured, open))
+        .collect()
+}
+
+/// Checks the requests that became due against the rate and the time of each worker.
+fn check_rate(record: &TrialRecord, measured: &Measurement, open: &OpenLoop) -> Option<String> {
+    // A trace states its own times.
+    if open.is_recorded() {
+        return None;
+    }
+    let workers = f64::from(record.spec.workers.max(1));
+    let mut worked_s: f64 = measured.workers.iter().map(|one| one.elapsed_s).sum();
+    if measured.workers.is_empty() {
+        worked_s = measured.elapsed_s * workers;
+    }
+    let due = open.issued as f64 + open.backlog as f64;
+    let expected = open.rate_per_s * worked_s / workers;
+    // Each worker may be at a request when it begins and when it ends.
+    let slack = 2.0 * workers + DEVIATIONS * expected.max(0.0).sqrt() + TOLERANCE * expected;
+    let is_too_many = due > expected + slack;
+    // Work of a fixed amount ends at its count, however late that is.
+    let conditions = &record.spec.conditions;
+    let is_timed = conditions.duration_s.is_some() && conditions.time_slice_s.is_none();
+    let is_too_few = is_timed && due < expected - slack;
+    (is_too_many || is_too_few).then(|| {
+        format!(
+            "{due} requests became due in {} s, and at {}/s it would be about {}",
+            measured.elapsed_s,
+            open.rate_per_s,
+            expected.round()
+        )
+    })
+}
+
+/// Checks the requests that were begun against those that ended.
+fn check_responses(
+    record: &TrialRecord,
+    measured: &Measurement,
+    open: &OpenLoop,
+) -> Option<String> {
+    let ended: u128 = open.responses.iter().map(|one| u128::from(one.count)).sum();
+    let done = ended.saturating_sub(u128::from(open.backlog));
+    // Those that a fault or the end of the time cut off have no response.
+    let faults = record.spec.conditions.faults.faults().len() as u128 + 1;
+    let cut_off = u128::from(record.spec.workers) * 2 * faults;
+    let undone = u128::from(measured.conflicts);
+    let issued = u128::from(open.issued);
+    (issued > done + cut_off + undone).then(|| {
+        format!("{issued} requests are said to have begun, and {done} have response times")
+    })
+}

@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
+/// The most faults of a trial. A cluster takes seconds to elect a leader after each.
+const MOST_FAULTS: usize = 100;
+
 crate::choices! {
     /// The action of a fault.
     #[derive(Serialize, Deserialize)]
@@ -243,6 +246,13 @@ impl FromStr for FaultSchedule {
         if text == Self::NONE {
             return Ok(Self::default());
         }
+        let count = text.split(',').count();
+        if count > MOST_FAULTS {
+            return Err(format!(
+                "{count} faults exceed the maximum of {MOST_FAULTS}: a cluster that is never whole \
+                 measures nothing"
+            ));
+        }
         let faults = text.split(',').map(|fault| fault.trim().parse());
         let mut faults: Vec<ScheduledFault> = faults.collect::<Result<_, _>>()?;
         faults.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
@@ -289,6 +299,14 @@ mod tests {
         let none: FaultSchedule = "none".parse().unwrap();
         assert!(none.is_empty());
         assert_eq!(none.to_string(), "none");
+    }
+
+    #[test]
+    fn more_faults_than_a_cluster_can_recover_from_are_refused() {
+        let faults = |count: usize| vec!["1s:kill=leader"; count].join(",");
+        assert!(faults(MOST_FAULTS).parse::<FaultSchedule>().is_ok());
+        let refused = faults(5_000).parse::<FaultSchedule>().unwrap_err();
+        assert!(refused.contains("5000 faults exceed the maximum of 100"));
     }
 
     #[test]

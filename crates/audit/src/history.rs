@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering::SeqCst;
 use trueput_host::shared_words::SharedWords;
+use trueput_record::regular_file;
 
 /// The words before the first slot: the counter of events.
 const HEADER_WORDS: usize = 1;
@@ -11,6 +12,10 @@ const SLOT_WORDS: usize = 3;
 const BEGUN: usize = 0;
 const ACKNOWLEDGED: usize = 1;
 const ACKNOWLEDGED_OPERATION: usize = 2;
+const WORD_BYTES: usize = size_of::<u64>();
+
+/// Bytes behind the last slot that a file may have.
+const SPARE_BYTES: u64 = 4096;
 
 /// One commit of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,9 +59,36 @@ impl History {
         })
     }
 
+    /// Reads the commits of each worker from the file of a folder of unknown origin.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is shorter than the history of so many workers and commits.
+    pub(crate) fn read(
+        folder: &Path,
+        within: &Path,
+        workers: u32,
+        capacity: u64,
+    ) -> io::Result<Vec<Vec<Commit>>> {
+        let bytes_needed = (Self::words(workers, capacity) * WORD_BYTES) as u64;
+        let bytes = regular_file::read(folder, within, bytes_needed + SPARE_BYTES);
+        let bytes = bytes.map_err(io::Error::other)?;
+        let words: Vec<u64> = bytes
+            .as_chunks()
+            .0
+            .iter()
+            .map(|word| u64::from_ne_bytes(*word))
+            .collect();
+        if words.len() < Self::words(workers, capacity) {
+            let path = folder.join(within);
+            let reason = format!("{}: shorter than {bytes_needed} bytes", path.display());
+            return Err(io::Error::other(reason));
+        }
+        let read = |index: usize| words.get(index).copied().unwrap_or_default();
+        Ok(commits(workers, capacity, read))
+    }
+
     fn slot(&self, worker: u32, sequence: u64) -> usize {
-        let index = u64::from(worker) * self.capacity + (sequence - 1);
-        HEADER_WORDS + index as usize * SLOT_WORDS
+        slot(self.capacity, worker, sequence)
     }
 
     fn next_event(&self) -> u64 {
@@ -82,21 +114,31 @@ impl History {
 
     /// Reads the commits of each worker, in order.
     pub(crate) fn commits(&self) -> Vec<Vec<Commit>> {
-        let of_worker = |worker| {
-            let slots = (1..=self.capacity).map(|sequence| self.slot(worker, sequence));
-            let commits = slots.map(|slot| {
-                let word = |offset: usize| self.words.get(slot + offset).load(SeqCst);
-                let acknowledged = word(ACKNOWLEDGED);
-                Commit {
-                    begun: word(BEGUN),
-                    acknowledged: (acknowledged > 0).then_some(acknowledged),
-                    operation: word(ACKNOWLEDGED_OPERATION),
-                }
-            });
-            commits.take_while(|commit| commit.begun > 0).collect()
-        };
-        (0..self.workers).map(of_worker).collect()
+        let word = |index: usize| self.words.get(index).load(SeqCst);
+        commits(self.workers, self.capacity, word)
     }
+}
+
+/// Returns the index of the first word of a commit.
+fn slot(capacity: u64, worker: u32, sequence: u64) -> usize {
+    let index = u64::from(worker) * capacity + (sequence - 1);
+    HEADER_WORDS + index as usize * SLOT_WORDS
+}
+
+fn commits(workers: u32, capacity: u64, word: impl Fn(usize) -> u64) -> Vec<Vec<Commit>> {
+    let of_worker = |worker| {
+        let slots = (1..=capacity).map(|sequence| slot(capacity, worker, sequence));
+        let commits = slots.map(|slot| {
+            let acknowledged = word(slot + ACKNOWLEDGED);
+            Commit {
+                begun: word(slot + BEGUN),
+                acknowledged: (acknowledged > 0).then_some(acknowledged),
+                operation: word(slot + ACKNOWLEDGED_OPERATION),
+            }
+        });
+        commits.take_while(|commit| commit.begun > 0).collect()
+    };
+    (0..workers).map(of_worker).collect()
 }
 
 /// The demands of a history on a state.

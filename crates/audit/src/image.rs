@@ -1,11 +1,15 @@
 //! Files in memory, rebuilt from a recording: what a crash state contains.
 
+use rustix::fs::{
+    AtFlags, CWD, Gid, Mode, OFlags, Uid, fchmod, fchown, linkat, mkdirat, openat, symlinkat,
+};
 use std::collections::{BTreeMap, HashMap, HashSet, hash_map::DefaultHasher};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::hash::{Hash, Hasher};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt, chown, symlink};
-use std::path::{Path, PathBuf};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::Arc;
 use trueput_faultfs::Recording;
 use trueput_faultfs::operation::{Access, Entry, Inode, InodeKind, Operation};
@@ -14,6 +18,25 @@ use trueput_record::audit::{CrashState, Tear, TornRest};
 /// The unit in which data persist.
 pub(crate) const PAGE_BYTES: u64 = 4096;
 const PAGE: usize = PAGE_BYTES as usize;
+
+/// Folders within each other at most: no engine comes near, and a directory in a log of unknown
+/// origin may lie in itself.
+const DEEPEST: usize = 64;
+
+/// Names in an image at most.
+const MOST_ENTRIES: u64 = 1_000_000;
+
+const PRIVATE_FOLDER: Mode = Mode::RWXU;
+const PRIVATE_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
+
+const NEW_FILE: OFlags = OFlags::RDWR
+    .union(OFlags::CREATE)
+    .union(OFlags::EXCL)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+/// The permission bits that a file keeps: others do not write, and nobody runs as its owner.
+const KEPT_MODE: u32 = 0o755;
 
 /// A page of a file, with the hash of its content.
 #[derive(Debug)]
@@ -299,17 +322,20 @@ impl Image {
     /// Returns a hash of all names and contents, by which equal states are found.
     pub(crate) fn hash(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        self.hash_directory(Inode::ROOT, &mut hasher);
+        self.hash_directory(Inode::ROOT, 0, &mut hasher);
         hasher.finish()
     }
 
-    fn hash_directory(&self, inode: Inode, hasher: &mut DefaultHasher) {
+    fn hash_directory(&self, inode: Inode, depth: usize, hasher: &mut DefaultHasher) {
+        if depth > DEEPEST {
+            return;
+        }
         for (name, inode, node) in self.children(inode) {
             name.hash(hasher);
             match &node.content {
                 Content::Directory(_) => {
                     "directory".hash(hasher);
-                    self.hash_directory(inode, hasher);
+                    self.hash_directory(inode, depth + 1, hasher);
                     "end".hash(hasher);
                 }
                 Content::File { size, pages } => {
@@ -335,46 +361,76 @@ impl Image {
         entries.filter_map(|(name, inode)| Some((name, *inode, &**self.nodes.get(inode)?)))
     }
 
-    /// Writes all files below a folder that exists.
+    /// Writes all files below a folder that exists. No link is followed on the way, and files get
+    /// neither set-user-ID bits nor write access for others.
     ///
     /// # Errors
-    /// The file system's own.
+    /// The file system's own; also for folders nested too deep.
     pub(crate) fn materialize(&self, folder: &Path) -> io::Result<()> {
-        let mut written = HashMap::new();
-        if let Some(root) = self.nodes.get(&Inode::ROOT) {
-            set_access(folder, root.access)?;
+        let root = open_folder(CWD, folder)?;
+        if let Some(node) = self.nodes.get(&Inode::ROOT) {
+            set_access(&root, node.access)?;
         }
-        self.materialize_directory(Inode::ROOT, folder, &mut written)
+        let mut written = Written {
+            root: &root,
+            files: HashMap::new(),
+            left: MOST_ENTRIES,
+        };
+        self.materialize_directory(Inode::ROOT, &root, &mut Vec::new(), &mut written)
     }
 
+    /// Writes what a directory holds. `way` are the names that lead to it.
     fn materialize_directory(
         &self,
         directory: Inode,
-        folder: &Path,
-        written: &mut HashMap<Inode, PathBuf>,
+        folder: &OwnedFd,
+        way: &mut Vec<String>,
+        written: &mut Written<'_>,
     ) -> io::Result<()> {
+        if way.len() > DEEPEST {
+            return Err(io::Error::other("folders are nested too deep"));
+        }
         for (name, inode, node) in self.children(directory) {
-            let path = folder.join(name);
+            let left = written.left.checked_sub(1);
+            written.left = left.ok_or_else(|| io::Error::other("there are too many files"))?;
+            way.push(name.clone());
             match &node.content {
                 Content::Directory(_) => {
-                    std::fs::create_dir(&path)?;
-                    set_access(&path, node.access)?;
-                    self.materialize_directory(inode, &path, written)?;
+                    mkdirat(folder, name, PRIVATE_FOLDER)?;
+                    let below = open_folder(folder, name)?;
+                    set_access(&below, node.access)?;
+                    self.materialize_directory(inode, &below, way, written)?;
                 }
-                Content::File { size, pages } => match written.get(&inode) {
-                    Some(first) => std::fs::hard_link(first, &path)?,
+                Content::File { size, pages } => match written.files.get(&inode) {
+                    Some(first) => linkat(written.root, first, folder, name, AtFlags::empty())?,
                     None => {
-                        write_file(&path, *size, pages)?;
-                        set_access(&path, node.access)?;
-                        written.insert(inode, path);
+                        let file = File::from(openat(folder, name, NEW_FILE, PRIVATE_FILE)?);
+                        write_file(&file, *size, pages)?;
+                        set_access(&file, node.access)?;
+                        written.files.insert(inode, way.join("/"));
                     }
                 },
-                Content::Symlink(target) => symlink(target, &path)?,
+                Content::Symlink(target) => symlinkat(target, folder, name)?,
                 Content::Special => {}
             }
+            way.pop();
         }
         Ok(())
     }
+}
+
+/// What has been written of an image.
+struct Written<'a> {
+    root: &'a OwnedFd,
+    /// The first path of each file, from the root.
+    files: HashMap<Inode, String>,
+    /// The names that may still be written.
+    left: u64,
+}
+
+fn open_folder(at: impl AsFd, folder: impl rustix::path::Arg) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(openat(at, folder, flags, Mode::empty())?)
 }
 
 fn tear_data(data: &mut Vec<u8>, tear: &Tear) {
@@ -394,13 +450,7 @@ fn tear_data(data: &mut Vec<u8>, tear: &Tear) {
     }
 }
 
-fn write_file(path: &Path, size: u64, pages: &BTreeMap<u64, Arc<Page>>) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    let file: File = options
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)?;
+fn write_file(file: &File, size: u64, pages: &BTreeMap<u64, Arc<Page>>) -> io::Result<()> {
     file.set_len(size)?;
     let mut run: Vec<u8> = Vec::new();
     let mut run_start = 0;
@@ -417,12 +467,13 @@ fn write_file(path: &Path, size: u64, pages: &BTreeMap<u64, Arc<Page>>) -> io::R
     file.write_all_at(&run, run_start)
 }
 
-fn set_access(path: &Path, access: Access) -> io::Result<()> {
+fn set_access(file: impl AsFd, access: Access) -> io::Result<()> {
     // Without root all files are this user's own.
     if rustix::process::geteuid().is_root() {
-        chown(path, Some(access.uid), Some(access.gid))?;
+        let (uid, gid) = (Uid::from_raw(access.uid), Gid::from_raw(access.gid));
+        fchown(&file, Some(uid), Some(gid))?;
     }
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(access.mode))
+    Ok(fchmod(file, Mode::from_raw_mode(access.mode & KEPT_MODE))?)
 }
 
 #[cfg(test)]

@@ -41,5 +41,5 @@ pub use audit::{Progress, Stage, audit};
 pub use block_form::concerns_devices;
 pub use options::AuditOptions;
 pub use process::WORKER_COMMAND;
-pub use replay::{Replay, replay};
+pub use replay::{Replay, ReplayError, StoredRecording, replay};
 pub use subject::Subject;

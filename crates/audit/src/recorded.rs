@@ -15,7 +15,7 @@ use trueput_faultfs::Recording;
 use trueput_faultfs::mount::{Mount, MountError};
 use trueput_faultfs::operation::Operation;
 use trueput_faultfs::server::Folders;
-use trueput_host::read_free_bytes;
+use trueput_host::{private_files, read_free_bytes};
 use trueput_record::audit::SeenFlushes;
 
 /// The hidden command that serves the recording file system.
@@ -50,6 +50,25 @@ impl RecordedWorkload {
         Ok(Self {
             recording,
             commits: history.map_err(failed)?.commits(),
+        })
+    }
+
+    /// Reads the recording in `within` of a folder of unknown origin, whose files have at most
+    /// `most_bytes` each.
+    pub(crate) fn read_foreign(
+        folder: &Path,
+        within: &Path,
+        options: &AuditOptions,
+        most_bytes: u64,
+    ) -> Result<Self, Failure> {
+        let failed = |error: std::io::Error| Failure::Other(error.to_string());
+        let log = within.join(LOG_FOLDER);
+        let recording = Recording::read_foreign(folder, &log, most_bytes).map_err(failed)?;
+        let history = within.join(HISTORY_FILE);
+        let commits = History::read(folder, &history, options.workers, options.capacity());
+        Ok(Self {
+            recording,
+            commits: commits.map_err(failed)?,
         })
     }
 
@@ -118,9 +137,11 @@ pub(crate) fn mount(program: &Path, scratch: &Path, log: &Path) -> Result<Mount,
         mount_point: scratch.join("mount"),
         log: log.to_owned(),
     };
-    for folder in [&folders.backing, &folders.mount_point, &folders.log] {
+    for folder in [&folders.backing, &folders.mount_point] {
         create(folder)?;
     }
+    private_files::create_folder(&folders.log)
+        .map_err(|error| Failure::Other(format!("{}: {error}", folders.log.display())))?;
     let mut command = Command::new(program);
     command
         .arg(SERVER_COMMAND)

@@ -40,7 +40,7 @@ pub use berkeleydb::BerkeleyDb;
 pub use etcd::Etcd;
 pub use gtm::Gtm;
 pub use leveldb::LevelDb;
-pub use library::{ignored_folders, is_in_trusted_location};
+pub use library::{ignored_folders, is_in_trusted_location, untrusted_reason};
 pub use lmdb::Lmdb;
 pub use mariadb::{Galera, MariaDb};
 pub use mdbx::Mdbx;

@@ -13,6 +13,7 @@ mod trusted_location;
 pub(crate) use assertions::assertions;
 pub(crate) use folders::engine_folders;
 pub use folders::ignored_folders;
+pub use ownership::untrusted_reason;
 pub(crate) use password_file::{first_line, read_secret};
 pub(crate) use search::LibrarySearch;
 pub use trusted_location::is_in_trusted_location;

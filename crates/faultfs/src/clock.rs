@@ -35,6 +35,15 @@ impl OperationClock {
         Ok(Self { words })
     }
 
+    /// Reads the operations and the base of a clock from the bytes of its file; 0 where these are
+    /// missing.
+    pub(crate) fn read(bytes: &[u8]) -> [u64; 2] {
+        [OPERATIONS, BASE].map(|word| {
+            let words = bytes.as_chunks().0;
+            words.get(word).map_or(0, |word| u64::from_ne_bytes(*word))
+        })
+    }
+
     /// Returns the number of operations that were logged.
     #[must_use]
     pub fn operations(&self) -> u64 {

@@ -21,6 +21,7 @@
 //! processes that are recorded: they wait until the server has noted them
 //! ([`mount::Mount::watch`]).
 
+mod check;
 pub mod clock;
 mod file_system;
 mod filter;

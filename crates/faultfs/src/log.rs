@@ -1,16 +1,29 @@
 //! The log of operations: written by the file system, read afterwards.
 
+use crate::check::LogCheck;
 use crate::clock::OperationClock;
 use crate::flush_watch::{FlushWatch, Watch};
 use crate::operation::{LoggedOperation, Operation};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use trueput_host::private_files::create_file;
+use trueput_record::{Error, regular_file};
 
 const OPERATIONS_FILE: &str = "operations.jsonl";
 const DATA_FILE: &str = "data.bin";
 const CLOCK_FILE: &str = "clock.bin";
 const WATCH_FILE: &str = "watch.json";
+
+/// Bytes of the clock's file at most.
+const CLOCK_BYTES: u64 = 4096;
+
+/// Bytes of the file of what was seen at most.
+const WATCH_BYTES: u64 = 64 << 10;
+
+/// The permitted number of operations is the limit on a file divided by this. Real ones take about
+/// as much.
+const BYTES_PER_OPERATION: u64 = 100;
 
 /// Appends operations to the log in a folder.
 pub(crate) struct LogWriter {
@@ -28,7 +41,8 @@ pub(crate) struct LogWriter {
 
 impl LogWriter {
     pub(crate) fn create(folder: &Path) -> io::Result<Self> {
-        let create = |name: &str| File::create_new(folder.join(name)).map(BufWriter::new);
+        // The server of the file system has no umask.
+        let create = |name: &str| create_file(&folder.join(name)).map(BufWriter::new);
         Ok(Self {
             operations: create(OPERATIONS_FILE)?,
             data: create(DATA_FILE)?,
@@ -98,7 +112,7 @@ impl LogWriter {
         self.is_finished = true;
         self.data.flush()?;
         self.operations.flush()?;
-        std::fs::write(&self.watch_file, serde_json::to_vec(&self.flushes.watch)?)?;
+        create_file(&self.watch_file)?.write_all(&serde_json::to_vec(&self.flushes.watch)?)?;
         self.failure.map_or(Ok(()), |kind| Err(kind.into()))
     }
 }
@@ -122,29 +136,57 @@ impl Recording {
     /// # Errors
     /// If a file is missing or damaged, or if the log is shorter than its clock says.
     pub fn read(folder: &Path) -> io::Result<Self> {
-        let clock = OperationClock::open(&folder.join(CLOCK_FILE))?;
-        let mut operations = Vec::new();
-        for line in BufReader::new(File::open(folder.join(OPERATIONS_FILE))?).lines() {
-            operations.push(serde_json::from_str(&line?)?);
-        }
-        let expected = clock.operations();
-        if operations.len() as u64 != expected {
-            return Err(io::Error::other(format!(
-                "{}: {} operations, but the clock says {expected}",
-                folder.join(OPERATIONS_FILE).display(),
-                operations.len(),
-            )));
-        }
-        let mut data = Vec::new();
-        File::open(folder.join(DATA_FILE))?.read_to_end(&mut data)?;
-        let recording = Self {
-            operations,
-            base: usize::try_from(clock.base()).unwrap_or(usize::MAX),
-            watch: read_watch(folder)?,
-            data,
+        Self::read_checked(folder, Path::new(""), None)
+    }
+
+    /// Reads the log in `within` of a folder of unknown origin. Links are not followed, and no file
+    /// may have more than `most_bytes`.
+    ///
+    /// # Errors
+    /// As [`Recording::read`]; also if a name, link or number in it leads out of the folder in
+    /// which the operations are applied, or takes more memory than the limit suggests.
+    pub fn read_foreign(folder: &Path, within: &Path, most_bytes: u64) -> io::Result<Self> {
+        Self::read_checked(folder, within, Some(most_bytes))
+    }
+
+    fn read_checked(folder: &Path, within: &Path, most_bytes: Option<u64>) -> io::Result<Self> {
+        let read = |name: &str, most| {
+            let read = regular_file::read(folder, &within.join(name), most);
+            read.map_err(io::Error::other)
         };
-        recording.check(folder)?;
-        Ok(recording)
+        let clock = OperationClock::read(&read(CLOCK_FILE, CLOCK_BYTES)?);
+        let most = most_bytes.unwrap_or(u64::MAX);
+        let data = read(DATA_FILE, most)?;
+        let mut check = LogCheck::new(data.len() as u64, most_bytes);
+        let place = folder.join(within).join(OPERATIONS_FILE);
+        let wrong = |why: String| io::Error::other(format!("{}{why}", place.display()));
+        let mut operations: Vec<LoggedOperation> = Vec::new();
+        let text = read(OPERATIONS_FILE, most)?;
+        for (index, line) in text.split_inclusive(is_end).enumerate() {
+            let number = index + 1;
+            if number as u64 > most / BYTES_PER_OPERATION {
+                return Err(wrong(format!(": more than {index} operations")));
+            }
+            let read = serde_json::from_slice(line).map_err(|error| error.to_string());
+            let logged: Result<LoggedOperation, String> =
+                read.and_then(|logged: LoggedOperation| {
+                    check.add(&logged.operation)?;
+                    Ok(logged)
+                });
+            operations.push(logged.map_err(|why| wrong(format!(":{number}: {why}")))?);
+        }
+        let found = operations.len() as u64;
+        let [expected, base] = clock;
+        if found != expected || base > found {
+            let why = format!(": {found} operations, but the clock says {expected} after {base}");
+            return Err(wrong(why));
+        }
+        let base = usize::try_from(base).unwrap_or(usize::MAX);
+        let watch = read_watch(folder, within)?;
+        Ok(Self {
+            watch,
+            ..Self::new(operations, base, data)
+        })
     }
 
     /// Creates a recording from operations and their data.
@@ -173,31 +215,21 @@ impl Recording {
             _ => &[],
         }
     }
+}
 
-    fn check(&self, folder: &Path) -> io::Result<()> {
-        let complete = self
-            .operations
-            .iter()
-            .all(|logged| match &logged.operation {
-                Operation::Write { length, .. } => {
-                    self.data(&logged.operation).len() as u64 == *length
-                }
-                _ => true,
-            });
-        if complete && self.base <= self.operations.len() {
-            return Ok(());
-        }
-        let file = folder.join(DATA_FILE);
-        Err(io::Error::other(format!("{}: too short", file.display())))
-    }
+/// Returns whether a byte ends a line.
+fn is_end(byte: &u8) -> bool {
+    *byte == b'\n'
 }
 
 /// Reads how far calls were seen; recordings of earlier versions saw none.
-fn read_watch(folder: &Path) -> io::Result<Watch> {
-    let path = folder.join(WATCH_FILE);
-    match std::fs::read(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Watch::default()),
-        text => Ok(serde_json::from_slice(&text?)?),
+fn read_watch(folder: &Path, within: &Path) -> io::Result<Watch> {
+    match regular_file::read(folder, &within.join(WATCH_FILE), WATCH_BYTES) {
+        Ok(text) => Ok(serde_json::from_slice(&text)?),
+        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            Ok(Watch::default())
+        }
+        Err(error) => Err(io::Error::other(error)),
     }
 }
 

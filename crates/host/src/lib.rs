@@ -17,6 +17,7 @@ mod numa;
 pub mod page_cache;
 pub mod placement;
 pub mod pressure;
+pub mod private_files;
 pub mod process;
 pub mod process_tree;
 pub mod run_marker;

@@ -1,5 +1,6 @@
 //! The marker of a run in its work folder: its owner, as long as the run lasts.
 
+use crate::private_files;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -100,6 +101,41 @@ impl RunMarker {
         }
         Self::remove(folder)?;
         fs::remove_dir(folder).map_err(failed)
+    }
+}
+
+/// A private folder outside of a work folder that is marked and locked while this process works in
+/// it: what a killed process leaves, `trueput clean` finds.
+#[derive(Debug)]
+pub struct MarkedFolder {
+    path: PathBuf,
+    _lock: fs::File,
+}
+
+impl MarkedFolder {
+    /// Creates the folder, and marks it.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub fn create(path: &Path) -> Result<Self, String> {
+        let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+        private_files::create_folder(path).map_err(failed)?;
+        let path = path.canonicalize().map_err(failed)?;
+        let lock = fs::File::open(&path).map_err(failed)?;
+        // On a file system without locks the number of the process tells whether it is at work.
+        let _ = lock.try_lock();
+        RunMarker::write(&path)?;
+        Ok(Self { path, _lock: lock })
+    }
+
+    /// Keeps the folder and its files as somebody's results.
+    pub fn keep(self) {
+        let _ = RunMarker::remove(&self.path);
+    }
+
+    /// Removes the folder and its files.
+    pub fn remove(self) {
+        let _ = fs::remove_dir_all(&self.path);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Words of memory that processes share through a file.
 
+use crate::private_files;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -23,13 +24,12 @@ unsafe impl Send for SharedWords {}
 unsafe impl Sync for SharedWords {}
 
 impl SharedWords {
-    /// Creates a file of `words` words, all zero.
+    /// Creates a file of `words` words, all zero, which only its owner may read and write.
     ///
     /// # Errors
     /// The file system's own; also if the file exists.
     pub fn create(path: &Path, words: usize) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create_new(true).open(path)?;
+        let file = private_files::create_file(path)?;
         file.set_len((words * WORD_BYTES) as u64)?;
         Self::map(&file, words)
     }

@@ -395,10 +395,6 @@ impl AuditResult {
     }
 }
 
-/// The version of the record of an audit. Records of version 1 are read, too: they took each flush
-/// for one of the whole file.
-pub const AUDIT_FORMAT: u32 = 2;
-
 /// A control of every audit: a log engine that flushes in a way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AuditControl {

@@ -3,6 +3,7 @@
 use crate::audit::{AuditRecord, AuditResult, CrashState, ModelResult};
 use crate::json_place::line_of;
 use crate::json_values::ValueLimit;
+use crate::text::without_byte_order_mark;
 use crate::{Error, regular_file};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -10,8 +11,9 @@ use std::path::Path;
 /// The name of the record.
 pub const AUDIT_RECORD: &str = "audit.json";
 
-/// The newest version of the record.
-pub const AUDIT_FORMAT: u32 = 1;
+/// The newest version of the record. Records of version 1 are read, too: they took each flush for
+/// one of the whole file.
+pub const AUDIT_FORMAT: u32 = 2;
 
 /// The most commits of each worker in each phase.
 pub const MOST_COMMITS_PER_PHASE: u64 = 100_000;
@@ -38,8 +40,9 @@ pub fn read(folder: &Path, most_bytes: u64) -> Result<Option<AuditRecord>, Error
         }
         read => read?,
     };
-    ValueLimit::new(most_bytes).add(&path, &text)?;
-    let record: AuditRecord = serde_json::from_slice(&text).map_err(|error| Error::Invalid {
+    let text = without_byte_order_mark(&text);
+    ValueLimit::new(most_bytes).add(&path, text)?;
+    let record: AuditRecord = serde_json::from_slice(text).map_err(|error| Error::Invalid {
         path: path.clone(),
         line: Some(error.line()),
         message: error.to_string(),
@@ -52,7 +55,7 @@ pub fn read(folder: &Path, most_bytes: u64) -> Result<Option<AuditRecord>, Error
         });
     }
     check(&record).map_err(|Wrong { place, message }| Error::Invalid {
-        line: line_of(&text, &place),
+        line: line_of(text, &place),
         path,
         message: format!("{}: {message}", place.join(".")),
     })?;

@@ -70,6 +70,7 @@ pub fn registry() -> Registry {
 /// interrupted.
 #[must_use]
 pub fn main_with(registry: Registry) -> ExitCode {
+    trueput_host::private_files::keep_from_others();
     let parsed = match cli::Cli::try_parse() {
         Ok(parsed) => parsed,
         Err(error) => return cli::refuse(&error, &registry),

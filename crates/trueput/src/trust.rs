@@ -11,7 +11,7 @@ use trueput_engine::Address;
 use trueput_record::address::is_address_for;
 use trueput_record::conditions::HostList;
 use trueput_record::filesystem::{FileSystem, FileSystemKind};
-use trueput_record::plan::PlanFile;
+use trueput_record::plan::{Contender, PlanFile};
 use trueput_record::{RunFolder, RunManifest};
 use trueput_runner::Registry;
 use trueput_runner::matrix::{self, BuildAccess};
@@ -33,12 +33,10 @@ pub struct ForeignCode(Vec<String>);
 impl ForeignCode {
     /// The parts of a plan that are neither in a known place nor on the user's own command line.
     pub fn of_plan(plan: &PlanFile, overrides: &PlanOverrides) -> Self {
-        let mut foreign = Self::default();
-        if overrides.engine.is_empty() {
-            for contender in &plan.engines {
-                foreign.add_build(&contender.engine, contender.build.as_deref());
-            }
-        }
+        let mut foreign = match overrides.engine.is_empty() {
+            true => Self::of_contenders(&plan.engines),
+            false => Self::default(),
+        };
         let is_plans = |name: &str| !overrides.conditions.is_given(name);
         let steps = plan.steps.iter().map(|step| &step.conditions);
         for conditions in steps.chain([&plan.conditions]) {
@@ -83,6 +81,36 @@ impl ForeignCode {
             foreign.add(format!(
                 "{named} (a directory in which databases are created and removed; --work names \
                  it, too)"
+            ));
+        }
+        foreign
+    }
+
+    /// The builds among contenders of a plan that are not in a known place.
+    pub fn of_contenders(contenders: &[Contender]) -> Self {
+        let mut foreign = Self::default();
+        for contender in contenders {
+            foreign.add_build(&contender.engine, contender.build.as_deref());
+        }
+        foreign
+    }
+
+    /// The parts of a replay that are not in a known place: what the audit in `folder` names, and
+    /// the folder itself if root replays in it and another user could change it meanwhile.
+    pub fn of_replay(
+        folder: &Path,
+        contender: &Contender,
+        file_system: Option<&FileSystem>,
+    ) -> Self {
+        let mut foreign = Self::of_contenders(std::slice::from_ref(contender));
+        if let Some(file_system) = file_system {
+            foreign.add_file_system(file_system);
+        }
+        let reason = trueput_host::is_root().then(|| trueput_drivers::untrusted_reason(folder));
+        if let Some(reason) = reason.flatten() {
+            foreign.add(format!(
+                "{} (a directory that others could change meanwhile: {reason}; replay a copy)",
+                folder.display()
             ));
         }
         foreign

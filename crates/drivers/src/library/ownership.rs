@@ -14,7 +14,8 @@ const STICKY: u32 = 0o1000;
 
 /// Names the reason why somebody who is not trusted could have written a file or folder; `None` if
 /// nobody could.
-pub(super) fn untrusted_reason(path: &Path) -> Option<String> {
+#[must_use]
+pub fn untrusted_reason(path: &Path) -> Option<String> {
     let Ok(real) = path.canonicalize() else {
         return Some("it cannot be read".to_owned());
     };

@@ -26,6 +26,9 @@ use trueput_record::RunFolder;
 /// The time that fusermount3 has.
 const UNMOUNT_LIMIT: Duration = Duration::from_secs(10);
 
+/// The folder of the recordings in that of an audit.
+pub const RECORDINGS: &str = "recordings";
+
 /// The folder of the control groups.
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 
@@ -54,6 +57,8 @@ pub enum LeftoverKind {
     Image,
     /// A folder with its contents.
     Folder,
+    /// The recording of an audit, with its contents.
+    Recording,
     /// A control group.
     ControlGroup,
 }
@@ -67,6 +72,7 @@ impl LeftoverKind {
             Self::LoopDevice => "loop device",
             Self::Image => "image",
             Self::Folder => "folder",
+            Self::Recording => "recording",
             Self::ControlGroup => "control group",
         }
     }
@@ -83,7 +89,9 @@ pub fn find(results: &[PathBuf], work: &[PathBuf]) -> Vec<Leftover> {
     for results in results {
         folders.extend(work_folders(results));
     }
-    in_work_folders(&folders)
+    let mut found = in_work_folders(&folders);
+    found.extend(results.iter().flat_map(|results| recordings(results)));
+    found
 }
 
 /// Finds leftovers of ended runs as [`find`] does for `results`, and also from mounted file systems
@@ -110,6 +118,7 @@ pub fn find_everywhere(results: &Path) -> Vec<Leftover> {
         folders.extend(work.map(Path::to_owned));
     }
     let mut found = in_work_folders(&folders);
+    found.extend(recordings(results));
     found.extend(control_groups(Path::new(CONTROL_GROUPS), MAX_CGROUP_DEPTH));
     found
 }
@@ -148,6 +157,34 @@ fn work_folders(results: &Path) -> Vec<PathBuf> {
             canonical(&named.unwrap_or_else(|| run.join("work")))
         });
     work.collect()
+}
+
+/// Finds the recordings that killed audits have left in a results folder. Those of audits that
+/// ended have no marker.
+fn recordings(results: &Path) -> Vec<Leftover> {
+    let audits = entries(results).filter_map(|audit| canonical(&audit.path()));
+    let all = audits.flat_map(|audit| entries(&audit.join(RECORDINGS)));
+    let recordings = all.map(|recording| recording.path()).filter_map(|path| {
+        let marker = RunMarker::read(&path)?;
+        let left = Leftover {
+            path: path.clone(),
+            pid: marker.pid,
+            items: vec![(LeftoverKind::Recording, path.clone())],
+        };
+        (!marker.is_active(&path)).then_some(left)
+    });
+    let mut recordings: Vec<_> = recordings.collect();
+    recordings.sort_by(|one, other| one.path.cmp(&other.path));
+    recordings
+}
+
+/// Removes a recording, and the folder of recordings if it was the last one.
+fn remove_recording(path: &Path) -> Result<(), Vec<String>> {
+    let removed = fs::remove_dir_all(path);
+    removed.map_err(|error| vec![format!("cannot remove {}: {error}", path.display())])?;
+    // Fails if other recordings are in it, as it should.
+    let _ = path.parent().map(fs::remove_dir);
+    Ok(())
 }
 
 /// Returns the leftovers in a run's folder if the run has ended.
@@ -295,6 +332,9 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<String>> {
         return Ok(());
     };
     let _lock = run_marker.lock(&left.path).map_err(|why| vec![why])?;
+    if let [(LeftoverKind::Recording, path)] = left.items.as_slice() {
+        return remove_recording(path);
+    }
     let recordings = recording_mounts(&left.path);
     let unmounted = recordings.iter().map(unmount_recording);
     let mut failures: Vec<String> = unmounted.filter_map(Result::err).collect();

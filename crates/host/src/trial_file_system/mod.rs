@@ -20,7 +20,7 @@ mod mounting;
 mod system;
 mod tools;
 
-pub use leftovers::{Leftover, LeftoverKind, clean, find, find_everywhere};
+pub use leftovers::{Leftover, LeftoverKind, RECORDINGS, clean, find, find_everywhere};
 pub use tools::why_unavailable;
 pub use tools::{FileSystemError, check};
 
@@ -241,7 +241,10 @@ fn create_part(
         FileSystemKind::Tmpfs => {
             make_folder(&at)?;
             let size = wanted.image_bytes.map(|bytes| format!("size={bytes}"));
-            let options: Vec<_> = size.into_iter().chain(wanted.mount.clone()).collect();
+            // By default everybody may write to it.
+            let mode = Some("mode=0755".to_owned());
+            let own = mode.into_iter().chain(size);
+            let options: Vec<_> = own.chain(wanted.mount.clone()).collect();
             mounting::mount("tmpfs", Path::new("trueput"), &options, &at)?;
             Ok(MountedFileSystem::default())
         }

@@ -1,6 +1,7 @@
 //! `trueput audit`: simulates power cuts, and says which promises they refute.
 
 mod progress;
+mod replay;
 mod scratch;
 mod session;
 mod subjects;
@@ -10,6 +11,7 @@ use crate::output::{self, ChartsWhen};
 use crate::page::describe_page;
 use crate::plan_overrides::{KnobSetting, parse_knob, parse_seed};
 use crate::screen::Screen;
+use crate::size_limit::SizeLimit;
 use crate::trust::Trust;
 use clap::{Args, ValueEnum};
 use session::Session;
@@ -20,6 +22,7 @@ use trueput_audit::concerns_devices;
 use trueput_host::trial_file_system::{FileSystemError, check};
 use trueput_record::Durability;
 use trueput_record::audit::{AuditRecord, StorageModel};
+use trueput_record::audit_folder::MOST_COMMITS_PER_PHASE;
 use trueput_record::filesystem::FileSystem;
 use trueput_record::value::parse_seconds;
 use trueput_report::{Format, audit_report, render_with};
@@ -87,7 +90,7 @@ pub struct Arguments {
     budget: Option<Duration>,
     /// Commits of each of three workers in each of three phases
     #[arg(long, value_name = "N", default_value_t = 120,
-        value_parser = clap::value_parser!(u64).range(1..=100_000))]
+        value_parser = clap::value_parser!(u64).range(1..=MOST_COMMITS_PER_PHASE))]
     commits: u64,
     /// Seed of the transactions and of the choice of states. The same recording and seed give the
     /// same states; each audit makes a recording of its own
@@ -109,14 +112,21 @@ pub struct Arguments {
     screen: Screen,
     #[command(flatten)]
     trust: Trust,
+    #[command(flatten)]
+    size: SizeLimit,
 }
 
 /// Writes the report of an audit's folder; `None` if it is the folder of something else.
 ///
 /// # Errors
 /// A usage error if its record cannot be read.
-pub fn report(folder: &Path, screen: Screen, json: bool) -> Result<Option<ExitCode>, Failure> {
-    let Some(record) = session::find_record(folder)? else {
+pub fn report(
+    folder: &Path,
+    screen: Screen,
+    json: bool,
+    size: SizeLimit,
+) -> Result<Option<ExitCode>, Failure> {
+    let Some(record) = replay::find_record(folder, size.most_bytes)? else {
         return Ok(None);
     };
     match json {
@@ -199,7 +209,7 @@ fn parse_budget(text: &str) -> Result<Duration, String> {
 /// A usage error for an invalid plan, engine, level, knob or folder, before anything runs.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     if let Some(path) = &arguments.replay {
-        return session::replay(path, arguments, registry);
+        return replay::replay(path, arguments, registry);
     }
     // Refused before a folder is made.
     arguments.block_form()?;

@@ -73,7 +73,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         (arguments.runs.as_slice(), &arguments.html, arguments.format)
     {
         let json = arguments.format == Format::Json;
-        if let Some(code) = audit::report(folder, arguments.screen, json)? {
+        if let Some(code) = audit::report(folder, arguments.screen, json, arguments.size)? {
             return Ok(code);
         }
     }

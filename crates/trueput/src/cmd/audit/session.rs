@@ -1,8 +1,8 @@
 //! One command's audits: the folders, the controls, the record.
 
+use super::Arguments;
 use super::progress::ProgressLine;
 use super::scratch::Scratch;
-use super::{Arguments, check_block_form};
 use crate::failure::{FAILED, Failure, INTERRUPTED};
 use crate::{execute, output, signals};
 use std::collections::BTreeMap;
@@ -13,23 +13,23 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use trueput_audit::control::NAME as CONTROL_ENGINE;
 use trueput_audit::{AuditOptions, Subject, audit};
-use trueput_host::read_facts;
+use trueput_host::run_marker::MarkedFolder;
+use trueput_host::trial_file_system::RECORDINGS;
+use trueput_host::{private_files, read_facts};
 use trueput_record::audit::{
-    AUDIT_FORMAT, AuditControl, AuditRecord, AuditResult, AuditVerdict, CONTROLS, Counterexample,
-    StorageModel,
+    AuditControl, AuditRecord, AuditResult, AuditVerdict, CONTROLS, Counterexample, StorageModel,
 };
+use trueput_record::audit_folder::{AUDIT_FORMAT, AUDIT_RECORD};
 use trueput_record::audit_standing::AuditStanding;
 use trueput_record::filesystem::FileSystem;
+use trueput_record::folder::{OPEN_MODE, create_numbered};
 use trueput_record::plan::Contender;
-use trueput_record::text::without_byte_order_mark;
 use trueput_record::trial::Settings;
 use trueput_record::{Durability, Survival, Value};
 use trueput_report::audit_report;
 use trueput_runner::{AuditStore, AuditSubject, Registry, collect_program_facts, sha256_of};
 
-const RECORD: &str = "audit.json";
 pub const PAGE: &str = "audit.html";
-const RECORDINGS: &str = "recordings";
 
 /// The time for all audits if nothing else is said.
 const USUAL_BUDGET: Duration = Duration::from_secs(600);
@@ -87,8 +87,10 @@ impl<'a> Session<'a> {
         }
         // The name of a run's folder: 20261124T140000Z-audit.
         let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-        let folder = arguments.results.join(format!("{now}-audit"));
-        create(&folder)?;
+        create(&arguments.results)?;
+        let name = format!("{now}-audit");
+        let folder = create_numbered(&arguments.results, &name, OPEN_MODE)?;
+        private_files::create_folder(&folder.join(RECORDINGS)).map_err(Failure::usage)?;
         let scratch = Scratch::open(arguments.work.as_deref(), &folder)?;
         let options = options(arguments, scratch.path())?;
         Ok(Self {
@@ -281,7 +283,7 @@ impl<'a> Session<'a> {
         options: &AuditOptions,
     ) -> Result<AuditResult, Failure> {
         let recording = self.folder.join(RECORDINGS).join(id);
-        create(&recording)?;
+        let marked = MarkedFolder::create(&recording).map_err(Failure::Usage)?;
         let name = format!("{} {}", subject.contender(), subject.durability);
         let line = ProgressLine::new(name, options.states, options.budget);
         let mut result = audit(subject, id, &recording, options, &|progress| {
@@ -296,9 +298,10 @@ impl<'a> Session<'a> {
         }
         result.build = build(subject, self.registry);
         let is_needed = |model: &trueput_record::audit::ModelResult| model.counterexample.is_some();
-        if !result.models.iter().any(is_needed) {
-            // Only a counterexample is replayed.
-            let _ = fs::remove_dir_all(&recording);
+        // Only a counterexample is replayed.
+        match result.models.iter().any(is_needed) {
+            true => marked.keep(),
+            false => marked.remove(),
         }
         Ok(result)
     }
@@ -352,7 +355,7 @@ impl<'a> Session<'a> {
     }
 
     fn write(&self, record: &AuditRecord) -> Result<(), Failure> {
-        let path = self.folder.join(RECORD);
+        let path = self.folder.join(AUDIT_RECORD);
         let partial = self.folder.join("audit.json.partial");
         let text = serde_json::to_vec_pretty(record);
         let written = text
@@ -376,7 +379,7 @@ fn as_file_name(name: &str) -> String {
 }
 
 /// Returns the hash of the engine's library, or of this program.
-fn build(subject: &Subject, registry: &Registry) -> String {
+pub(super) fn build(subject: &Subject, registry: &Registry) -> String {
     let engine = registry.engine(&subject.engine);
     let engine = engine.ok().and_then(|engine| engine.build().ok());
     let library = subject.library.clone();
@@ -386,27 +389,18 @@ fn build(subject: &Subject, registry: &Registry) -> String {
     hash.unwrap_or_default()
 }
 
-/// Says that the build that is here is not the audited one, if so.
-fn other_build(subject: &Subject, result: &AuditResult, registry: &Registry) -> Option<String> {
-    let here = build(subject, registry);
-    let short = |hash: &str| hash.chars().take(16).collect::<String>();
-    (here != result.build).then(|| {
-        format!(
-            "this build of {} is another than the audited one (SHA-256 {}…, not {}…): it may show \
-             other damage",
-            subject.contender(),
-            short(&here),
-            short(&result.build)
-        )
-    })
-}
-
-fn create(folder: &Path) -> Result<(), Failure> {
+/// # Errors
+/// A usage error if it cannot be created.
+pub(super) fn create(folder: &Path) -> Result<(), Failure> {
     let created = fs::create_dir_all(folder);
     created.map_err(|error| Failure::usage(format!("{}: {error}", folder.display())))
 }
 
-fn options(arguments: &Arguments, scratch: &Path) -> Result<AuditOptions, Failure> {
+/// Returns the options of audits whose states lie in a folder.
+///
+/// # Errors
+/// If this program cannot be found, or no signal caught.
+pub(super) fn options(arguments: &Arguments, scratch: &Path) -> Result<AuditOptions, Failure> {
     let program = std::env::current_exe();
     let program = program
         .map_err(|error| Failure::Other(format!("cannot find this program's file: {error}")))?;
@@ -468,115 +462,4 @@ pub fn exit_code(record: &AuditRecord, chose_models: bool) -> ExitCode {
         () if record.is_valid() && all_clean => ExitCode::SUCCESS,
         () => ExitCode::from(FAILED),
     }
-}
-
-/// Reproduces a counterexample, and keeps its state for a look.
-///
-/// # Errors
-/// A usage error if there is no such counterexample, or its build is another one.
-pub fn replay(
-    path: &Path,
-    arguments: &Arguments,
-    registry: &Registry,
-) -> Result<ExitCode, Failure> {
-    let (Some(folder), Some(id)) = (path.parent(), path.file_name().and_then(|id| id.to_str()))
-    else {
-        return Err(Failure::usage(format!(
-            "{}: write the folder of an audit, a slash, and the name of a counterexample",
-            path.display()
-        )));
-    };
-    let record = read_record(folder)?;
-    let all = (record.controls.iter().chain(&record.storage_controls)).chain(&record.results);
-    let of_result = |result: &AuditResult| {
-        let models = result.models.iter();
-        let models = models.filter(|model| model.model.loses_power());
-        let mut examples = models.filter_map(|model| model.counterexample.clone());
-        let found = examples.find(|counterexample| counterexample.id == id);
-        found.map(|found| (result.clone(), found))
-    };
-    let Some((result, counterexample)) = all.clone().find_map(of_result) else {
-        let ids: Vec<_> = all
-            .flat_map(|result| &result.models)
-            .filter(|model| model.model.loses_power())
-            .filter_map(|model| model.counterexample.as_ref())
-            .map(|counterexample| counterexample.id.as_str())
-            .collect();
-        return Err(Failure::usage(format!(
-            "{} has no counterexample '{id}'; it has {}",
-            folder.display(),
-            ids.join(", ")
-        )));
-    };
-    replay_one(folder, &result, &counterexample, arguments, registry)
-}
-
-/// Reads the record of an audit; `None` if the folder has none.
-///
-/// # Errors
-/// A usage error if it cannot be read.
-pub fn find_record(folder: &Path) -> Result<Option<AuditRecord>, Failure> {
-    match folder.join(RECORD).is_file() {
-        true => read_record(folder).map(Some),
-        false => Ok(None),
-    }
-}
-
-fn read_record(folder: &Path) -> Result<AuditRecord, Failure> {
-    let path = folder.join(RECORD);
-    let text = fs::read(&path).map_err(|error| {
-        Failure::usage(format!(
-            "{} is not the folder of an audit: {RECORD} in it: {error}",
-            folder.display()
-        ))
-    })?;
-    serde_json::from_slice(without_byte_order_mark(&text))
-        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
-}
-
-fn replay_one(
-    folder: &Path,
-    result: &AuditResult,
-    counterexample: &Counterexample,
-    arguments: &Arguments,
-    registry: &Registry,
-) -> Result<ExitCode, Failure> {
-    let contender = Contender::parse(&result.contender);
-    let given = result.given_knobs.clone();
-    let subject = Subject::new(registry, &contender, result.durability, result.claim, given);
-    let mut subject = subject.map_err(Failure::Usage)?;
-    subject.knobs = result.knobs.clone();
-    let target = folder.join("replays").join(&counterexample.id);
-    if target.exists() {
-        fs::remove_dir_all(&target).map_err(Failure::usage)?;
-    }
-    create(&target)?;
-    if let Some(note) = other_build(&subject, result, registry) {
-        output::note(&note);
-    }
-    let scratch = Scratch::open(arguments.work.as_deref(), &target)?;
-    let mut options = options(arguments, &scratch.path().join(&result.id))?;
-    options.seed = result.seed;
-    options.commits = result.commits_per_phase;
-    let file_system = result.file_system.as_deref().map(str::parse);
-    options.file_system = file_system.transpose().map_err(Failure::Usage)?;
-    if let Some(file_system) = &options.file_system {
-        check_block_form(file_system)?;
-    }
-    let recording = folder.join(RECORDINGS).join(&result.id);
-    let replay = trueput_audit::replay(&subject, counterexample, &recording, &target, &options);
-    scratch.close();
-    let replay = replay.map_err(Failure::Other)?;
-    for line in &counterexample.words {
-        output::line(line)?;
-    }
-    match &replay.damage {
-        Some(damage) => output::line(&format!("reproduced: {damage}"))?,
-        None => output::line("not reproduced: the engine opened the state without damage")?,
-    }
-    output::line(&format!("the state: {}", replay.state.display()))?;
-    Ok(match replay.damage.is_some() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::from(FAILED),
-    })
 }

@@ -4,6 +4,7 @@ use super::Arguments;
 use crate::built_in_plans::plan_or_workload;
 use crate::failure::Failure;
 use crate::plan_overrides::{apply_knobs, without_repetition};
+use crate::trust::ForeignCode;
 use std::collections::BTreeMap;
 use trueput_audit::Subject;
 use trueput_engine::credentials;
@@ -26,6 +27,10 @@ pub fn subjects(
         let names = names.flat_map(|names| credentials::split_list(names));
         plan.engines = names.map(Contender::parse).collect();
         plan.origin.forget("engines");
+    }
+    if arguments.engine.is_empty() {
+        let foreign = ForeignCode::of_contenders(&plan.engines);
+        arguments.trust.check(&arguments.plan, &foreign)?;
     }
     plan.unsupported = UnsupportedPolicy::LeaveOut;
     if !arguments.durability.is_empty() {

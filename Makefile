@@ -17,7 +17,7 @@ export RUST_TEST_THREADS ?= $(shell echo $$(( 2 * $$(nproc) )))
 SLOW := conformance:: berkeleydb:: mariadb:: odbc:: other_builds:: postgresql:: rocksdb:: tokudb:: \
   wiredtiger:: killed calibration:: browser page_charts page_pictures page_multi_run page_tables \
   page_whole page_widths every_method_in_every_place tpcc::acid tpcc::engines history::engines tpcc::sql answers:: \
-  caches:: clusters:: crashes:: engine_builds:: filesystems:: fuzz:: galera:: native:: repeats:: secrets:: servers:: trust:: \
+  caches:: clusters:: crashes:: engine_builds:: filesystems:: fuzz:: galera:: native:: repeats:: secrets:: servers:: strangers:: trust:: \
   time_slices:: hosts:: acknowledged three_cheats read_back:: gtm_reports
 
 .PHONY: help run test check browser lint bench build setup doc clean allocators fuse file-systems network ssh numa-guest engines engines-all engines-here

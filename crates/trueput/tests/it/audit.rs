@@ -13,7 +13,7 @@ use trueput_record::RunFolder;
 use trueput_record::audit::{AuditRecord, AuditResult, StorageModel};
 
 /// Whether audits can run here. If not, says why.
-fn can_audit() -> bool {
+pub fn can_audit() -> bool {
     if !nix::unistd::geteuid().is_root() {
         println!("skipped: without root, FUSE depends on how fusermount3 is set up");
         return false;

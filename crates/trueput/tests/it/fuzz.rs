@@ -1,15 +1,20 @@
-//! Plans, run folders, bundles and histogram logs that were changed at random: whatever they say,
-//! the program ends by itself with 0, 1 or 2, in little memory.
+//! Plans, folders of runs, searches and audits, bundles and histogram logs that were changed at
+//! random: whatever they say, the program ends by itself with 0, 1 or 2, in little memory, and
+//! writes nothing outside of its folder.
 //!
-//! Seconds by default. `TRUEPUT_FUZZ_SECONDS=600 cargo test -p trueput --test it fuzz --
+//! Seconds by default. `TRUEPUT_FUZZ_SECONDS=3600 cargo test -p trueput --test it fuzz --
 //! --nocapture` goes on for as long as that; `TRUEPUT_FUZZ_SEED` begins with another case. A case
 //! that fails is named by its seed, and its input is kept.
 
-use crate::support::{Bench, CommandLine, assert_contains, copy_folder};
+mod folders;
+
+use crate::support::{Bench, CommandLine, SHARED_CACHE, assert_contains, copy_folder, signal};
 use base64::Engine as _;
 use flate2::Compression;
 use flate2::read::{GzDecoder, ZlibDecoder};
 use flate2::write::{GzEncoder, ZlibEncoder};
+use folders::{Folders, change_outside, make_audit_case, make_folders, make_outside, make_search};
+use nix::sys::signal::Signal::SIGINT;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -25,6 +30,12 @@ const MEMORY_KIB: u64 = 1 << 20;
 
 /// After this it hangs. A debug build on a busy machine takes a second or two.
 const HANGS_AFTER: Duration = Duration::from_secs(120);
+
+/// A search that goes on is interrupted after this: what a folder asks for may take its time.
+const INTERRUPTED_AFTER: Duration = Duration::from_secs(5);
+
+/// The folder in which the program runs.
+const INSIDE: &str = "inside";
 
 /// Bytes of a list that is made long: what a debug build reads in seconds.
 const MOST_REPEATED_BYTES: usize = 24 << 20;
@@ -228,6 +239,7 @@ struct Corpus {
     plans: Vec<Vec<u8>>,
     runs: Vec<PathBuf>,
     bundles: Vec<Vec<u8>>,
+    folders: Folders,
 }
 
 fn corpus(bench: &Bench) -> Corpus {
@@ -257,6 +269,7 @@ fn corpus(bench: &Bench) -> Corpus {
     Corpus {
         plans: plans.collect(),
         bundles: bundles.collect(),
+        folders: make_folders(bench),
         runs,
     }
 }
@@ -275,20 +288,23 @@ fn make_valid(run: &Path) {
 
 /// Makes the case's input at `place`, and says by which command it is read.
 fn make(place: &Path, corpus: &Corpus, random: &mut Random) -> String {
-    let input = match random.below(8) {
-        0 | 1 => {
+    let folders = &corpus.folders;
+    let input = match (random.below(16), &folders.audit) {
+        (8..=11, _) | (12.., None) => return make_search(place, folders, random),
+        (12.., Some(audit)) => return make_audit_case(place, audit, random),
+        (0 | 1, _) => {
             let mut plan = random.one(&corpus.plans).clone();
             mutate(&mut plan, random);
             std::fs::write(place.join("plan.toml"), plan).unwrap();
             return "plan check plan.toml".to_owned();
         }
-        2 | 3 => {
+        (2 | 3, _) => {
             let mut bundle = random.one(&corpus.bundles).clone();
             mutate_bundle(&mut bundle, random);
             std::fs::write(place.join("input.tar.gz"), bundle).unwrap();
             "input.tar.gz"
         }
-        what => {
+        (what, _) => {
             let run = random.one(&corpus.runs);
             copy_folder(run, &place.join("input"));
             let logs = place.join("input/histograms");
@@ -334,21 +350,33 @@ fn command(input: &str, random: &mut Random) -> String {
 /// Runs the program within its limits; how it ended, or what is wrong with how it did.
 fn outcome(place: &Path, line: &str) -> Result<i32, String> {
     let said = std::fs::File::create(place.join("stderr")).unwrap();
+    let temporary = place.join("temporary");
+    std::fs::create_dir_all(&temporary).unwrap();
     let limited = format!("ulimit -v {MEMORY_KIB} && exec \"$@\"");
     let mut child = Command::new("sh")
         .args(["-c", &limited, "sh"])
         .arg(assert_cmd::cargo::cargo_bin!("trueput"))
         .args(line.words())
         .current_dir(place)
+        .env("HOME", place)
+        .env("TMPDIR", temporary)
+        .env("XDG_CACHE_HOME", SHARED_CACHE)
+        .env("XDG_STATE_HOME", place.join("state"))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(said)
         .spawn()
         .unwrap();
     let began = Instant::now();
+    let mut is_interrupted = false;
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
+        }
+        let is_long = line.contains("--resume") && began.elapsed() > INTERRUPTED_AFTER;
+        if is_long && !is_interrupted {
+            signal(child.id().cast_signed(), SIGINT);
+            is_interrupted = true;
         }
         if began.elapsed() > HANGS_AFTER {
             child.kill().unwrap();
@@ -361,11 +389,23 @@ fn outcome(place: &Path, line: &str) -> Result<i32, String> {
     let said = String::from_utf8_lossy(&said).into_owned();
     match status.code() {
         Some(code @ 0..=2) if !said.contains("panicked") => Ok(code),
+        Some(130) if is_interrupted && !said.contains("panicked") => Ok(130),
         _ => {
             let said: String = said.chars().take(600).collect();
             Err(format!("{status}: {said}"))
         }
     }
+}
+
+/// The command of a line, with the option that makes it another one.
+fn named(line: &str) -> String {
+    let words = line.words();
+    let is_option = |word: &&&str| ["--replay", "--resume"].contains(*word);
+    let option = words.iter().find(is_option);
+    [words[0], option.copied().unwrap_or_default()]
+        .join(" ")
+        .trim()
+        .to_owned()
 }
 
 fn number_from_environment(name: &str) -> Option<u64> {
@@ -379,15 +419,19 @@ fn whatever_a_file_says_the_program_ends_by_itself_within_its_memory() {
     let time = number_from_environment("TRUEPUT_FUZZ_SECONDS").map(Duration::from_secs);
     let first = number_from_environment("TRUEPUT_FUZZ_SEED").unwrap_or(1);
     let (began, mut failures) = (Instant::now(), Vec::new());
-    let mut ended: BTreeMap<(String, i32), u64> = BTreeMap::new();
+    let mut endings: BTreeMap<(String, i32), u64> = BTreeMap::new();
     let mut cases = 0;
     while time.map_or(cases < CASES, |time| began.elapsed() < time) {
         let seed = first + cases;
         cases += 1;
         let place = tempfile::tempdir().unwrap();
-        let line = make(place.path(), &corpus, &mut Random(seed));
-        match outcome(place.path(), &line) {
-            Ok(code) => *ended.entry((line.words()[0].to_owned(), code)).or_default() += 1,
+        let inside = place.path().join(INSIDE);
+        std::fs::create_dir(&inside).unwrap();
+        make_outside(place.path());
+        let line = make(&inside, &corpus, &mut Random(seed));
+        let ended = outcome(&inside, &line);
+        match change_outside(place.path()).map_or(ended, Err) {
+            Ok(code) => *endings.entry((named(&line), code)).or_default() += 1,
             Err(why) => {
                 let kept = place.keep();
                 let kept = kept.display();
@@ -395,7 +439,7 @@ fn whatever_a_file_says_the_program_ends_by_itself_within_its_memory() {
             }
         }
     }
-    println!("{cases} cases, by command and exit code: {ended:?}");
+    println!("{cases} cases, by command and exit code: {endings:?}");
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 

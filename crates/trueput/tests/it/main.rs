@@ -34,6 +34,7 @@ mod published;
 mod repeats;
 mod secrets;
 mod servers;
+mod strangers;
 mod support;
 mod tidy;
 mod time_slices;

@@ -92,8 +92,9 @@ impl LogCheck {
                 self.check_began(*began)?;
                 check_extent(extent)
             }
-            Operation::FlushAll { began } => self.check_began(*began),
-            // Flushes of directories change nothing.
+            Operation::FlushAll { began } | Operation::FlushDirectory { began, .. } => {
+                self.check_began(*began)
+            }
             _ => Ok(()),
         }
     }

@@ -6,7 +6,8 @@ use crate::flush_watch::{FlushWatch, Watch};
 use crate::operation::{LoggedOperation, Operation};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 use trueput_host::private_files::create_file;
 use trueput_record::{Error, regular_file};
 
@@ -33,7 +34,7 @@ pub(crate) struct LogWriter {
     clock: OperationClock,
     /// The flushes that are under way.
     pub(crate) flushes: FlushWatch,
-    watch_file: PathBuf,
+    watch_file: File,
     is_finished: bool,
     /// The first error, after which the log would not be whole.
     failure: Option<io::ErrorKind>,
@@ -49,7 +50,7 @@ impl LogWriter {
             data_bytes: 0,
             clock: OperationClock::create(&folder.join(CLOCK_FILE))?,
             flushes: FlushWatch::default(),
-            watch_file: folder.join(WATCH_FILE),
+            watch_file: create_file(&folder.join(WATCH_FILE))?,
             is_finished: false,
             failure: None,
         })
@@ -112,7 +113,9 @@ impl LogWriter {
         self.is_finished = true;
         self.data.flush()?;
         self.operations.flush()?;
-        create_file(&self.watch_file)?.write_all(&serde_json::to_vec(&self.flushes.watch)?)?;
+        let watch = serde_json::to_vec(&self.flushes.watch)?;
+        self.watch_file.set_len(0)?;
+        self.watch_file.write_all_at(&watch, 0)?;
         self.failure.map_or(Ok(()), |kind| Err(kind.into()))
     }
 }
@@ -225,6 +228,7 @@ fn is_end(byte: &u8) -> bool {
 /// Reads how far calls were seen; recordings of earlier versions saw none.
 fn read_watch(folder: &Path, within: &Path) -> io::Result<Watch> {
     match regular_file::read(folder, &within.join(WATCH_FILE), WATCH_BYTES) {
+        Ok(text) if text.is_empty() => Ok(Watch::default()),
         Ok(text) => Ok(serde_json::from_slice(&text)?),
         Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             Ok(Watch::default())

@@ -23,6 +23,7 @@ pub mod process_tree;
 pub mod run_marker;
 pub mod run_work_folder;
 pub mod service;
+mod shared_memory;
 pub mod shared_words;
 pub mod storage_stack;
 #[cfg(feature = "testing")]

@@ -146,6 +146,11 @@ pub(crate) fn is_ending(pid: u32) -> bool {
     read_stat(pid).is_some_and(|stat| stat.flags & EXITING > 0)
 }
 
+/// Whether a process was stopped by a signal and does not run until it is continued.
+pub(crate) fn is_stopped(pid: u32) -> bool {
+    read_stat(pid).is_some_and(|stat| stat.state == 'T')
+}
+
 /// Reads the I/O of `pid`; `None` once it is gone, or if the kernel does not account for it.
 pub fn read_io(pid: u32) -> Option<ResourceUsage> {
     let io = process(pid)?.io().ok()?;

@@ -3,7 +3,8 @@
 mod processes;
 
 use super::placement;
-use super::process::{describe_exit_status, is_ending};
+use super::process::{describe_exit_status, is_ending, is_stopped};
+use super::shared_memory::SharedMemory;
 use super::user::{ServerUser, find_server_user};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal as SystemSignal, kill};
@@ -34,6 +35,10 @@ const SETUP_LIMIT: Duration = Duration::from_secs(600);
 
 /// The time that a server may take to stop when it is dropped.
 const STOP_LIMIT: Duration = Duration::from_secs(10);
+
+/// The time after which a server that was stopped by a signal is given up: somebody may only have
+/// looked at it.
+const STOPPED_LIMIT: Duration = Duration::from_secs(10);
 
 /// The interval at which the end of a process is checked.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -93,6 +98,8 @@ pub struct Server {
     ends_by_stop_signal: bool,
     ended: Option<ExitStatus>,
     processes: ServerProcesses,
+    /// Its shared memory, as far as it outlives it.
+    memory: SharedMemory,
 }
 
 /// Checks that the user who would run a server can reach the folder for databases.
@@ -164,6 +171,16 @@ impl Server {
         Some(with_last_log_line(text, &self.log))
     }
 
+    /// Describes a server whose process was stopped by a signal, so that it answers nobody; `None`
+    /// if it was not.
+    #[must_use]
+    pub fn stopped_reason(&self) -> Option<String> {
+        let pid = self.pid();
+        is_stopped(pid).then(|| {
+            format!("the server (process {pid}) was stopped by a signal and does not respond")
+        })
+    }
+
     /// Whether it has ended, or is ending, without having been asked to.
     fn is_over(&mut self) -> bool {
         self.status().is_some() || is_ending(self.pid())
@@ -188,7 +205,12 @@ impl Server {
             self.signal();
         }
         let began = Instant::now();
+        let mut paused = StoppedTime::default();
         let text = loop {
+            if let Some(reason) = paused.exceeded(self.stopped_reason()) {
+                self.kill();
+                break format!("{reason}; it was killed");
+            }
             match self.status() {
                 Some(status) if was_over => break self.describe_own_end(status),
                 Some(status) if self.has_stopped_well(status) => return Ok(()),
@@ -246,6 +268,7 @@ impl Server {
             stop_signal: spec.service.stop_signal(),
             ends_by_stop_signal: spec.service.ends_by_stop_signal(),
             ended: None,
+            memory: SharedMemory::default(),
         })
     }
 
@@ -261,7 +284,11 @@ impl Server {
         } else {
             Duration::ZERO
         };
+        let mut paused = StoppedTime::default();
         loop {
+            if let Some(reason) = paused.exceeded(self.stopped_reason()) {
+                return Err(ServerError::Failed(format!("{reason} (while starting)")));
+            }
             if let Some(end) = self.exit_reason() {
                 let reason = format!("{end} (while starting)");
                 let signal = self.status().and_then(|status| status.signal());
@@ -273,6 +300,8 @@ impl Server {
             match spec.service.is_ready(spec.database) {
                 Ok(true) => {
                     self.processes.refresh();
+                    self.memory = SharedMemory::of(&self.processes.all());
+                    self.memory.write_list(spec.database.directory);
                     return Ok(());
                 }
                 Ok(false) => {}
@@ -322,6 +351,7 @@ impl Server {
     /// Kills the server and its descendants, which may be in process groups of their own.
     fn kill(&mut self) {
         self.processes.refresh();
+        self.memory.extend(SharedMemory::of(&self.processes.all()));
         let _ = self.child.kill();
         self.ended = self.child.wait().ok();
         self.processes.kill_survivors();
@@ -336,8 +366,25 @@ impl Drop for Server {
                 self.kill();
             }
         }
-        // A server that has died leaves its children.
+        // A server that has died leaves its children, and its shared memory.
         self.processes.kill_survivors();
+        self.memory.remove();
+    }
+}
+
+/// The time for which a server has been stopped by a signal.
+#[derive(Default)]
+struct StoppedTime(Option<Instant>);
+
+impl StoppedTime {
+    /// Returns the reason once it has been given for [`STOPPED_LIMIT`].
+    fn exceeded(&mut self, reason: Option<String>) -> Option<String> {
+        let Some(reason) = reason else {
+            self.0 = None;
+            return None;
+        };
+        let since = *self.0.get_or_insert_with(Instant::now);
+        (since.elapsed() >= STOPPED_LIMIT).then_some(reason)
     }
 }
 
@@ -409,6 +456,7 @@ fn run_setup_command(
         stop_signal: Signal::Terminate,
         ends_by_stop_signal: false,
         ended: None,
+        memory: SharedMemory::default(),
     };
     let until = Instant::now() + *limit;
     loop {

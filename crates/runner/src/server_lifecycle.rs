@@ -134,9 +134,10 @@ impl<'a> ServerLifecycle<'a> {
         self.pid().map(|pid| ProcessTree::new(pid).last())
     }
 
-    /// Adds to a failure that the server had ended, if so.
+    /// Adds to a failure that the server had ended, or was stopped by a signal, if so.
     pub fn explain_failure(&mut self, error: TrialError) -> TrialError {
-        let end = self.server.as_mut().and_then(Server::exit_reason);
+        let state = |server: &mut Server| server.exit_reason().or_else(|| server.stopped_reason());
+        let end = self.server.as_mut().and_then(state);
         match (error, end) {
             (TrialError::Failed(reason), Some(end)) => {
                 TrialError::Failed(format!("{}: {end}; then {reason}", self.spec.engine))

@@ -3,6 +3,7 @@
 
 use crate::process;
 use crate::process_tree::list_members;
+use crate::shared_memory::SharedMemory;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::HashSet;
@@ -62,6 +63,14 @@ impl ServerProcesses {
     /// Records the processes of this moment.
     pub fn refresh(&self) {
         collect_family(self.root, &self.known);
+    }
+
+    /// Returns the processes that are known to be alive, the server first.
+    pub fn all(&self) -> Vec<u32> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let others = known.iter().map(|&(pid, _)| pid);
+        let others = others.filter(|&pid| pid != self.root.0);
+        std::iter::once(self.root.0).chain(others).collect()
     }
 
     /// Returns the processes that are still alive, except the server.
@@ -142,7 +151,8 @@ fn await_death(pids: &[u32], limit: Duration) -> Result<(), String> {
     }
 }
 
-/// Kills a server and its descendants, and returns the number of processes. The server is stopped
+/// Kills a server and its descendants, removes the shared memory that they leave, and returns the
+/// number of processes. The server is stopped
 /// first, so that it starts nothing while its processes are counted, and killed first, so that it
 /// does not replace those that are killed after it.
 ///
@@ -151,8 +161,10 @@ fn await_death(pids: &[u32], limit: Duration) -> Result<(), String> {
 pub fn kill_server(pid: u32) -> Result<u32, String> {
     let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGSTOP);
     let family = list_members(pid);
+    let memory = SharedMemory::of(&family);
     kill_all(&family);
     await_death(&family, EXIT_LIMIT)?;
+    memory.remove();
     Ok(u32::try_from(family.len()).unwrap_or(u32::MAX))
 }
 

@@ -132,6 +132,36 @@ fn a_server_may_end_by_the_signal_that_stops_it_if_it_says_so() {
 }
 
 #[test]
+fn a_server_that_was_stopped_by_a_signal_is_not_waited_for() {
+    let folder = folder();
+    let server = start(&GOOD, folder.path()).unwrap();
+    assert_eq!(server.stopped_reason(), None);
+    let pid = Pid::from_raw(server.pid().cast_signed());
+    kill(pid, SystemSignal::SIGSTOP).unwrap();
+    let began = Instant::now();
+    let why = server.stop(&mut || true).unwrap_err().to_string();
+    assert!(
+        why.contains("was stopped by a signal") && why.contains("was killed"),
+        "{why}"
+    );
+    assert!(began.elapsed() < RECOVERY_LIMIT);
+}
+
+#[test]
+fn a_server_that_is_only_paused_for_a_moment_stops_in_good_order() {
+    let folder = folder();
+    let server = start(&GOOD, folder.path()).unwrap();
+    let pid = Pid::from_raw(server.pid().cast_signed());
+    kill(pid, SystemSignal::SIGSTOP).unwrap();
+    let goes_on = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(500));
+        kill(pid, SystemSignal::SIGCONT).unwrap();
+    });
+    assert_eq!(server.stop(&mut || true), Ok(()));
+    goes_on.join().unwrap();
+}
+
+#[test]
 fn a_killed_server_says_how_it_ended_and_what_it_last_wrote() {
     let folder = folder();
     let talkative = Script {

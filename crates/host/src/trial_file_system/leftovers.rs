@@ -14,6 +14,7 @@ use super::{loop_device, mounting, remove as remove_file_systems};
 use crate::file_system::read_mounts;
 use crate::fuse::{FuseMount, fuse_mounts, lies_on};
 use crate::run_marker::RunMarker;
+use crate::shared_memory::SharedMemory;
 use crate::work_folder::WorkFolder;
 use std::collections::BTreeSet;
 use std::fs;
@@ -61,6 +62,8 @@ pub enum LeftoverKind {
     Recording,
     /// A control group.
     ControlGroup,
+    /// Shared memory of a server that was killed.
+    SharedMemory,
 }
 
 impl LeftoverKind {
@@ -74,6 +77,7 @@ impl LeftoverKind {
             Self::Folder => "folder",
             Self::Recording => "recording",
             Self::ControlGroup => "control group",
+            Self::SharedMemory => "shared memory",
         }
     }
 }
@@ -201,6 +205,12 @@ fn leftover_of_run(path: &Path) -> Option<Leftover> {
             items.extend(leftover_items(&marker, part));
         }
     }
+    let memory = SharedMemory::listed_below(path).paths();
+    items.extend(
+        memory
+            .into_iter()
+            .map(|path| (LeftoverKind::SharedMemory, path)),
+    );
     let recordings = recording_mounts(path).into_iter();
     items.extend(recordings.map(|mount| (LeftoverKind::Mount, mount.mount_point)));
     items.push((LeftoverKind::Folder, path.to_owned()));
@@ -335,6 +345,7 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<String>> {
     if let [(LeftoverKind::Recording, path)] = left.items.as_slice() {
         return remove_recording(path);
     }
+    SharedMemory::listed_below(&left.path).remove();
     let recordings = recording_mounts(&left.path);
     let unmounted = recordings.iter().map(unmount_recording);
     let mut failures: Vec<String> = unmounted.filter_map(Result::err).collect();

@@ -41,6 +41,8 @@ pub struct FailoverTotals {
     pub late: u64,
     /// Acknowledged commits that were missing after a fault.
     pub missing: u64,
+    /// Commits without an answer that were read after a fault and were missing after another.
+    pub visible_then_lost: u64,
     /// The failures that an acknowledged commit survives, as the driver states it.
     pub promised: Option<ClusterSurvival>,
 }
@@ -129,6 +131,7 @@ fn totals(contender: String, repeats: &[(&TrialRecord, &Failover)]) -> FailoverT
         unknown_committed: sum(|it| it.unknown_committed),
         late: sum(|it| it.late),
         missing: sum(|it| it.missing),
+        visible_then_lost: sum(|it| it.visible_then_lost),
         promised: promise(repeats[0].0),
     }
 }

@@ -180,7 +180,7 @@ impl ClusterSurvival {
 }
 
 impl fmt::Display for ClusterSurvival {
-    /// Lists what a commit survives: `one process, one machine`; `every failure of nodes`; `no
+    /// Lists what a commit survives, each failure by itself: `one process, one machine`; `no
     /// failure of a leader`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let failures = self.failures();
@@ -188,7 +188,6 @@ impl fmt::Display for ClusterSurvival {
         let survived: Vec<_> = survived.map(|(failure, _)| *failure).collect();
         match survived.len() {
             0 => formatter.write_str("no failure of a leader"),
-            count if count == failures.len() => formatter.write_str("every failure of nodes"),
             _ => formatter.write_str(&survived.join(", ")),
         }
     }

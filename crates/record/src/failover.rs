@@ -31,6 +31,10 @@ pub struct Failover {
     pub late: u64,
     /// Acknowledged commits that were missing after a fault.
     pub missing: u64,
+    /// Commits without an answer that were read after one fault and were missing after another;
+    /// 0 in older records, which count them as missing.
+    #[serde(default)]
+    pub visible_then_lost: u64,
 }
 
 /// A planned fault and its effect.

@@ -46,6 +46,9 @@ pub(crate) struct CommitLog {
     pub late: u64,
     /// Acknowledged commits that were missing later.
     pub missing: u64,
+    /// Commits without an answer that were there, and missing later.
+    #[serde(default)]
+    pub visible_then_lost: u64,
 }
 
 impl CommitLog {
@@ -172,6 +175,7 @@ pub(crate) fn summarize(
         unknown_lost: sum(|log| log.unknown_lost),
         late: sum(|log| log.late),
         missing: sum(|log| log.missing),
+        visible_then_lost: sum(|log| log.visible_then_lost),
     }
 }
 
@@ -230,6 +234,13 @@ pub(crate) fn list_doubts(resolved: &ResolvedTrial, record: &TrialRecord) -> Vec
         doubts.push(format!(
             "acknowledged commits that are missing after a fault: {}; {promise}",
             failover.missing
+        ));
+    }
+    if failover.visible_then_lost > 0 {
+        doubts.push(format!(
+            "commits without an answer that were visible after a fault, then lost: {}; nothing is \
+             promised for them, and the workload went on as if they were committed",
+            failover.visible_then_lost
         ));
     }
     if failover.late > 0 {

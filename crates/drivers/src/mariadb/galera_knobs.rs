@@ -189,7 +189,7 @@ mod tests {
     fn a_commit_survives_a_node_at_every_level_and_lost_power_if_it_is_flushed() {
         let text = |durability| survival(durability).to_string();
         assert_eq!(text(Durability::Buffered), "one process, one machine");
-        let all = "every failure of nodes";
+        let all = "one process, one machine, a majority's power, all power";
         assert_eq!(text(Durability::Sync), all);
     }
 

@@ -36,8 +36,9 @@ const ABOUT: &str = "The gap is the longest time until the next fault in which n
     fault. The rate is back when, after it had fallen, commits are acknowledged over a second at \
     nine tenths of the rate before the first fault. Each write transaction also puts its number \
     into a record of its worker's own. From that the worker learns, on the new leader, whether a \
-    commit without an answer took effect, and how many acknowledged commits are missing. Late: it \
-    took effect after it had been repeated.";
+    commit without an answer took effect, and how many acknowledged commits are missing. Visible, \
+    then lost: a commit without an answer was there after one fault and missing after another; \
+    nothing is promised for it. Late: it took effect after it had been repeated.";
 
 /// A fault in a trial.
 struct FaultRow {
@@ -88,6 +89,7 @@ fn commit_table(rows: &[(String, &Failover)]) -> Table {
         .figures("missing", 0, |(_, it)| it.missing)
         .figures("unknown", 0, |(_, it)| it.unknown())
         .figures("of them committed", 1, |(_, it)| it.unknown_committed)
+        .figures("visible, then lost", 1, |(_, it)| it.visible_then_lost)
         .figures("late", 2, |(_, it)| it.late)
         .figures("repeated", 2, |(_, it)| it.repeated)
         .figures("reconnections", 3, |(_, it)| it.reconnections)
@@ -156,6 +158,10 @@ fn commits_in_words(totals: &FailoverTotals) -> String {
     let missing = match totals.late {
         0 => missing,
         late => format!("{missing}; {late} took effect twice"),
+    };
+    let missing = match totals.visible_then_lost {
+        0 => missing,
+        lost => format!("{missing}; visible, then lost without an answer: {lost}"),
     };
     match totals.unknown {
         0 => format!("{missing}; no unknown outcome."),

@@ -68,6 +68,10 @@ pub struct Arguments {
     /// separated: over a minute for lists and another for registers, at each level
     #[arg(long, conflicts_with_all = ["isolation", "history"])]
     cluster: bool,
+    /// With --cluster: in the end, restart a leader whose followers are paused, and replace it.
+    /// What waited for them is visible, then lost (docs/CLUSTERS.md)
+    #[arg(long, requires = "cluster")]
+    restart: bool,
 }
 
 /// Runs the suites and prints the failures.
@@ -231,8 +235,10 @@ fn check_histories(
         }
         for model in MODELS {
             let heading = format!("{name} {level}{words} {model}");
-            let checked = check_history(subject, parent, &settings, model, arguments.cluster, stop);
-            let checked = checked?;
+            let faults = arguments
+                .cluster
+                .then(|| histories::faults(arguments.restart));
+            let checked = check_history(subject, parent, &settings, model, faults, stop)?;
             if stop.load(Ordering::Relaxed) {
                 return Ok(failed);
             }
@@ -316,6 +322,7 @@ fn subjects(arguments: &Arguments, registry: &Registry) -> Result<Vec<Subject>, 
             "{name} is not a cluster; name one: trueput check postgresql-cluster --cluster"
         )));
     }
+    check_restart(arguments, &engines).map_err(Failure::Usage)?;
     let mut subjects = Vec::new();
     for (name, engine) in engines {
         let offers = |level: &Durability| engine.promise(*level).is_some();
@@ -339,6 +346,21 @@ fn subjects(arguments: &Arguments, registry: &Registry) -> Result<Vec<Subject>, 
         }));
     }
     Ok(subjects)
+}
+
+/// Refuses `--restart` for a cluster that chooses its leader: paused nodes keep it from starting.
+fn check_restart(
+    arguments: &Arguments,
+    engines: &[(&'static str, &'static dyn Engine)],
+) -> Result<(), String> {
+    let elects = |engine: &dyn Engine| engine.cluster().is_some_and(|it| it.elects_leader());
+    match engines.iter().find(|(_, engine)| elects(*engine)) {
+        Some((name, _)) if arguments.restart => Err(format!(
+            "{name} chooses its leader itself, which --restart does not work with: it is for \
+             clusters whose leader is promoted, as postgresql-cluster"
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Finds the engine of that name, or the build in `ENGINE@BUILD`, and returns it with its name.

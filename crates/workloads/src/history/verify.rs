@@ -36,6 +36,7 @@ pub(super) fn verify(
         ("history_unrecorded", history.unrecorded),
         ("history_dependencies", report.dependencies as u64),
         ("missing_acknowledged", report.missing),
+        ("visible_then_lost", report.visible_then_lost),
     ] {
         results.insert(name.to_owned(), count.into());
     }
@@ -154,8 +155,9 @@ fn check_isolation(
     let level = stated.unwrap_or(Isolation::ReadUncommitted);
     let claim = stated.map_or("no isolation", Isolation::name);
     if let Some(anomaly) = report.violation(level) {
-        let cause = match report.missing {
-            0 => "",
+        let cause = match (report.missing, report.visible_then_lost) {
+            (0, 0) => "",
+            (0, _) => "; commits without an answer were visible, then lost, which may be the cause",
             _ => "; acknowledged writes are missing, which may be the cause",
         };
         return Check::new(name, false, format!("{claim} is stated; {anomaly}{cause}"));
@@ -208,6 +210,16 @@ fn check_acknowledged(report: &HistoryReport, survival: Survival) -> Check {
             let detail = format!("{missing} writes are missing, which the level permits");
             Check::new(name, true, detail)
         }
-        None => Check::new(name, true, "no acknowledged write is missing"),
+        None => {
+            let lost = match report.visible_then_lost {
+                0 => String::new(),
+                lost => format!("; writes without an answer that were visible, then lost: {lost}"),
+            };
+            Check::new(
+                name,
+                true,
+                format!("no acknowledged write is missing{lost}"),
+            )
+        }
     }
 }

@@ -328,6 +328,7 @@ fn failover() -> Failover {
         unknown_lost: 1,
         late: 1,
         missing: 3,
+        visible_then_lost: 2,
     }
 }
 

@@ -32,6 +32,12 @@ const TRANSACTIONS: i64 = 20_000;
 /// The time after which a history without faults ends, however many transactions it has.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
+/// The time before most faults, and after the last: nodes fail over, and commit again.
+const FAULT_INTERVAL: Duration = Duration::from_secs(8);
+
+/// A fault and the time before it.
+type DelayedFault = (Duration, &'static str);
+
 /// The faults of a cluster, in their order. A paused leader is killed when it is replaced.
 const FAULTS: [&str; 8] = [
     "kill=leader",
@@ -44,8 +50,28 @@ const FAULTS: [&str; 8] = [
     "kill=follower",
 ];
 
-/// The time before each fault, and after the last: nodes fail over, and commit again.
-const FAULT_INTERVAL: Duration = Duration::from_secs(8);
+/// Faults by which commits become visible that nobody acknowledged, and are lost: they wait for
+/// followers that are paused, their leader shows them when it was restarted, and another node,
+/// which has never received them, takes its place. The times are shorter than one that lets the
+/// cluster replace its leader.
+const RESTART_FAULTS: [DelayedFault; 7] = [
+    (FAULT_INTERVAL, "start=all"),
+    (FAULT_INTERVAL, "pause=all"),
+    (Duration::ZERO, "resume=leader"),
+    (Duration::from_secs(1), "kill=leader"),
+    (Duration::ZERO, "start=leader"),
+    (Duration::from_secs(3), "kill=leader"),
+    (Duration::ZERO, "resume=all"),
+];
+
+/// Returns the faults of a history on a cluster.
+pub fn faults(with_restart: bool) -> Vec<DelayedFault> {
+    let mut faults = FAULTS.map(|order| (FAULT_INTERVAL, order)).to_vec();
+    if with_restart {
+        faults.extend(RESTART_FAULTS);
+    }
+    faults
+}
 
 /// The time that a cluster may take to have a leader after the last fault.
 const LEADER_LIMIT: Duration = Duration::from_secs(60);
@@ -59,14 +85,14 @@ pub fn check_history(
     parent: &Path,
     settings: &Settings,
     model: &str,
-    with_faults: bool,
+    faults: Option<Vec<DelayedFault>>,
     stop: &AtomicBool,
 ) -> Result<Result<Vec<Check>, String>, Failure> {
     let installation = match subject.install(parent, settings)? {
         Ok(installation) => installation,
         Err(why) => return Ok(Err(why)),
     };
-    let run = HistoryRun::new(subject, &installation, model, with_faults, stop);
+    let run = HistoryRun::new(subject, &installation, model, faults, stop);
     Ok(run.and_then(|run| run.run()))
 }
 
@@ -76,7 +102,8 @@ struct HistoryRun<'a> {
     installation: &'a Installation,
     database: Box<dyn Database>,
     job: Box<dyn Job>,
-    with_faults: bool,
+    /// The faults that are caused meanwhile; none if it is no history under faults.
+    faults: Option<Vec<DelayedFault>>,
     stage: Stage,
     /// Whether the user wants it to end.
     stop: &'a AtomicBool,
@@ -87,7 +114,7 @@ impl<'a> HistoryRun<'a> {
         subject: Subject,
         installation: &'a Installation,
         model: &str,
-        with_faults: bool,
+        faults: Option<Vec<DelayedFault>>,
         stop: &'a AtomicBool,
     ) -> Result<Self, String> {
         let spec = OpenSpec {
@@ -97,14 +124,16 @@ impl<'a> HistoryRun<'a> {
             sessions: SESSIONS,
         };
         let database = subject.engine.open(&spec);
-        let transactions = if with_faults { 0 } else { TRANSACTIONS };
+        let transactions = if faults.is_some() { 0 } else { TRANSACTIONS };
         let settings = Settings::from([
             ("model".to_owned(), Value::from(model)),
             ("transactions".to_owned(), Value::Integer(transactions)),
         ]);
         let settings = resolve("history", HistoryWorkload.settings(), &settings)?;
         let conditions = Conditions {
-            duration_s: with_faults.then(|| FAULT_INTERVAL.as_secs_f64() * FAULTS.len() as f64),
+            duration_s: faults
+                .as_deref()
+                .map(|faults| time_of(faults).as_secs_f64()),
             ..Conditions::default()
         };
         let job = HistoryWorkload.job(&settings, &conditions)?;
@@ -114,7 +143,7 @@ impl<'a> HistoryRun<'a> {
             installation,
             database: database.map_err(|error| format!("opening the database: {error}"))?,
             job,
-            with_faults,
+            faults,
             stage: Stage::measured(),
             stop,
         })
@@ -125,12 +154,10 @@ impl<'a> HistoryRun<'a> {
             let work = |worker| move || self.work(worker);
             let workers: Vec<_> = (0..WORKERS).map(|one| scope.spawn(work(one))).collect();
             let began = Instant::now();
-            let caused = match self.with_faults {
-                true => self.cause_faults(),
-                false => Ok(()),
-            };
+            let faults = self.faults.as_deref();
+            let caused = faults.map_or(Ok(()), |faults| self.cause_faults(faults));
             let is_over = || {
-                let is_late = self.with_faults || began.elapsed() >= TIME_LIMIT;
+                let is_late = self.faults.is_some() || began.elapsed() >= TIME_LIMIT;
                 caused.is_err() || is_late || self.is_stopped()
             };
             while !is_over() && !workers.iter().all(|worker| worker.is_finished()) {
@@ -155,9 +182,9 @@ impl<'a> HistoryRun<'a> {
     }
 
     /// Waits before a fault, unless the user wants the history to end.
-    fn wait(&self) -> Result<(), String> {
+    fn wait(&self, time: Duration) -> Result<(), String> {
         let began = Instant::now();
-        while began.elapsed() < FAULT_INTERVAL {
+        while began.elapsed() < time {
             if self.is_stopped() {
                 return Err("stopped".to_owned());
             }
@@ -193,27 +220,27 @@ impl<'a> HistoryRun<'a> {
     }
 
     /// Causes each fault after the one before had time to take effect.
-    fn cause_faults(&self) -> Result<(), String> {
-        for (index, order) in FAULTS.into_iter().enumerate() {
+    fn cause_faults(&self, faults: &[DelayedFault]) -> Result<(), String> {
+        for (index, &(time, order)) in faults.iter().enumerate() {
             let order: ClusterOrder = order.parse()?;
             let needs_network = matches!(order.action, FaultAction::Partition | FaultAction::Heal);
             if needs_network && !trueput_host::is_root() {
                 continue;
             }
-            let left = FAULT_INTERVAL * (FAULTS.len() - index + 1) as u32;
+            let left = time_of(&faults[index..]);
             output::note(&format!(
                 "{} {}: next {order}, step {} of {}, at most {} s left for this history",
                 self.subject.name,
                 self.subject.level,
                 index + 1,
-                FAULTS.len(),
+                faults.len(),
                 left.as_secs()
             ));
-            self.wait()?;
+            self.wait(time)?;
             send_order(self.installation.path(), order)
                 .map_err(|error| format!("{order}: {error}"))?;
         }
-        self.wait()
+        self.wait(FAULT_INTERVAL)
     }
 
     /// Waits until a cluster whose nodes failed takes sessions again.
@@ -232,7 +259,7 @@ impl<'a> HistoryRun<'a> {
     }
 
     fn verify(&self, attachments: Vec<Vec<u8>>) -> Result<Vec<Check>, String> {
-        if self.with_faults {
+        if self.faults.is_some() {
             self.await_leader()?;
         }
         let ended = ExecutionSummary {
@@ -264,4 +291,10 @@ impl<'a> HistoryRun<'a> {
             .map(|results| results.checks)
             .map_err(|error| error.to_string())
     }
+}
+
+/// The time that faults take, with the one after the last.
+fn time_of(faults: &[DelayedFault]) -> Duration {
+    let before: Duration = faults.iter().map(|(time, _)| *time).sum();
+    before + FAULT_INTERVAL
 }

@@ -12,6 +12,9 @@ pub(super) struct MissingWrites {
     pub count: u64,
     /// The first of them, in one line.
     pub first: Option<String>,
+    /// Writes without an answer that committed transactions have read and that are not among those
+    /// of which the final version was made.
+    pub visible_then_lost: u64,
 }
 
 impl MissingWrites {
@@ -40,6 +43,7 @@ impl MissingWrites {
                 missing.add(versions, one.key, version, at_end);
             }
         }
+        missing.visible_then_lost = count_visible_then_lost(versions, &found, &parents);
         missing
     }
 
@@ -55,6 +59,31 @@ impl MissingWrites {
             });
         }
     }
+}
+
+/// Counts writes whose end is unknown, that others have read (else they are not installed), and
+/// that the final version of their key does not rest on. Where a write that read nothing is among
+/// those that it rests on, nothing is known of what was before.
+fn count_visible_then_lost(
+    versions: &VersionIndex<'_>,
+    found: &HashMap<Key, Version>,
+    parents: &HashMap<Version, Option<Version>>,
+) -> u64 {
+    let is_lost = |version: Version, key: Key| {
+        let at_end = found.get(&key).copied().unwrap_or(Version::ABSENT);
+        let parent = |version: &Version| parents.get(version).copied().flatten();
+        let line = std::iter::successors(Some(at_end), parent).take(parents.len() + 1);
+        let line: Vec<Version> = line.collect();
+        line.contains(&Version::ABSENT) && !line.contains(&version)
+    };
+    let installations = versions.installations.iter();
+    let unanswered = installations.filter(|one| {
+        let writer = versions.transaction(one.transaction);
+        writer.outcome == Outcome::Unknown
+    });
+    unanswered
+        .filter(|one| is_lost(one.version, one.key))
+        .count() as u64
 }
 
 /// Returns what the final read found; `None` if the history has none.

@@ -45,6 +45,8 @@ pub struct HistoryReport {
     pub missing: u64,
     /// The first of them, in one line.
     pub first_missing: Option<String>,
+    /// Writes whose commit had no answer, that others have read and that are gone at the end.
+    pub visible_then_lost: u64,
 }
 
 impl HistoryReport {
@@ -84,5 +86,6 @@ pub fn check(history: &History, survival: Survival) -> HistoryReport {
         stale: zones.contradiction,
         missing: missing.count,
         first_missing: missing.first,
+        visible_then_lost: missing.visible_then_lost,
     }
 }

@@ -12,6 +12,7 @@ mod log;
 mod message;
 mod metrics;
 mod node;
+mod promise_check;
 mod session;
 mod transaction;
 

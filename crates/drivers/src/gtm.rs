@@ -13,6 +13,7 @@ mod transaction_log;
 
 use crate::capabilities::transactional;
 use crate::common_errors;
+use crate::folder_path;
 use crate::library;
 use crate::promise;
 use database::GtmDatabase;
@@ -81,6 +82,12 @@ impl Engine for Gtm {
         let installation = self.installation()?;
         let library = installation.library().to_owned();
         Ok(library::build_of(library, installation.version()?))
+    }
+
+    /// Blanks separate the folders in `gtmroutines`, and GDE reads the path as M's text.
+    fn path_objection(&self, folder: &Path) -> Option<String> {
+        let reason = "GT.M separates folders by blanks and parentheses, and quotes no path";
+        folder_path::objection(folder, " ()\"\\", reason)
     }
 
     fn library_files(&self) -> Vec<PathBuf> {
@@ -195,6 +202,11 @@ impl Engine for Gtm {
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
+        let full = spec.directory.canonicalize();
+        let full = full.unwrap_or_else(|_| spec.directory.to_owned());
+        if let Some(objection) = self.path_objection(&full) {
+            return Err(Error::Unsupported(objection));
+        }
         self.promise_with(spec.durability, spec.knobs)?;
         Ok(Box::new(GtmDatabase::open(self.installation()?, spec)?))
     }

@@ -7,6 +7,7 @@ mod common_errors;
 mod decimal;
 mod etcd;
 mod fjall;
+mod folder_path;
 mod gtm;
 mod leveldb;
 mod library;

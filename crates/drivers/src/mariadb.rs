@@ -7,6 +7,7 @@ mod event_watcher;
 mod galera;
 mod galera_knobs;
 mod knobs;
+mod promise_check;
 mod schema;
 mod server;
 mod server_access;
@@ -179,7 +180,20 @@ impl Engine for MariaDb {
     }
 
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
-        settings::promise(durability, knobs)
+        let promise = settings::promise(durability, knobs)?;
+        let Some(SelectedMariaDbServer::External(_)) = &self.named else {
+            return Ok(promise);
+        };
+        // Its owner may have a binary log, which is then checked at 'sync'.
+        let with_log = match durability {
+            Durability::Sync => "log_bin=OFF or sync_binlog=1",
+            _ => "log_bin as it is",
+        };
+        let mapped_to = promise.mapped_to.replace(settings::NO_BINARY_LOG, with_log);
+        Ok(Promise {
+            mapped_to,
+            ..promise
+        })
     }
 
     fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation> {

@@ -14,6 +14,7 @@ mod knobs;
 mod message;
 mod passfile;
 mod password;
+mod promise_check;
 mod session;
 mod sql;
 mod value;

@@ -5,7 +5,7 @@
 
 use crate::parameter::ParameterValues;
 use crate::service::Signal;
-use crate::{Durability, Error, OpenSpec, Result, Service, Value};
+use crate::{Durability, Error, OpenSpec, Result, Service, SettingContradiction, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -72,6 +72,18 @@ pub trait Cluster: Send + Sync {
             "node {number} is not promoted: the nodes choose their leader"
         )))
     }
+
+    /// Returns the settings with which a running node runs and that contradict the promise of the
+    /// level. The host asks each node after it was started or promoted, and before it is stopped.
+    ///
+    /// # Errors
+    /// If it does not answer.
+    fn contradictions(
+        &self,
+        number: u32,
+        site: &ClusterSite,
+        spec: &OpenSpec<'_>,
+    ) -> Result<Vec<SettingContradiction>>;
 
     /// Makes a node follow a leader that was promoted.
     ///

@@ -22,6 +22,7 @@ pub mod null;
 pub mod panics;
 pub mod reference;
 pub mod service;
+pub mod setting_contradiction;
 pub mod sql;
 pub mod storage;
 #[cfg(any(test, feature = "testing"))]
@@ -38,6 +39,7 @@ pub use key_range::KeyRange;
 pub use native::NativeProgram;
 pub use null::Null;
 pub use service::Service;
+pub use setting_contradiction::SettingContradiction;
 pub use sql::{Datum, Dialect, Sql};
 pub use storage::Storage;
 pub use trueput_record::accounting::CacheUse;
@@ -234,6 +236,12 @@ pub trait Engine: Send + Sync {
     /// As [`Engine::with_library`], as far as the name and the existence of the file show.
     fn unopened(&self, library: &Path) -> Result<Box<dyn Engine>> {
         Err(takes_no_library(self.info().name, &library.display()))
+    }
+
+    /// Returns why it cannot keep databases below a folder, by the folder's path alone, as a clause
+    /// about the path; `None` if it can. It is asked before anything is made there.
+    fn path_objection(&self, _folder: &Path) -> Option<String> {
+        None
     }
 
     /// Returns the reason why its default build is missing on this machine, by looking only for its
@@ -456,6 +464,16 @@ pub trait Database: Send + Sync {
     /// # Errors
     /// The errors of the engine.
     fn settings(&self) -> Result<BTreeMap<String, Value>>;
+
+    /// Returns the settings with which the engine's server runs now, or its sessions ran since the
+    /// database was opened, and that contradict the promise of the level. An engine without a
+    /// server has none: its driver refuses what does not keep the level.
+    ///
+    /// # Errors
+    /// The errors of the engine.
+    fn contradictions(&self) -> Result<Vec<SettingContradiction>> {
+        Ok(Vec::new())
+    }
 
     /// Brings everything committed so far to storage, by the engine's own means. Sessions without a
     /// transaction may be there meanwhile.

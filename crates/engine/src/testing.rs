@@ -4,7 +4,7 @@ mod session;
 
 pub use session::FaultySession;
 
-use crate::{Database, Error, Result, Session, Value};
+use crate::{Database, Error, Result, Session, SettingContradiction, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -198,6 +198,10 @@ impl Database for FaultyDatabase {
 
     fn settings(&self) -> Result<BTreeMap<String, Value>> {
         self.inner.settings()
+    }
+
+    fn contradictions(&self) -> Result<Vec<SettingContradiction>> {
+        self.inner.contradictions()
     }
 
     fn checkpoint(&self) -> Result<()> {

@@ -5,6 +5,7 @@ mod election;
 mod log;
 mod node;
 mod orders;
+mod promise_check;
 
 use crate::network::ClusterNetwork;
 use crate::service::{Server, ServerError};
@@ -20,7 +21,7 @@ use trueput_engine::cluster::{ClusterAssignment, ClusterSite, ClusterState, Node
 use trueput_engine::{Cluster, Error, OpenSpec, ParameterValues, Service};
 use trueput_record::fault::{ClusterOrder, FaultAction, FaultTarget};
 
-pub use log::{list_unordered_ends, read_log};
+pub use log::{list_doubtful_changes, read_log};
 pub use orders::send_order;
 
 /// The interval between two looks at orders and nodes.
@@ -59,6 +60,8 @@ struct ClusterHost<'a> {
     network_checked: (Instant, u64),
     /// The answers of each node, if the nodes choose their leader themselves.
     answers: Vec<NodeAnswers>,
+    /// Nodes that were started or promoted and not asked yet whether they keep the promise.
+    unchecked: Vec<u32>,
 }
 
 /// Starts the nodes of a cluster and hosts them until `stop` is set. All nodes are stopped at the
@@ -126,6 +129,7 @@ impl<'a> ClusterHost<'a> {
             asked: Instant::now(),
             network_checked: (Instant::now(), 0),
             answers: (0..count).map(|_| NodeAnswers::default()).collect(),
+            unchecked: Vec::new(),
         })
     }
 
@@ -133,7 +137,7 @@ impl<'a> ClusterHost<'a> {
     fn serve<'scope>(
         &mut self,
         scope: &'scope Scope<'scope, '_>,
-        stop: &AtomicBool,
+        stop: &'scope AtomicBool,
     ) -> Result<(), String>
     where
         'a: 'scope,
@@ -155,6 +159,7 @@ impl<'a> ClusterHost<'a> {
                 order.answer(done);
             }
             self.log_ended_nodes();
+            self.check_promises(scope, stop);
             if self.network_checked.0.elapsed() >= NETWORK_CHECK_INTERVAL {
                 self.log_lost_frames();
             }
@@ -233,6 +238,7 @@ impl<'a> ClusterHost<'a> {
         let server = started.map_err(|error| format!("node {number}: {error}"))?;
         self.node(number).run(server);
         self.log_event(&format!("node {number} runs"));
+        self.unchecked.push(number);
         Ok(())
     }
 
@@ -257,18 +263,14 @@ impl<'a> ClusterHost<'a> {
     where
         'a: 's,
     {
-        OpenSpec {
-            directory,
-            durability: self.assignment.durability,
-            knobs: self.knobs,
-            sessions: self.assignment.sessions,
-        }
+        spec_of(self.assignment, self.knobs, directory)
     }
 
     fn set_leader(&mut self, leader: Option<u32>) -> Result<(), String> {
         self.state.leader = leader;
         if let Some(leader) = leader {
             self.state.last_leader = leader;
+            self.unchecked.push(leader);
         }
         self.answered = Instant::now();
         self.question = None;
@@ -566,6 +568,7 @@ impl<'a> ClusterHost<'a> {
         if self.state.leader.is_some() {
             self.await_catch_up();
         }
+        self.check_promises_at_end();
         let leader = self.state.last_leader;
         let rest = self.numbers().filter(|number| *number != leader);
         let mut first = Ok(());
@@ -575,6 +578,20 @@ impl<'a> ClusterHost<'a> {
             first = first.and(stopped);
         }
         first
+    }
+}
+
+/// Returns the database of a node in its folder, or that of the cluster in its own.
+fn spec_of<'s>(
+    assignment: &ClusterAssignment,
+    knobs: &'s ParameterValues,
+    directory: &'s Path,
+) -> OpenSpec<'s> {
+    OpenSpec {
+        directory,
+        durability: assignment.durability,
+        knobs,
+        sessions: assignment.sessions,
     }
 }
 

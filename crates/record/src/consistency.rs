@@ -139,6 +139,9 @@ fn check_outcome(record: &TrialRecord) -> Vec<String> {
     if let Some(doubt) = evidence.and_then(FlushEvidence::doubt) {
         found.push(format!("the trial is said to be valid, and {doubt}"));
     }
+    let engine = record.engine.iter();
+    let contradictions = engine.flat_map(|engine| &engine.contradictions);
+    found.extend(contradictions.map(|one| format!("the trial is said to be valid, and {one}")));
     found
 }
 

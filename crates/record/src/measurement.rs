@@ -189,6 +189,10 @@ pub struct EngineReport {
     pub isolation: Option<Isolation>,
     /// Settings as the engine reports them back, not as requested.
     pub settings: BTreeMap<String, Value>,
+    /// Settings with which its server ran and that contradict the promise, each a sentence; empty
+    /// in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contradictions: Vec<String>,
     /// The engine's own counters after the workers ended.
     #[serde(default)]
     pub counters: BTreeMap<String, Value>,

@@ -214,6 +214,9 @@ pub(crate) struct EngineState {
     pub settings: BTreeMap<String, Value>,
     /// Its counters.
     pub counters: BTreeMap<String, Value>,
+    /// Settings of its server that contradict the promise, each a sentence.
+    #[serde(default)]
+    pub contradictions: Vec<String>,
 }
 
 /// The result of one worker process.

@@ -2,6 +2,7 @@
 
 use crate::conformance_result::ConformanceResult;
 use crate::context::{RunContext, default_preparations};
+use crate::database_path::check_path;
 use crate::database_reuse::{keep_or_remove_database, offer_database};
 use crate::disk_space::{DiskSpace, RunSpace};
 use crate::hosts::check_hosts;
@@ -134,8 +135,9 @@ fn check_trials(
             message,
         };
         let resolved = resolve_trial(registry, &options.credentials, spec).map_err(refuse)?;
-        let place = host::find_nearest_existing(options.work.as_deref().unwrap_or(results));
-        check_feasibility(spec, &resolved, &place).map_err(refuse)?;
+        let place = options.work.as_deref().unwrap_or(results);
+        let existing = host::find_nearest_existing(place);
+        check_feasibility(spec, &resolved, &existing).map_err(refuse)?;
         if !ids.insert(&spec.id) {
             return Err(refuse("another trial has the same id".to_owned()));
         }
@@ -143,8 +145,9 @@ fn check_trials(
         if let Some(limit) = limit.filter(|limit| limits.insert(*limit)) {
             host::cgroup::check(limit).map_err(refuse)?;
         }
+        check_path(&*resolved.engine, place).map_err(refuse)?;
         if let Some(service) = resolved.engine.service() {
-            host::service::check_access_to(&*service, &place)
+            host::service::check_access_to(&*service, &existing)
                 .map_err(|why| refuse(format!("{}: {why}", spec.engine)))?;
         }
         space.add(spec, resolved.disk_space(spec, options.disk_factor));

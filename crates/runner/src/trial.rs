@@ -2,8 +2,8 @@
 
 use crate::Phase;
 use crate::aggregate::{self, NamedHistograms};
-use crate::cluster_nodes;
 use crate::context::{RunContext, TrialError};
+use crate::contradictions;
 use crate::database_size::measure_database;
 use crate::engine_events;
 use crate::environment::{self, EnvironmentReport, run_workers};
@@ -425,6 +425,7 @@ fn describe_prepared(
         known_defect: resolved.engine.known_defect(&resolved.knobs),
         promise: resolved.promise.clone(),
         isolation: resolved.isolation(),
+        contradictions: engine.contradictions,
         settings: engine.settings,
         counters: engine.counters,
     });
@@ -566,6 +567,8 @@ fn measure(
         resumed: trial.record.resumed,
         crashed: result.killed > 0,
     };
+    let states = result.executions.iter().map(|execution| &execution.engine);
+    contradictions::note(&mut trial.record, states);
     // Counters of one process that did all the work are better than those of a later one.
     if let (Some(report), [execution]) = (&mut trial.record.engine, result.executions.as_slice()) {
         describe(report, execution.engine.clone());
@@ -598,6 +601,7 @@ fn verify(
         results.extend(appraised.results);
         checks.extend(appraised.checks);
     }
+    contradictions::note(&mut trial.record, [&engine]);
     let several = spec.worker_kind == WorkerKind::Processes && spec.workers > 1;
     if let (Some(report), true) = (&mut trial.record.engine, several) {
         describe(report, engine);
@@ -636,6 +640,12 @@ pub(crate) fn list_reasons_for_doubt(setup: &TrialSetup, trial: &TrialResult) ->
             resolved.engine.info().name
         ));
     }
+    reasons.extend(contradictions::list(
+        resolved,
+        &trial.record,
+        &setup.directory,
+        setup.began,
+    ));
     let measurement = trial.record.measurement.as_ref();
     let found = measurement.and_then(|m| Some((m.placement.as_ref()?, m.allocator.as_ref()?)));
     if let Some((placement, allocator)) = found {
@@ -651,8 +661,6 @@ pub(crate) fn list_reasons_for_doubt(setup: &TrialSetup, trial: &TrialResult) ->
     let flushes = measurement.and_then(|measured| measured.flush_evidence.as_ref());
     reasons.extend(flushes.and_then(FlushEvidence::doubt));
     reasons.extend(failover::list_doubts(resolved, &trial.record));
-    let ends = cluster_nodes::list_doubts(resolved, &setup.directory, setup.began);
-    reasons.extend(ends);
     if let Some(verification) = trial.record.verification.as_ref().filter(|v| !v.passed) {
         let failures = verification.failures();
         match failures.is_empty() {

@@ -1,5 +1,7 @@
 //! A worker: this program again, started by the runner for one task of a trial.
 
+mod cluster_database;
+mod commit_numbers;
 mod execute;
 mod failover;
 mod host_agent;
@@ -14,6 +16,7 @@ use crate::protocol::{
     Assignment, EngineState, ExecutionTotals, LoadResult, Report, VerificationResult, WorkerTask,
 };
 use crate::resolution::{ResolvedTrial, resolve_trial};
+use cluster_database::{ClusterDatabase, retry, with_leader};
 use pipe::{Mission, Reporter, WorkerControl};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
@@ -129,6 +132,21 @@ fn open(
     opened.map_err(|error| format!("opening the database: {error}"))
 }
 
+/// Opens the database for one process alone. That of a cluster waits for a node that takes
+/// sessions.
+fn open_alone(
+    resolved: &ResolvedTrial,
+    assignment: &Assignment,
+) -> Result<Box<dyn Database>, String> {
+    if resolved.engine.cluster().is_none() {
+        return open(resolved, assignment, exclusive_sessions());
+    }
+    let spec = open_spec(resolved, assignment, exclusive_sessions());
+    let opened = with_leader(|| resolved.engine.open(&spec));
+    let opened = opened.map_err(|error| format!("opening the database: {error}"))?;
+    Ok(Box::new(ClusterDatabase(opened)))
+}
+
 fn open_spec<'a>(
     resolved: &'a ResolvedTrial,
     assignment: &'a Assignment,
@@ -143,19 +161,20 @@ fn open_spec<'a>(
 }
 
 /// The time that a cluster may be without a leader when it is asked for its settings.
-const LEADER_LIMIT: Duration = Duration::from_secs(30);
+const STATE_LIMIT: Duration = Duration::from_secs(30);
 
 fn state(database: &dyn Database) -> Result<EngineState, String> {
-    let asked = Instant::now();
-    let mut settings = database.settings();
-    while settings.as_ref().is_err_and(Error::is_disconnection) && asked.elapsed() < LEADER_LIMIT {
-        std::thread::sleep(Duration::from_millis(50));
-        settings = database.settings();
-    }
-    let counters = database.counters();
+    let failed = |what: &str, error: &Error| format!("reading the engine's {what}: {error}");
+    let settings = retry(STATE_LIMIT, || database.settings());
+    let settings = settings.map_err(|error| failed("settings", &error))?;
+    let counters = retry(STATE_LIMIT, || database.counters());
+    let counters = counters.map_err(|error| failed("counters", &error))?;
+    let contradictions = retry(STATE_LIMIT, || database.contradictions());
+    let contradictions = contradictions.map_err(|error| failed("settings", &error))?;
     Ok(EngineState {
-        settings: settings.map_err(|error| format!("reading the engine's settings: {error}"))?,
-        counters: counters.map_err(|error| format!("reading the engine's counters: {error}"))?,
+        settings,
+        counters,
+        contradictions: contradictions.iter().map(ToString::to_string).collect(),
     })
 }
 
@@ -176,7 +195,7 @@ fn prepare(
         .build()
         .map_err(|error| format!("loading the engine: {error}"))?;
     let (before, began) = (read_own_usage()?, Instant::now());
-    let database = open(resolved, assignment, exclusive_sessions())?;
+    let database = open_alone(resolved, assignment)?;
     let loaded = with_target(resolved, assignment, &*database, reporter, |target| {
         let prepared = resolved.job.prepare(target, left);
         prepared.map_err(|error| error.to_string())
@@ -210,7 +229,7 @@ fn conclude(
     totals: &ExecutionTotals,
     reporter: &Reporter,
 ) -> Result<(), String> {
-    let database = open(resolved, assignment, exclusive_sessions())?;
+    let database = open_alone(resolved, assignment)?;
     let survival = assignment.spec.durability.after_killed_processes();
     let crashed = totals.crashed.then_some(survival);
     let ended = ExecutionSummary {

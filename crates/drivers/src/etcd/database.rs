@@ -5,17 +5,23 @@ use super::connection::{ClusterNode, EtcdConnection};
 use super::keyspace::KeySpace;
 use super::knobs::{self, EtcdKnobs, Reads};
 use super::message::{self, CompactionRequest, Empty, RangeRequest, RangeResponse, StatusResponse};
+use super::promise_check::{self, LogCounts};
 use super::session::EtcdSession;
 use super::{NAME, external, log, metrics};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 use trueput_engine::cluster::{ClusterState, node_folder};
-use trueput_engine::{Database, Error, OpenSpec, Result, Session, Value};
+use trueput_engine::{
+    Database, Durability, Error, OpenSpec, Result, Session, SettingContradiction, Value,
+};
 
 /// The time that taking the keys of a user's cluster may take: what a trial before has left is
 /// deleted.
 const TAKE_LIMIT: Duration = Duration::from_secs(120);
+
+/// The time that a flush may take, once, before a node counts as one that does not flush.
+const FLUSH_TIME: Duration = Duration::from_secs(2);
 
 /// An open database.
 pub(super) struct EtcdDatabase {
@@ -23,6 +29,9 @@ pub(super) struct EtcdDatabase {
     space: KeySpace,
     limit: Duration,
     is_serializable: bool,
+    durability: Durability,
+    /// What the node that led had counted when the database was opened, and that node.
+    counted: Option<(u32, LogCounts)>,
 }
 
 /// The way to the server of a database.
@@ -47,27 +56,42 @@ impl EtcdDatabase {
         })?;
         let access = Access::Leader(cluster.to_owned());
         let space = KeySpace::new(name.as_deref().unwrap_or(NAME));
-        Ok(Self::new(access, space, &spec.knobs.into()))
+        let mut database = Self::new(access, space, spec);
+        database.counted = database.count_log().ok().flatten();
+        Ok(database)
     }
 
     /// Opens the database in a user's cluster.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for keys that are not trueput's; errors of the server.
+    /// [`Error::Unsupported`] for keys that are not trueput's, and for a node that does not flush;
+    /// errors of the server.
     pub fn external(address: &ServerAddress, spec: &OpenSpec<'_>) -> Result<Self> {
         let mut connection = EtcdConnection::open(address, TAKE_LIMIT)?;
+        let before = LogCounts::read(address);
         let space = external::take(&mut connection, address, spec.directory)?;
+        external::check_flushes(&mut connection, address, (before, spec.durability))?;
         let access = Access::Address(address.clone());
-        Ok(Self::new(access, space, &spec.knobs.into()))
+        Ok(Self::new(access, space, spec))
     }
 
-    fn new(access: Access, space: KeySpace, knobs: &EtcdKnobs) -> Self {
+    fn new(access: Access, space: KeySpace, spec: &OpenSpec<'_>) -> Self {
+        let knobs = EtcdKnobs::from(spec.knobs);
         Self {
             access,
             space,
             limit: Duration::from_millis(knobs.request_timeout),
             is_serializable: knobs.reads == Reads::Serializable,
+            durability: spec.durability,
+            counted: None,
         }
+    }
+
+    /// Reads what the node that leads has counted of its log, and returns it with the node.
+    fn count_log(&self) -> Result<Option<(u32, LogCounts)>> {
+        let (address, node) = self.server()?;
+        let number = node.map_or(0, |node| node.number);
+        Ok(LogCounts::read(&address).map(|counts| (number, counts)))
     }
 
     /// Returns the address of the server, and the node that it is.
@@ -89,6 +113,25 @@ impl EtcdDatabase {
         }
     }
 
+    /// Whether the node that leads has written its log since the opening, and not flushed it.
+    fn is_unflushed(&self) -> Result<bool> {
+        let is_unflushed = || -> Result<bool> {
+            let Some((number, now)) = self.count_log()? else {
+                return Ok(false);
+            };
+            let before = self.counted.filter(|(node, _)| *node == number);
+            let is_unflushed_since = |before| now.has_not_flushed_since(before);
+            let is_unflushed = before.is_some_and(|(_, before)| is_unflushed_since(before));
+            Ok(is_unflushed || now.is_hardly_flushed())
+        };
+        if !is_unflushed()? {
+            return Ok(false);
+        }
+        // A flush that is under way is counted at its end.
+        std::thread::sleep(FLUSH_TIME);
+        is_unflushed()
+    }
+
     fn connect(&self, limit: Duration) -> Result<EtcdConnection> {
         let (address, node) = self.server()?;
         let mut connection = EtcdConnection::open(&address, limit)?;
@@ -97,6 +140,10 @@ impl EtcdDatabase {
         }
         Ok(connection)
     }
+}
+
+fn no_leader() -> Error {
+    Error::Disconnected("no node of the cluster leads at the moment".to_owned())
 }
 
 impl Database for EtcdDatabase {
@@ -125,6 +172,22 @@ impl Database for EtcdDatabase {
         };
         settings.extend([version]);
         Ok(settings)
+    }
+
+    /// A private node is asked by its process; besides, one that has written its log since the
+    /// opening must have flushed it.
+    fn contradictions(&self) -> Result<Vec<SettingContradiction>> {
+        let Access::Leader(cluster) = &self.access else {
+            return Ok(Vec::new());
+        };
+        let leader = ClusterState::read(cluster)?.leader.ok_or_else(no_leader)?;
+        let name = format!("node {leader}");
+        let folder = node_folder(cluster, leader);
+        let mut found = promise_check::check_node(&folder, &name, self.durability)?;
+        if self.durability == Durability::Sync && self.is_unflushed()? {
+            found.push(promise_check::unflushed(&name, self.durability));
+        }
+        Ok(found)
     }
 
     /// Removes old versions of records, and writes all others to the store. A user's cluster is

@@ -8,16 +8,22 @@ use super::message::{
     self, DeleteRangeRequest, Operation, PutRequest, RangeRequest, RangeResponse, TxnRequest,
     TxnResponse,
 };
+use super::promise_check::{self, LogCounts};
 use super::transaction::operation;
 use crate::schema_mark::{COMMENT, new_mark};
 use std::path::Path;
-use trueput_engine::{Error, Result};
+use std::time::{Duration, Instant};
+use trueput_engine::{Durability, Error, Result};
 
 /// The key of the mark. The keys of records begin with it and `/`.
 const MARK_KEY: &str = "trueput";
 
 /// The file in a database's folder that has its mark.
 const MARKER: &str = "etcd-keys";
+
+/// The time in which a node flushes a commit to its log, and the interval between two looks.
+const FLUSH_LIMIT: Duration = Duration::from_secs(10);
+const FLUSH_PAUSE: Duration = Duration::from_millis(50);
 
 /// Takes the keys for the database in `directory`: as they are, where they are that database's;
 /// otherwise all are deleted.
@@ -61,6 +67,64 @@ pub(super) fn take(
     std::fs::write(&marker, mark)
         .map_err(|error| Error::engine(format!("{}: {error}", marker.display())))?;
     Ok(new)
+}
+
+/// Checks that a node flushes its log: it counts flushes, and one was due since the counters were
+/// read as given. A node that shows no counters is not checked.
+///
+/// # Errors
+/// [`Error::Unsupported`], if it wrote to its log and flushed nothing; errors of the server.
+pub(super) fn check_flushes(
+    connection: &mut EtcdConnection,
+    address: &ServerAddress,
+    (before, durability): (Option<LogCounts>, Durability),
+) -> Result<()> {
+    let Some(before) = before else {
+        return Ok(());
+    };
+    let began = Instant::now();
+    loop {
+        let Some(now) = LogCounts::read(address) else {
+            return Ok(());
+        };
+        let is_unflushed = now.has_not_flushed_since(before);
+        if now.has_written_since(before) && !is_unflushed {
+            return Ok(());
+        }
+        if began.elapsed() >= FLUSH_LIMIT {
+            // A node that wrote nothing follows one that is elsewhere.
+            let contradiction = promise_check::unflushed("its node", durability);
+            let refused = Error::Unsupported(format!("{address}: {contradiction}"));
+            return if is_unflushed { Err(refused) } else { Ok(()) };
+        }
+        if !is_unflushed {
+            // The keys were ours already, and nothing had to be written.
+            rewrite_mark(connection)?;
+        }
+        std::thread::sleep(FLUSH_PAUSE);
+    }
+}
+
+/// Writes the mark as it is, if it has not changed meanwhile.
+fn rewrite_mark(connection: &mut EtcdConnection) -> Result<()> {
+    let request = RangeRequest {
+        key: MARK_KEY.into(),
+        ..RangeRequest::default()
+    };
+    let response: RangeResponse = connection.call(message::RANGE, &request)?;
+    let Some(record) = response.kvs.first() else {
+        return Ok(());
+    };
+    let request = TxnRequest {
+        compare: vec![unchanged(MARK_KEY.into(), record.mod_revision)],
+        success: vec![operation(Operation::Put(PutRequest {
+            key: MARK_KEY.into(),
+            value: record.value.clone(),
+        }))],
+        failure: Vec::new(),
+    };
+    let _: TxnResponse = connection.call(message::TXN, &request)?;
+    Ok(())
 }
 
 /// Checks that the keys are trueput's or that there are none.

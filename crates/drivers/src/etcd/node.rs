@@ -4,6 +4,7 @@ use super::address::{CLIENT_SOCKET, ServerAddress, socket_in};
 use super::connection::EtcdConnection;
 use super::knobs::{self, EtcdKnobs};
 use super::message::{self, StatusResponse};
+use super::promise_check;
 use std::fs::File;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -11,7 +12,9 @@ use std::process::Command;
 use std::time::Duration;
 use trueput_engine::cluster::{ClusterSite, NetworkQuality, NodeRole, node_name};
 use trueput_engine::service::Signal;
-use trueput_engine::{Cluster, Error, OpenSpec, ParameterValues, Result, Service};
+use trueput_engine::{
+    Cluster, Error, OpenSpec, ParameterValues, Result, Service, SettingContradiction,
+};
 
 /// The file that marks a node as complete.
 const COMPLETE_MARKER: &str = "instance";
@@ -56,6 +59,16 @@ impl Cluster for EtcdNodes {
                 received: status.raft_index,
             },
         })
+    }
+
+    fn contradictions(
+        &self,
+        number: u32,
+        site: &ClusterSite,
+        spec: &OpenSpec<'_>,
+    ) -> Result<Vec<SettingContradiction>> {
+        let name = format!("node {number}");
+        promise_check::check_node(&site.folder(number), &name, spec.durability)
     }
 
     fn elects_leader(&self) -> bool {

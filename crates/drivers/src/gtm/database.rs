@@ -2,12 +2,15 @@
 
 use super::folder::DatabaseFolder;
 use super::install::GtmInstallation;
-use super::knobs::{DatabaseLayout, GtmKnobs};
+use super::knobs::{DatabaseLayout, GtmKnobs, JournalMode};
 use super::process::{DatabaseId, Process};
 use super::session::GtmSession;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use trueput_engine::{Database, Durability, OpenSpec, Result, Session, Value};
+use trueput_engine::setting_contradiction::NeededSettings;
+use trueput_engine::{
+    Database, Durability, OpenSpec, Result, Session, SettingContradiction, Value,
+};
 
 /// The fields of the header that say how the database works; times in milliseconds or seconds.
 const REPORTED: [&str; 15] = [
@@ -27,6 +30,10 @@ const REPORTED: [&str; 15] = [
     "n_bts",
     "write_fullblk",
 ];
+
+/// The state of a database whose journal is written (`jnl_open` in GT.M's gdsfhead.h); 1 is that of
+/// one whose journal was turned off.
+const JOURNALING_ON: &str = "2";
 
 pub(super) struct GtmDatabase {
     process: &'static Process,
@@ -103,6 +110,24 @@ impl Database for GtmDatabase {
         };
         settings.insert("transaction".to_owned(), Value::from(transaction));
         Ok(settings)
+    }
+
+    /// GT.M turns journaling off by itself where the journal cannot be written, and goes on.
+    fn contradictions(&self) -> Result<Vec<SettingContradiction>> {
+        let layout = DatabaseLayout::of(self.knobs, self.durability)?;
+        let mut needed = NeededSettings::of(self.durability);
+        if layout.journaling != JournalMode::Off {
+            needed.add("jnl_state", JOURNALING_ON);
+            let before = u8::from(layout.journaling == JournalMode::Before);
+            needed.add("jnl_before_image", before.to_string());
+        }
+        let folder = DatabaseFolder {
+            installation: &self.installation,
+            path: &self.directory,
+            layout: &layout,
+        };
+        let header = folder.header()?;
+        Ok(needed.contradictions("the database", |name| header.get(name).cloned()))
     }
 
     fn checkpoint(&self) -> Result<()> {

@@ -46,6 +46,11 @@ impl ClusterAccess {
         &self.schema
     }
 
+    /// Returns the node that leads, if one does.
+    pub(super) fn leader(&self) -> Option<u32> {
+        self.state().ok()?.leader
+    }
+
     /// Connects to the node that leads.
     pub(super) fn connect_to_leader(&self, schema: Option<&str>) -> mysql::Result<Conn> {
         let state = self.state()?;

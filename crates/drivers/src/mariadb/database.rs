@@ -3,17 +3,18 @@
 use super::connection::{UNKNOWN_VARIABLE, client_error};
 use super::galera_knobs::GaleraKnobs;
 use super::knobs::{IsolationLevel, MariaDbKnobs, StorageEngine};
+use super::promise_check::{self, SERVER, ServerKind};
 use super::server_access::ServerAccess;
 use super::session::MariaDbSession;
-use super::settings;
 use super::{schema, server, statement};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use trueput_engine::{
-    CacheCount, CacheScope, CacheUse, Database, Durability, Error, Mode, OpenSpec, Result, Session,
-    Value,
+    CacheCount, CacheScope, CacheUse, Database, Durability, Error, Mode, OpenSpec, ParameterValues,
+    Result, Session, SettingContradiction, Value,
 };
 
 /// Variables that are read back in addition to those that knobs name.
@@ -78,6 +79,11 @@ pub(super) struct MariaDbDatabase {
     /// The session's settings, in one statement.
     setup: String,
     is_isolated: bool,
+    durability: Durability,
+    /// All knobs, for what the level needs with them.
+    knobs: ParameterValues,
+    /// What sessions were found to run with that contradicts the promise.
+    found: Mutex<Vec<SettingContradiction>>,
     control: Mutex<Conn>,
 }
 
@@ -96,7 +102,7 @@ impl MariaDbDatabase {
             .query_first("SELECT VERSION()")
             .map_err(client_error)?;
         server::check_version(&version.unwrap_or_default())?;
-        check_level(&mut control, spec)?;
+        check_users_server(&mut control, &server_access, spec)?;
         statement::batch(&mut control, &setup)?;
         schema::take(&mut control, &server_access, spec.directory, storage)?;
         Ok(Self {
@@ -107,6 +113,9 @@ impl MariaDbDatabase {
                 knobs.isolation,
                 IsolationLevel::RepeatableRead | IsolationLevel::Snapshot
             ),
+            durability: spec.durability,
+            knobs: spec.knobs.clone(),
+            found: Mutex::default(),
             control: Mutex::new(control),
         })
     }
@@ -145,6 +154,26 @@ impl MariaDbDatabase {
             None if said.last().is_some_and(|row| row.2 == "status") => Ok(()),
             None => Err(Error::engine("CHECK TABLE gave no status")),
         }
+    }
+
+    fn kind(&self) -> ServerKind {
+        match self.server_access {
+            ServerAccess::Private(..) => ServerKind::Private,
+            ServerAccess::Cluster(_) => ServerKind::Node,
+            ServerAccess::External(_) => ServerKind::External,
+        }
+    }
+
+    /// Remembers what a session runs with that contradicts the promise.
+    fn check_session(&self, connection: &mut Conn) -> Result<()> {
+        let of_session = promise_check::check_session(connection, self.kind(), self.durability)?;
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        for contradiction in of_session {
+            if !found.contains(&contradiction) {
+                found.push(contradiction);
+            }
+        }
+        Ok(())
     }
 
     /// Works on the connection for work outside sessions; on another one if the node of a cluster
@@ -235,43 +264,29 @@ fn setup(knobs: &MariaDbKnobs) -> String {
     format!("SET SESSION {}", set.join(", SESSION "))
 }
 
-/// One variable of the server; `None` if it has none of that name.
-fn variable(connection: &mut Conn, name: &str) -> Result<Option<String>> {
-    let statement = format!("SHOW GLOBAL VARIABLES LIKE '{name}'");
-    let found: Option<(String, String)> =
-        connection.query_first(statement).map_err(client_error)?;
-    Ok(found.map(|(_, value)| value))
-}
-
-/// Asks the server whether it is set as the promise needs it.
-fn check_level(connection: &mut Conn, spec: &OpenSpec<'_>) -> Result<()> {
-    let mut needed = settings::levels(spec.durability, spec.knobs)?;
-    let has_log = variable(connection, "log_bin")?.is_some_and(|value| value == "ON");
-    if has_log && spec.durability == Durability::Sync {
-        // A transaction that the binary log has lost is rolled back by the recovery.
-        needed.push(("sync_binlog", "1"));
+/// Refuses a user's server that is not set as the promise needs it. Of a server that was started
+/// for the trial it is told afterwards ([`Database::contradictions`]).
+fn check_users_server(
+    connection: &mut Conn,
+    access: &ServerAccess,
+    spec: &OpenSpec<'_>,
+) -> Result<()> {
+    if !access.is_external() {
+        return Ok(());
     }
-    for (name, wanted) in needed {
-        let found = variable(connection, name)?.unwrap_or_else(|| "missing".to_owned());
-        let number = match found.as_str() {
-            "ON" => "1",
-            "OFF" => "0",
-            other => other,
-        };
-        if number != wanted {
-            return Err(Error::Unsupported(format!(
-                "the server's {name} is {found}, durability '{}' needs {wanted}",
-                spec.durability
-            )));
-        }
+    let kind = ServerKind::External;
+    let found = promise_check::check_server(connection, kind, SERVER, spec)?;
+    match found.first() {
+        None => Ok(()),
+        Some(first) => Err(Error::Unsupported(first.to_string())),
     }
-    Ok(())
 }
 
 impl Database for MariaDbDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         let mut connection = self.server_access.connect_session().map_err(client_error)?;
         statement::batch(&mut connection, &self.setup)?;
+        self.check_session(&mut connection)?;
         Ok(Box::new(MariaDbSession::new(self, connection)))
     }
 
@@ -300,6 +315,24 @@ impl Database for MariaDbDatabase {
             settings.insert("schema".to_owned(), Value::from(text.replace('\n', " ")));
         }
         Ok(settings)
+    }
+
+    /// Those of the server that sessions use now, and those of sessions since the opening.
+    fn contradictions(&self) -> Result<Vec<SettingContradiction>> {
+        let (kind, server) = (self.kind(), self.server_access.name());
+        let spec = OpenSpec {
+            directory: Path::new(""),
+            durability: self.durability,
+            knobs: &self.knobs,
+            sessions: 0,
+        };
+        let mut all = self.with_control(|control| {
+            self.check_session(control)?;
+            promise_check::check_server(control, kind, &server, &spec)
+        })?;
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        all.extend(found.iter().cloned());
+        Ok(all)
     }
 
     /// A user's server checkpoints as its owner has set it: that is his, and needs rights over all.

@@ -14,6 +14,7 @@ use super::session::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use super::socket::DATA;
 use super::{MariaDb, event_watcher, settings};
 use crate::capabilities::transactional;
+use crate::folder_path;
 use node::NodeServer;
 use std::path::{Path, PathBuf};
 use trueput_engine::cluster::{
@@ -23,6 +24,7 @@ use trueput_engine::event_watcher::EventProgress;
 use trueput_engine::{
     Build, CacheKnob, Capabilities, Cluster, Database, Dialect, Durability, Engine, Error,
     EventWatcher, Info, Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Service,
+    SettingContradiction,
 };
 
 const SOURCE: &str = "https://galeracluster.com/library/documentation/ \
@@ -112,6 +114,12 @@ impl Engine for Galera {
         provider()?;
         check_copy_tools()?;
         Ok(build)
+    }
+
+    /// Galera puts the path into a command of a shell, and its script there into a file of rsync's.
+    fn path_objection(&self, folder: &Path) -> Option<String> {
+        let reason = "Galera's scripts split paths at some characters";
+        folder_path::objection(folder, "'\"\\%`$", reason)
     }
 
     fn library_files(&self) -> Vec<PathBuf> {
@@ -249,6 +257,15 @@ impl Cluster for ServerGroup {
 
     fn elects_leader(&self) -> bool {
         true
+    }
+
+    fn contradictions(
+        &self,
+        number: u32,
+        site: &ClusterSite,
+        spec: &OpenSpec<'_>,
+    ) -> Result<Vec<SettingContradiction>> {
+        node::contradictions(site, number, spec)
     }
 
     fn start_order(

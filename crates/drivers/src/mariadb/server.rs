@@ -82,9 +82,13 @@ pub(super) struct PrivateServer {
 }
 
 impl PrivateServer {
-    /// The folder that holds `bin` or `sbin`, where messages and plugins are too.
+    /// The folder that holds `bin` or `sbin`, where messages and plugins are too; `None` if there
+    /// are none, as for a program alone that starts a server elsewhere.
     fn base(&self) -> Option<&Path> {
-        self.program.parent().and_then(Path::parent)
+        let base = self.program.parent().and_then(Path::parent)?;
+        let shares = ["share/mysql", "share/mariadb", "share/english"];
+        let has_messages = shares.iter().any(|share| base.join(share).is_dir());
+        has_messages.then_some(base)
     }
 
     /// The script that makes an instance, which comes with the server.
@@ -120,15 +124,16 @@ impl Service for PrivateServer {
         folders
             .args(["-p", "-m", "700"])
             .args([DATA, LOG].map(|folder| spec.directory.join(folder)));
-        let data = spec.directory.join(DATA);
         let mut install = Command::new(self.installer()?);
         install
             .current_dir(spec.directory)
             .arg("--no-defaults")
             .args(self.base_option())
-            .arg(format!("--datadir={}", data.display()))
+            // The script splits paths at spaces and quotes. The server, which it starts in this
+            // folder, makes the first path absolute itself and then works in that folder.
+            .arg(format!("--datadir=./{DATA}"))
             // A server that starts removes temporary tables from this folder, others' too.
-            .arg(format!("--tmpdir={}", data.display()))
+            .arg("--tmpdir=.")
             // Root needs no password: no other user reaches the socket.
             .args(["--auth-root-authentication-method=normal", "--skip-test-db"])
             .args(settings::innodb(&spec.knobs.into()));

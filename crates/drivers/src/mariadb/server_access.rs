@@ -1,6 +1,7 @@
 //! The server and schema of a database: a private server's, or a user's.
 
 use super::cluster_access::ClusterAccess;
+use super::promise_check::SERVER;
 use super::socket::{DATA, SCHEMA, SOCKET, SocketFolder};
 use crate::library;
 use crate::percent::unescape;
@@ -163,6 +164,15 @@ impl ServerAccess {
         matches!(self, Self::Cluster(_))
     }
 
+    /// The server that sessions use now, in words.
+    pub(super) fn name(&self) -> String {
+        let leader = match self {
+            Self::Cluster(cluster) => cluster.leader(),
+            Self::Private(..) | Self::External(_) => None,
+        };
+        leader.map_or_else(|| SERVER.to_owned(), |number| format!("node {number}"))
+    }
+
     /// The schema in which everything happens.
     pub(super) fn schema(&self) -> &str {
         match self {
@@ -191,6 +201,7 @@ impl ServerAccess {
         match self {
             Self::Private(data, _) => {
                 let folder = SocketFolder::open(data)?;
+                folder.check_response()?;
                 Conn::new(folder.options().db_name(schema))
             }
             Self::Cluster(cluster) => cluster.connect_to_leader(schema),

@@ -24,6 +24,13 @@ const OF_SESSIONS: [&str; 4] = [
     "rocksdb_lock_wait_timeout",
 ];
 
+/// The binary log of a server that is started for a trial, as a promise puts it.
+pub(super) const NO_BINARY_LOG: &str = "log_bin=OFF";
+
+/// Recovers up to the last whole record of the WAL, as RocksDB itself does; MyRocks' own default
+/// refuses to start if a crash tore the tail of the WAL.
+pub(super) const WAL_RECOVERY_MODE: &str = "2";
+
 impl StorageEngine {
     /// The name in SQL.
     pub(super) fn name(self) -> &'static str {
@@ -106,7 +113,7 @@ pub(super) fn promise(durability: Durability, knobs: &ParameterValues) -> Result
         .iter()
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
-    mapped_to.push("log_bin=OFF".to_owned());
+    mapped_to.push(NO_BINARY_LOG.to_owned());
     let second = |until_text: &str| Window {
         time_s: Some(1.0),
         ..until(until_text)
@@ -246,9 +253,7 @@ fn rocksdb(knobs: &MariaDbKnobs) -> Vec<String> {
     };
     let mut options = vec![
         "--plugin-load-add=ha_rocksdb".to_owned(),
-        // Recovers up to the last whole record of the WAL, as RocksDB itself does; MyRocks' own
-        // default refuses to start if a crash tore the tail of the WAL.
-        "--rocksdb_wal_recovery_mode=2".to_owned(),
+        format!("--rocksdb_wal_recovery_mode={WAL_RECOVERY_MODE}"),
         format!(
             "--rocksdb_default_cf_options=write_buffer_size={};compression={compression}",
             knobs.rocksdb_write_buffer_size

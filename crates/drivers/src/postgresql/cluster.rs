@@ -18,6 +18,7 @@ use trueput_engine::cluster::{
 use trueput_engine::{
     Build, CacheKnob, Capabilities, Cluster, Database, Dialect, Durability, Engine, EngineEvent,
     Info, Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Service,
+    SettingContradiction,
 };
 
 const SOURCE: &str = "PostgreSQL documentation, 'Synchronous Replication', 'Asynchronous Commit' \
@@ -189,6 +190,15 @@ impl Cluster for ServerGroup {
 
     fn role(&self, number: u32, site: &ClusterSite) -> Result<NodeRole> {
         node::role(site, number)
+    }
+
+    fn contradictions(
+        &self,
+        number: u32,
+        site: &ClusterSite,
+        spec: &OpenSpec<'_>,
+    ) -> Result<Vec<SettingContradiction>> {
+        node::contradictions(site, number, spec)
     }
 
     fn promote(&self, number: u32, site: &ClusterSite) -> Result<()> {

@@ -6,6 +6,7 @@ use super::external_schema::quoted;
 use super::instance;
 use super::isolation::PostgresqlIsolation;
 use super::knobs::{self, PostgresqlKnobs, WalSettings};
+use super::promise_check::{self, NeededOfServer, SERVER};
 use super::session::PostgresqlSession;
 use super::wire::PostgresqlConnection;
 use super::{SCHEMA, external_schema, install};
@@ -14,7 +15,8 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use trueput_engine::cluster::ClusterState;
 use trueput_engine::{
-    CacheCount, CacheScope, CacheUse, Database, Error, OpenSpec, Result, Session, Value,
+    CacheCount, CacheScope, CacheUse, Database, Durability, Error, OpenSpec, Result, Session,
+    SettingContradiction, Value,
 };
 
 /// The tables in which the server counts, one row each, newer versions' among them.
@@ -39,9 +41,20 @@ pub(super) struct PostgresqlDatabase {
     settings: Vec<(&'static str, String)>,
     isolation: PostgresqlIsolation,
     is_external: bool,
+    /// What the level needs; nothing is asked of a user's server later than when it is opened.
+    needed: LevelRequirements,
+    /// What sessions were found to run with.
+    found: Mutex<Vec<SettingContradiction>>,
     /// The connection for work outside sessions. On a user's server it also holds the lock on the
     /// schema.
     own: Mutex<(ServerAddress, PostgresqlConnection)>,
+}
+
+/// What a level needs of the server and of each session.
+struct LevelRequirements {
+    of_server: Option<NeededOfServer>,
+    synchronous_commit: &'static str,
+    durability: Durability,
 }
 
 /// The way to the server of a database.
@@ -68,6 +81,17 @@ impl Access {
     }
 }
 
+impl Access {
+    /// Returns the server in words.
+    fn server_name(&self) -> String {
+        let leader = match self {
+            Self::Server(_) => None,
+            Self::Leader(cluster) => ClusterState::read(cluster).ok().and_then(|it| it.leader),
+        };
+        leader.map_or_else(|| SERVER.to_owned(), |number| format!("node {number}"))
+    }
+}
+
 impl PostgresqlDatabase {
     /// Opens a database of the private server that runs in its folder.
     ///
@@ -77,8 +101,12 @@ impl PostgresqlDatabase {
         let durability_settings = WalSettings::of(&spec.knobs.into(), spec.durability)?;
         let (folder, schema) = instance::of(spec.directory)?;
         let access = Access::Server(ServerAddress::private(folder));
-        let commit = durability_settings.commit_word();
-        Self::open(access, &schema, commit, spec, |connection| {
+        let needed = LevelRequirements {
+            of_server: Some(NeededOfServer::private(spec)?),
+            synchronous_commit: durability_settings.commit_word(),
+            durability: spec.durability,
+        };
+        Self::open(access, &schema, needed, spec, |connection| {
             make_schema(connection, &schema)
         })
     }
@@ -96,8 +124,12 @@ impl PostgresqlDatabase {
         })?;
         let schema = name.unwrap_or_else(|| SCHEMA.to_owned());
         let access = Access::Leader(cluster.to_owned());
-        let commit = wait.synchronous_commit;
-        Self::open(access, &schema, commit, spec, |connection| {
+        let needed = LevelRequirements {
+            of_server: Some(NeededOfServer::node(spec)?),
+            synchronous_commit: wait.synchronous_commit,
+            durability: spec.durability,
+        };
+        Self::open(access, &schema, needed, spec, |connection| {
             make_schema(connection, &schema)
         })
     }
@@ -109,18 +141,25 @@ impl PostgresqlDatabase {
     /// a schema with our name that is not ours; errors of the server.
     pub fn external(address: &ServerAddress, spec: &OpenSpec<'_>) -> Result<Self> {
         let durability_settings = external_schema::durability_settings(spec.durability)?;
-        let opened = Self::open(
-            Access::Server(address.clone()),
-            SCHEMA,
-            durability_settings.commit_word(),
-            spec,
-            |connection| {
-                let version = connection.parameter("server_version").unwrap_or_default();
-                install::check_version(version, &address.to_string())?;
-                external_schema::check_durability(connection, address, spec.durability)?;
-                external_schema::take(connection, address, spec.directory)
-            },
-        )?;
+        let commit = durability_settings.commit_word();
+        let of_server = NeededOfServer::of(durability_settings, spec.durability);
+        let needed = LevelRequirements {
+            // At 'process' the server may lack either of both.
+            of_server: durability_settings.fsync.then_some(of_server),
+            synchronous_commit: commit,
+            durability: spec.durability,
+        };
+        let access = Access::Server(address.clone());
+        let opened = Self::open(access, SCHEMA, needed, spec, |connection| {
+            let version = connection.parameter("server_version").unwrap_or_default();
+            install::check_version(version, &address.to_string())?;
+            external_schema::check_durability(connection, address, spec.durability)?;
+            let of_session = promise_check::check_session(connection, spec.durability, commit)?;
+            if let Some(contradiction) = of_session.first() {
+                return Err(Error::Unsupported(format!("{address}: {contradiction}")));
+            }
+            external_schema::take(connection, address, spec.directory)
+        })?;
         Ok(Self {
             is_external: true,
             ..opened
@@ -130,7 +169,7 @@ impl PostgresqlDatabase {
     fn open(
         access: Access,
         schema: &str,
-        synchronous_commit: &str,
+        needed: LevelRequirements,
         spec: &OpenSpec<'_>,
         make: impl FnOnce(&mut PostgresqlConnection) -> Result<()>,
     ) -> Result<Self> {
@@ -139,7 +178,7 @@ impl PostgresqlDatabase {
             ("search_path", quoted(schema)),
             // The isolation of a statement that is a transaction of its own.
             ("default_transaction_isolation", isolation.name().to_owned()),
-            ("synchronous_commit", synchronous_commit.to_owned()),
+            ("synchronous_commit", needed.synchronous_commit.to_owned()),
             ("TimeZone", "UTC".to_owned()),
         ];
         let address = access.address()?;
@@ -153,8 +192,27 @@ impl PostgresqlDatabase {
             settings,
             isolation,
             is_external: false,
+            needed,
+            found: Mutex::default(),
             own: Mutex::new((address, own)),
         })
+    }
+
+    /// Remembers what a session runs with that contradicts the promise.
+    fn check_session(&self, connection: &mut PostgresqlConnection) -> Result<()> {
+        let LevelRequirements {
+            synchronous_commit,
+            durability,
+            ..
+        } = self.needed;
+        let of_session = promise_check::check_session(connection, durability, synchronous_commit)?;
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        for contradiction in of_session {
+            if !found.contains(&contradiction) {
+                found.push(contradiction);
+            }
+        }
+        Ok(())
     }
 
     /// Works on the connection for work outside sessions; on another one if the server has gone.
@@ -193,7 +251,8 @@ fn connect(
 
 impl Database for PostgresqlDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        let connection = connect(&self.access.address()?, &self.settings)?;
+        let mut connection = connect(&self.access.address()?, &self.settings)?;
+        self.check_session(&mut connection)?;
         Ok(Box::new(PostgresqlSession::new(
             connection,
             self.isolation,
@@ -253,6 +312,18 @@ impl Database for PostgresqlDatabase {
             })?;
             Ok(settings)
         })
+    }
+
+    /// Those of the server that leads now, and those of sessions since the opening.
+    fn contradictions(&self) -> Result<Vec<SettingContradiction>> {
+        let server = self.access.server_name();
+        let of_server = match &self.needed.of_server {
+            Some(needed) => self.with_own(|connection| needed.check(&server, connection))?,
+            None => Vec::new(),
+        };
+        self.with_own(|connection| self.check_session(connection))?;
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(of_server.into_iter().chain(found.iter().cloned()).collect())
     }
 
     /// A user's server checkpoints as its owner has set it: that is his, and takes a right over

@@ -39,7 +39,7 @@ impl UserServer {
         let program = ENGINE.library_files().remove(0);
         let child = Command::new(program)
             .current_dir(data.path())
-            .args(["--data-dir=data", "--unsafe-no-fsync"])
+            .arg("--data-dir=data")
             .arg(format!("--name={name}"))
             .arg(format!("--listen-client-urls={url}"))
             .arg(format!("--advertise-client-urls={url}"))
@@ -114,6 +114,20 @@ fn scan(session: &mut dyn Session, direction: Direction, most: u64) -> u64 {
         }
     });
     scanned.unwrap()
+}
+
+#[test]
+fn a_users_node_that_does_not_flush_is_refused() {
+    let Some(server) = UserServer::start(&["--unsafe-no-fsync"]) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let why = refusal(&*server.engine(), folder.path(), Durability::Sync, "").to_string();
+    assert!(
+        why.contains("etcd_disk_wal_fsync_duration_seconds_count"),
+        "{why}"
+    );
+    assert!(why.contains("unsafe-no-fsync"), "{why}");
 }
 
 #[test]

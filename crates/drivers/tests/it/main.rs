@@ -15,6 +15,7 @@ mod etcd;
 mod fjall;
 mod leveldb;
 mod lmdb;
+mod lying_servers;
 mod mariadb;
 mod mdbx;
 mod odbc;

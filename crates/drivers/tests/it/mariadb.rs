@@ -270,7 +270,7 @@ fn a_users_server_is_used_in_a_schema_of_ours_alone() {
     let wrong = refused("me:s3crets", "trueput_mine", Durability::Sync, "");
     assert!(wrong.contains("Access denied"), "{wrong}");
     let level = refused("me:s3cret", "trueput_mine", Durability::Async, "");
-    let reason = "innodb_flush_log_at_trx_commit is 1";
+    let reason = "innodb_flush_log_at_trx_commit=1; durability 'async' needs";
     assert!(level.contains(reason), "{level}");
     let knob = "innodb_io_capacity=900";
     let own = refused("me:s3cret", "trueput_mine", Durability::Sync, knob);

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::SystemTime;
 use trueput_engine::EngineEvent;
+use trueput_engine::setting_contradiction::RUNS_WITH;
 
 /// What is between the time and the text of a line.
 const MARK: &str = " cluster: ";
@@ -25,12 +26,23 @@ pub fn read_log(cluster: &Path, since: SystemTime) -> Vec<EngineEvent> {
 }
 
 /// Returns the lines about nodes of the cluster in a folder that have ended without an order since
-/// a time.
+/// a time, or that did not keep the promise; each once.
 #[must_use]
-pub fn list_unordered_ends(cluster: &Path, since: SystemTime) -> Vec<String> {
+pub fn list_doubtful_changes(cluster: &Path, since: SystemTime) -> Vec<String> {
+    let is_doubtful = |text: &String| {
+        [UNORDERED_END, RUNS_WITH]
+            .iter()
+            .any(|it| text.contains(it))
+    };
     let texts = read_log(cluster, since).into_iter();
-    let texts = texts.map(|event| event.detail);
-    texts.filter(|text| text.contains(UNORDERED_END)).collect()
+    let texts = texts.map(|event| event.detail).filter(is_doubtful);
+    let mut doubtful = Vec::new();
+    for text in texts {
+        if !doubtful.contains(&text) {
+            doubtful.push(text);
+        }
+    }
+    doubtful
 }
 
 fn event(line: &str) -> Option<EngineEvent> {
@@ -74,7 +86,17 @@ mod tests {
             line(at("2026-11-25T10:00:06Z"), &end(3)),
         ];
         std::fs::write(folder.path().join("server.log"), lines.join("\n")).unwrap();
-        let ends = list_unordered_ends(folder.path(), at("2026-11-25T10:00:02Z").into());
+        let ends = list_doubtful_changes(folder.path(), at("2026-11-25T10:00:02Z").into());
         assert_eq!(ends, [end(3)]);
+    }
+
+    #[test]
+    fn a_node_that_does_not_keep_the_promise_is_listed_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let at: jiff::Timestamp = "2026-11-25T10:00:01Z".parse().unwrap();
+        let broken = format!("node 2{RUNS_WITH}fsync=off; durability 'sync' needs fsync=on");
+        let lines = [&broken, "node 2 leads", &broken].map(|text| line(at, text));
+        std::fs::write(folder.path().join("server.log"), lines.join("\n")).unwrap();
+        assert_eq!(list_doubtful_changes(folder.path(), at.into()), [broken]);
     }
 }

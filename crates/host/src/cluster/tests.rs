@@ -14,7 +14,8 @@ use trueput_engine::cluster::{
 };
 use trueput_engine::service::Signal;
 use trueput_engine::{
-    Cluster, Durability, Error, OpenSpec, ParameterValues, Result, Service, parameter,
+    Cluster, Durability, Error, OpenSpec, ParameterValues, Result, Service, SettingContradiction,
+    parameter,
 };
 
 /// Writes its process number and waits for SIGTERM.
@@ -25,6 +26,9 @@ const NODE: &str = "[ -e aborts ] && kill -ABRT $$; echo $$ > pid; trap 'exit 0'
 /// follow a new leader.
 const SLOW: &str = "slow";
 const DEAF: &str = "deaf";
+
+/// The file with a sign for each time that a node was asked for its settings.
+const ASKED: &str = "asked";
 
 /// The time that a change of the cluster may take.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -54,6 +58,19 @@ fn process_state(folder: &Path) -> Option<char> {
 }
 
 impl Cluster for ShellCluster {
+    /// Counts the questions in a file of the node.
+    fn contradictions(
+        &self,
+        number: u32,
+        site: &ClusterSite,
+        _spec: &OpenSpec<'_>,
+    ) -> Result<Vec<SettingContradiction>> {
+        let file = site.folder(number).join(ASKED);
+        let asked = read_to_string(&file).unwrap_or_default();
+        write(file, asked + ".").map_err(Error::engine)?;
+        Ok(Vec::new())
+    }
+
     fn nodes(&self, _knobs: &ParameterValues) -> u32 {
         self.nodes
     }
@@ -272,6 +289,28 @@ fn a_killed_leader_is_replaced_by_the_follower_that_has_received_most() {
         assert!(!cluster.folder(1).join("old").exists());
         let role = read_to_string(cluster.folder(1).join("role")).unwrap();
         assert_eq!(role.trim(), "follower 0");
+    });
+}
+
+#[test]
+fn a_node_is_asked_for_its_settings_when_it_starts_and_when_it_leads() {
+    let asked = |cluster: &HostedCluster, number| {
+        let file = cluster.folder(number).join(ASKED);
+        read_to_string(file).map_or(0, |signs| signs.len())
+    };
+    with_cluster(|cluster| {
+        let all_are = |cluster: &HostedCluster| (1..=3).all(|number| asked(cluster, number) > 0);
+        cluster.wait_for("every node is asked", all_are);
+        let before = asked(cluster, 2);
+        assert_eq!(cluster.order("kill=node-2"), Ok(vec![2]));
+        assert_eq!(cluster.order("start=node-2"), Ok(vec![2]));
+        cluster.wait_for("it is asked again", |cluster| asked(cluster, 2) > before);
+        cluster.set_received(3, 9);
+        let before = asked(cluster, 3);
+        assert_eq!(cluster.order("kill=leader"), Ok(vec![1]));
+        cluster.wait_for("the new leader is asked", |cluster| {
+            cluster.leader() == Some(3) && asked(cluster, 3) > before
+        });
     });
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Error, Matrix, name_trials, nothing_left};
 use crate::Registry;
+use crate::database_path::check_path;
 use crate::resolution::resolve_trial;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,13 +28,15 @@ impl Matrix {
         if plan.unsupported != UnsupportedPolicy::LeaveOut {
             return Ok(());
         }
-        let place = host::find_nearest_existing(place);
+        let existing = host::find_nearest_existing(place);
         let mut reasons: BTreeMap<(String, Option<PathBuf>), Option<String>> = BTreeMap::new();
         self.trials.retain(|spec| {
             let contender = (spec.engine.clone(), spec.build.clone());
             let reason = reasons.entry(contender);
             reason
-                .or_insert_with(|| unreachable_reason(spec, &self.credentials, &place, registry))
+                .or_insert_with(|| {
+                    unreachable_reason(spec, &self.credentials, (place, &existing), registry)
+                })
                 .is_none()
         });
         for ((engine, _), reason) in reasons {
@@ -51,17 +54,18 @@ impl Matrix {
     }
 }
 
-/// Returns why a trial's server cannot work at `place`; `None` if it can, or there is none.
+/// Returns why a trial's engine cannot work at `place`, of which `existing` is there, or its server
+/// cannot; `None` if it can.
 /// Other mistakes in a trial are reported elsewhere.
 fn unreachable_reason(
     spec: &TrialSpec,
     credentials: &Credentials,
-    place: &Path,
+    (place, existing): (&Path, &Path),
     registry: &Registry,
 ) -> Option<String> {
-    let service = resolve_trial(registry, credentials, spec)
-        .ok()?
-        .engine
-        .service()?;
-    host::service::check_access_to(&*service, place).err()
+    let engine = resolve_trial(registry, credentials, spec).ok()?.engine;
+    if let Err(reason) = check_path(&*engine, place) {
+        return Some(reason);
+    }
+    host::service::check_access_to(&*engine.service()?, existing).err()
 }

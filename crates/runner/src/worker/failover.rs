@@ -3,7 +3,12 @@
 //!
 //! Each write transaction also puts the number of the transaction into a record of the worker's
 //! own. After a lost connection that record tells what the new leader has.
+//!
+//! A commit that nobody acknowledged may be read there and be lost with the next leader: PostgreSQL
+//! shows commits that waited for a follower once the leader restarts. That is no broken promise, so
+//! such commits are counted apart from those that were acknowledged.
 
+use super::commit_numbers::CommitNumbers;
 use crate::clock::read_monotonic_ns;
 use crate::failover::CommitLog;
 use crate::meter::Stage;
@@ -30,8 +35,8 @@ pub(super) struct FailoverSession<'a> {
     /// The present session; `None` after a lost connection.
     session: Option<Box<dyn Session + 'a>>,
     marker: Vec<u8>,
-    /// The number of the last acknowledged write transaction.
-    acknowledged: u64,
+    /// The numbers of its write transactions.
+    numbers: CommitNumbers,
     /// The open transaction, also if its connection was lost.
     open: Option<Mode>,
     /// The dialect of its SQL, if it has SQL.
@@ -57,13 +62,13 @@ impl<'a> FailoverSession<'a> {
             stage,
             session: None,
             marker: [MARKER, &worker.to_be_bytes()].concat(),
-            acknowledged: 0,
+            numbers: CommitNumbers::default(),
             open: None,
             dialect: None,
             statements: Vec::new(),
             log: CommitLog::begin(now_ns()?, expected_s),
         };
-        opened.acknowledged = opened.connect()?;
+        opened.numbers = CommitNumbers::after(opened.connect()?);
         opened.dialect = opened.present()?.sql().map(|sql| sql.dialect());
         Ok(opened)
     }
@@ -92,7 +97,7 @@ impl<'a> FailoverSession<'a> {
         let stored = self.read_marker()?;
         self.note_missing(stored);
         // A removal without an answer may have taken effect.
-        self.acknowledged = 0;
+        self.numbers = CommitNumbers::default();
         let marker = self.marker.clone();
         let session = self.present()?;
         session.begin(Mode::Write)?;
@@ -164,8 +169,9 @@ impl<'a> FailoverSession<'a> {
     }
 
     fn note_missing(&mut self, stored: u64) {
-        self.log.missing += self.acknowledged.saturating_sub(stored);
-        self.acknowledged = stored;
+        let missing = self.numbers.take_missing(stored);
+        self.log.missing += missing.acknowledged;
+        self.log.visible_then_lost += missing.only_read;
     }
 
     /// Passes an operation on, and turns a lost connection into a conflict: the transaction has had
@@ -198,10 +204,10 @@ impl<'a> FailoverSession<'a> {
         self.session = None;
         let stored = self.connect()?;
         self.log.reconnections += 1;
-        if stored == self.acknowledged + 1 {
+        if stored == self.numbers.last() + 1 {
             self.log.unknown_committed += 1;
             // It was read, which ends no time without commits.
-            self.acknowledged = stored;
+            self.numbers.note_read(stored);
             return Ok(());
         }
         self.log.unknown_lost += 1;
@@ -210,7 +216,7 @@ impl<'a> FailoverSession<'a> {
     }
 
     fn acknowledge(&mut self) -> Result<()> {
-        self.acknowledged += 1;
+        self.numbers.acknowledge();
         self.log.acknowledge(now_ns()?);
         Ok(())
     }
@@ -219,12 +225,12 @@ impl<'a> FailoverSession<'a> {
 /// Puts the number of a transaction into the worker's own record: the next one after what is there.
 /// Returns what was there. It is read in the transaction, so that one that was repeated cannot take
 /// effect unnoticed later.
-fn mark(session: &mut (dyn Session + '_), marker: &[u8], acknowledged: u64) -> Result<u64> {
+fn mark(session: &mut (dyn Session + '_), marker: &[u8], last: u64) -> Result<u64> {
     let mut stored = 0;
     session.get(marker, &mut |value| {
         stored = value.try_into().map_or(0, u64::from_be_bytes);
     })?;
-    let number = stored.max(acknowledged) + 1;
+    let number = stored.max(last) + 1;
     session.put(marker, &number.to_be_bytes())?;
     Ok(stored)
 }
@@ -294,9 +300,9 @@ impl Session for FailoverSession<'_> {
             self.open = None;
             return committed;
         }
-        let (marker, acknowledged) = (std::mem::take(&mut self.marker), self.acknowledged);
+        let (marker, last) = (std::mem::take(&mut self.marker), self.numbers.last());
         let marked = self.pass(|session| {
-            let marked = mark(session, &marker, acknowledged);
+            let marked = mark(session, &marker, last);
             if marked.is_err() {
                 // The error says more than one of the abort.
                 let _ = session.abort();
@@ -305,10 +311,10 @@ impl Session for FailoverSession<'_> {
         });
         self.marker = marker;
         self.open = None;
-        let late = marked?.saturating_sub(acknowledged);
+        let stored = marked?;
         // What took effect after it had been repeated did so before this transaction.
-        self.acknowledged += late;
-        self.log.late += late;
+        self.log.late += stored.saturating_sub(last);
+        self.numbers.note_read(stored);
         match self.present().and_then(|session| session.commit()) {
             Ok(()) => self.acknowledge(),
             Err(error) if error.is_disconnection() => self.resolve(&error),

@@ -19,7 +19,7 @@ pub(super) fn recover(
     reporter: &Reporter,
 ) -> Result<(), String> {
     let began = Instant::now();
-    let database = super::open(resolved, assignment, super::exclusive_sessions())?;
+    let database = super::open_alone(resolved, assignment)?;
     let open_s = began.elapsed().as_secs_f64();
     let committed = commit_first_transaction(&*database);
     let committed = committed.map_err(|error| format!("its first transaction: {error}"))?;

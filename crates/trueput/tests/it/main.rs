@@ -26,6 +26,7 @@ mod generated_tables;
 mod histories;
 mod hosts;
 mod listings;
+mod lying_nodes;
 mod native;
 mod own_workloads;
 mod page;

@@ -3,6 +3,7 @@
 use super::position::{self, Position};
 use crate::mariadb::connection::client_error;
 use crate::mariadb::galera_knobs::{self, GaleraKnobs};
+use crate::mariadb::promise_check::{self, ServerKind};
 use crate::mariadb::server::PrivateServer;
 use crate::mariadb::server_access::COMPLETE_MARKER;
 use crate::mariadb::socket::{DATA, SocketFolder, is_listening};
@@ -14,7 +15,7 @@ use std::process::Command;
 use std::time::Duration;
 use trueput_engine::cluster::{ClusterSite, NodeRole, node_name};
 use trueput_engine::service::Signal;
-use trueput_engine::{Error, OpenSpec, Result, Service};
+use trueput_engine::{Error, OpenSpec, Result, Service, SettingContradiction};
 
 /// The ports of a node: of the group, of transactions that it missed, and of copies of all files.
 const GROUP_PORT: u16 = 4567;
@@ -228,6 +229,17 @@ pub(super) fn role(site: &ClusterSite, number: u32) -> Result<NodeRole> {
             received: u64::try_from(status.last_committed()).unwrap_or_default(),
         },
     })
+}
+
+/// Asks a running node for settings that contradict the promise.
+pub(super) fn contradictions(
+    site: &ClusterSite,
+    number: u32,
+    spec: &OpenSpec<'_>,
+) -> Result<Vec<SettingContradiction>> {
+    let mut connection = connect(&site.folder(number))?;
+    let name = format!("node {number}");
+    promise_check::check_server(&mut connection, ServerKind::Node, &name, spec)
 }
 
 /// Where a node's transactions end, and whether its server runs.

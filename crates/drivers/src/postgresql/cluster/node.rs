@@ -4,13 +4,14 @@ use crate::postgresql::address::{PORT, ServerAddress};
 use crate::postgresql::cluster_knobs::CommitWait;
 use crate::postgresql::install;
 use crate::postgresql::instance::{COMPLETE_MARKER, DATA, Instance, bare, remove_lock_file};
+use crate::postgresql::promise_check::NeededOfServer;
 use crate::postgresql::wire::PostgresqlConnection;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 use trueput_engine::cluster::{ClusterSite, NodeRole, node_folder, node_name};
 use trueput_engine::service::Signal;
-use trueput_engine::{Error, OpenSpec, Result, Service};
+use trueput_engine::{Error, OpenSpec, Result, Service, SettingContradiction};
 
 /// The file that makes a server follow.
 const STANDBY: &str = "standby.signal";
@@ -158,6 +159,16 @@ pub(super) fn role(site: &ClusterSite, number: u32) -> Result<NodeRole> {
     Ok(NodeRole::Follower {
         received: received.parse().unwrap_or_default(),
     })
+}
+
+/// Asks a running node for settings that contradict the promise.
+pub(super) fn contradictions(
+    site: &ClusterSite,
+    number: u32,
+    spec: &OpenSpec<'_>,
+) -> Result<Vec<SettingContradiction>> {
+    let mut connection = connect(site, number, CHANGE_LIMIT)?;
+    NeededOfServer::node(spec)?.check(&format!("node {number}"), &mut connection)
 }
 
 /// Makes a follower the leader.

@@ -215,6 +215,7 @@ pub fn record() -> TrialRecord {
             promise,
             isolation: Some(trueput_record::Isolation::Serializable),
             settings: named([("map_size", Value::Integer(1 << 30))]),
+            contradictions: vec!["the server runs with fsync=off".to_owned()],
             counters: named([("depth", Value::Integer(3))]),
         }),
         audit: None,

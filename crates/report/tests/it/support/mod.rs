@@ -153,6 +153,7 @@ fn engine(spec: &TrialSpec) -> EngineReport {
         },
         isolation: None,
         settings: Settings::new(),
+        contradictions: Vec::new(),
         counters: Settings::new(),
     }
 }

@@ -73,10 +73,10 @@ pub fn main_with(registry: Registry) -> ExitCode {
     trueput_host::private_files::keep_from_others();
     let parsed = match cli::Cli::try_parse() {
         Ok(parsed) => parsed,
-        Err(error) => return cli::refuse(&error, &registry),
+        Err(error) => return output::finish(cli::refuse(&error, &registry)),
     };
     match parsed.command.run(&registry) {
-        Ok(code) => code,
+        Ok(code) => output::finish(code),
         Err(failure) => {
             if !matches!(failure, Failure::OutputClosed) {
                 output::print_error(&failure.to_string());

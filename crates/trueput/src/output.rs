@@ -1,10 +1,12 @@
 //! Output to the terminal. A reader that closes the pipe (`| head`) is not an error.
 
 use crate::ascii::transliterated;
-use crate::failure::Failure;
+use crate::failure::{FAILED, Failure};
 use clap::ValueEnum;
 use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 use trueput_engine::credentials;
 use trueput_record::text::{escape_json, escape_line, escape_lines, shortened};
 use trueput_report::charts::Charts;
@@ -61,8 +63,29 @@ pub fn write_raw(text: &str) -> Result<(), Failure> {
         .and_then(|()| output.flush())
         .map_err(|error| match error.kind() {
             ErrorKind::BrokenPipe => Failure::OutputClosed,
-            _ => Failure::Other(format!("cannot write to standard output: {error}")),
+            _ => {
+                let message = format!("cannot write to standard output: {error}");
+                let mut lost = LOST_OUTPUT.lock().unwrap_or_else(PoisonError::into_inner);
+                lost.get_or_insert_with(|| message.clone());
+                Failure::Other(message)
+            }
         })
+}
+
+/// Why standard output lacks something, other than that its reader has closed it.
+static LOST_OUTPUT: Mutex<Option<String>> = Mutex::new(None);
+
+/// Ends a command whose output may have been lost on the way, as that of a run that goes on: the
+/// command has failed then, with a message.
+pub fn finish(code: ExitCode) -> ExitCode {
+    let mut lost = LOST_OUTPUT.lock().unwrap_or_else(PoisonError::into_inner);
+    match lost.take() {
+        Some(message) if code == ExitCode::SUCCESS => {
+            print_error(&message);
+            ExitCode::from(FAILED)
+        }
+        _ => code,
+    }
 }
 
 /// Writes a line to standard output.

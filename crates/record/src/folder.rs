@@ -6,6 +6,7 @@
 //!   trials.jsonl      a line per trial, appended and synced when the trial ends  (TrialRecord)
 //!   histograms/       ID.hlog per trial: latencies in HdrHistogram's log format
 //!   end.json          when and how the run ended; absent while it runs  (RunEnd)
+//!   reserve-N         room for the others if the disk is full; only while it runs
 //!   report.html       the report as a page, made from the others
 //!   tuned.toml        of a search for knobs: a plan with the default and the winner
 //! ```
@@ -16,6 +17,7 @@ use crate::json_values::ValueLimit;
 use crate::lines::LineReader;
 use crate::objective::Objective;
 use crate::regular_file::{self, OpenMode};
+use crate::reserve;
 use crate::search::SearchSettings;
 use crate::text::decode_utf8;
 use crate::trial::check_id;
@@ -353,21 +355,29 @@ impl RunFolder {
     /// Appends a trial's line and syncs it to storage before it returns.
     ///
     /// # Errors
-    /// [`Error::Io`] if the line cannot be written.
+    /// [`Error::Io`] if the line cannot be written; nothing of it is left then.
     pub fn append(&self, record: &TrialRecord) -> Result<(), Error> {
         let path = self.path.join(TRIALS);
-        let io = |source| Error::io(&path, source);
-        let opened = regular_file::open(&self.path, Path::new(TRIALS), OpenMode::Append);
-        let mut file = opened.map_err(io)?;
         let mut line = serde_json::to_string(record)
             .map_err(|error| Error::invalid(&path, error.to_string()))?;
         line.push('\n');
-        if !ends_with_newline(&mut file).map_err(io)? {
-            // A crash tore the last line: leave it damaged rather than glue this one to it.
-            line.insert(0, '\n');
-        }
-        file.write_all(line.as_bytes()).map_err(io)?;
-        file.sync_data().map_err(io)
+        self.write_with_reserve(|| {
+            append_line(&self.path, &line).map_err(|source| Error::io(&path, source))
+        })
+    }
+
+    /// Allocates room in the folder for what must be written if the disk is full, where it is
+    /// missing. It is released by a write that needs it, and by [`RunFolder::finish`].
+    pub fn reserve(&self) {
+        reserve::fill(&self.path);
+    }
+
+    /// Writes to the folder, and once more without its reserve if the disk is full.
+    ///
+    /// # Errors
+    /// Those of `write`.
+    pub fn write_with_reserve<T>(&self, write: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
+        reserve::write_with_reserve(&self.path, write)
     }
 
     /// Reads every readable line, and lists damaged ones. If the file does not exist, no trial has
@@ -428,6 +438,7 @@ impl RunFolder {
     /// # Errors
     /// [`Error::Io`] if the file cannot be written.
     pub fn finish(&self, end: &RunEnd) -> Result<(), Error> {
+        reserve::release(&self.path);
         self.write_synced(END, &to_json_pretty(end))
     }
 
@@ -470,8 +481,27 @@ impl RunFolder {
             file.write_all(text.as_bytes())?;
             file.sync_all()
         };
-        write().map_err(|source| Error::io(path.clone(), source))
+        self.write_with_reserve(|| write().map_err(|source| Error::io(path.clone(), source)))
     }
+}
+
+/// Appends a line to the trials of a folder, whole or not at all.
+fn append_line(folder: &Path, line: &str) -> std::io::Result<()> {
+    let mut file = regular_file::open(folder, Path::new(TRIALS), OpenMode::Append)?;
+    let length = file.metadata()?.len();
+    // A crash tore the last line: leave it damaged rather than glue this one to it.
+    let separator = if ends_with_newline(&mut file)? {
+        ""
+    } else {
+        "\n"
+    };
+    let written = file.write_all(format!("{separator}{line}").as_bytes());
+    let written = written.and_then(|()| file.sync_data());
+    if written.is_err() {
+        // What cannot be cut is a damaged line, which readers report.
+        let _ = file.set_len(length);
+    }
+    written
 }
 
 /// Returns the path of a trial's latency histograms within its run folder.

@@ -78,6 +78,7 @@ pub mod published;
 pub mod ranges;
 pub mod recovery;
 pub mod regular_file;
+mod reserve;
 pub mod search;
 pub mod skipped;
 pub mod storage;
@@ -160,6 +161,12 @@ impl Error {
             path: path.into(),
             source,
         }
+    }
+
+    /// Returns whether there was no room: no block, no inode, or no quota.
+    #[must_use]
+    pub fn is_disk_full(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if reserve::is_disk_full(source))
     }
 
     /// Creates an error for an unusable file, without a line.

@@ -82,6 +82,7 @@ mod reserve;
 pub mod search;
 pub mod skipped;
 pub mod storage;
+pub mod stall;
 pub mod suggest;
 pub mod text;
 pub mod trial;

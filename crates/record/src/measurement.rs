@@ -10,6 +10,7 @@ use crate::load_generator::LoadGenerator;
 use crate::placement::{AllocatorReport, Placement};
 use crate::recovery::{EventRecord, Recovery};
 use crate::storage::StorageStack;
+use crate::stall::TrialStall;
 use crate::{Isolation, Promise, TrialSpec, Value, VerifyLevel};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -310,6 +311,10 @@ pub struct Measurement {
     /// Per host that ran workers, started over ssh; empty if all ran on this host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub load_generators: Vec<LoadGenerator>,
+    /// Intervals of over 2 s in which the machine, the runner, a worker or the server did not run;
+    /// none in a valid trial.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stalls: Vec<TrialStall>,
 }
 
 impl Measurement {

@@ -1,5 +1,6 @@
 //! Processes as `/proc` shows them: memory, CPU, page faults, context switches, I/O.
 
+use crate::process_tree::list_members;
 use crate::usage::ResourceUsage;
 use nix::sys::resource::{Usage as SystemUsage, UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
@@ -9,6 +10,15 @@ use std::fs::read_to_string;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
+use std::time::Duration;
+
+/// The number of processes that do not run that are named.
+const MAX_STUCK: usize = 3;
+
+/// A process that is still in the kernel after this time is kept there.
+const KEPT_PAUSE: Duration = Duration::from_millis(500);
+
+const STOPPED: &str = "is stopped by a signal";
 
 /// Context switches and time spent runnable but not running.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -146,9 +156,63 @@ pub(crate) fn is_ending(pid: u32) -> bool {
     read_stat(pid).is_some_and(|stat| stat.flags & EXITING > 0)
 }
 
-/// Whether a process was stopped by a signal and does not run until it is continued.
-pub(crate) fn is_stopped(pid: u32) -> bool {
-    read_stat(pid).is_some_and(|stat| stat.state == 'T')
+/// Describes those of some processes that do not run: stopped by a signal, or kept in the kernel by
+/// a device or a file system; `None` if all do.
+#[must_use]
+pub fn describe_stuck(pids: &[u32]) -> Option<String> {
+    describe_states(pids, |state| match state {
+        'T' | 't' => Some(STOPPED),
+        'D' => Some("waits in the kernel, for a device or a file system"),
+        _ => None,
+    })
+}
+
+/// Describes those of some processes that are stopped by a signal; `None` if none is.
+#[must_use]
+pub fn describe_stopped(pids: &[u32]) -> Option<String> {
+    describe_states(pids, |state| matches!(state, 'T' | 't').then_some(STOPPED))
+}
+
+fn describe_states(
+    pids: &[u32],
+    describe: impl Fn(char) -> Option<&'static str>,
+) -> Option<String> {
+    let describe = |&pid: &u32| {
+        let stat = read_stat(pid)?;
+        let state = describe(stat.state)?;
+        Some(format!("process {pid} ({}) {state}", stat.comm))
+    };
+    let found: Vec<_> = pids.iter().filter_map(describe).take(MAX_STUCK).collect();
+    (!found.is_empty()).then(|| found.join(", "))
+}
+
+/// Describes descendants of this process that the kernel keeps, for a device or a file system, and
+/// that no signal ends; `None` if there are none.
+#[must_use]
+pub fn describe_unkillable_descendants() -> Option<String> {
+    let is_kept = |pid: &u32| read_stat(*pid).is_some_and(|stat| stat.state == 'D');
+    let mut kept = list_members(std::process::id());
+    kept.retain(is_kept);
+    if !kept.is_empty() {
+        // One that has just been there waits for nothing.
+        std::thread::sleep(KEPT_PAUSE);
+        kept.retain(is_kept);
+    }
+    describe_stuck(&kept)
+}
+
+/// Returns whether a signal has stopped the process, and none has continued it.
+#[must_use]
+pub fn is_stopped(pid: u32) -> bool {
+    read_stat(pid).is_some_and(|stat| matches!(stat.state, 'T' | 't'))
+}
+
+/// Reads how long this thread has been runnable and has waited for a processor, so far; zero if the
+/// kernel does not account for it.
+#[must_use]
+pub fn read_own_run_delay() -> Duration {
+    let text = read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    Duration::from_nanos(parse_run_delay(&text))
 }
 
 /// Reads the I/O of `pid`; `None` once it is gone, or if the kernel does not account for it.

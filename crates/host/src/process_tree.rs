@@ -9,7 +9,8 @@ use std::fs::{read_dir, read_to_string};
 ///
 /// The kernel lists the children of a thread; without such a list (`CONFIG_PROC_CHILDREN`) the
 /// parents of all processes are read.
-pub(crate) fn list_members(root: u32) -> Vec<u32> {
+#[must_use]
+pub fn list_members(root: u32) -> Vec<u32> {
     let mut found = vec![root];
     let mut next = 0;
     while let Some(&pid) = found.get(next) {

@@ -6,6 +6,8 @@ use crate::work_folder::{WorkFolder, WorkFolderError, is_empty};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 /// The folder of one run in a work folder. Its contents are removed when it is closed, unless they
 /// are to be kept.
@@ -62,14 +64,29 @@ impl RunWorkFolder {
     /// # Errors
     /// A sentence, where something cannot be removed.
     pub fn remove_trial(&self, id: &str) -> Result<(), String> {
+        remove_folder(&self.path.join(id))
+    }
+
+    /// As [`RunWorkFolder::remove_trial`], within `limit`: a device or a file system that does not
+    /// answer must not keep the run waiting.
+    ///
+    /// # Errors
+    /// A sentence, where something cannot be removed in time.
+    pub fn remove_trial_within(&self, id: &str, limit: Duration) -> Result<(), String> {
         let path = self.path.join(id);
-        trial_file_system::remove(&path)?;
-        match fs::remove_dir_all(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(format!("cannot remove {}: {error}", path.display()))
-            }
-            _ => Ok(()),
-        }
+        let (sender, done) = channel();
+        let folder = path.clone();
+        std::thread::spawn(move || {
+            // Nobody listens once the time is over.
+            let _ = sender.send(remove_folder(&folder));
+        });
+        done.recv_timeout(limit).unwrap_or_else(|_| {
+            let (path, limit_s) = (path.display(), limit.as_secs());
+            Err(format!(
+                "removing {path} did not end within {limit_s} s: 'trueput clean' removes what is \
+                 left"
+            ))
+        })
     }
 
     /// Unmounts the file systems of a trial whose database is kept; the images stay.
@@ -86,6 +103,17 @@ impl RunWorkFolder {
         // Fails if a database is kept, as it should.
         let _ = fs::remove_dir(&self.path);
         self.work.release();
+    }
+}
+
+/// Removes a trial's folder and the file systems made in it.
+fn remove_folder(path: &Path) -> Result<(), String> {
+    trial_file_system::remove(path)?;
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(format!("cannot remove {}: {error}", path.display()))
+        }
+        _ => Ok(()),
     }
 }
 

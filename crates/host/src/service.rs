@@ -3,7 +3,10 @@
 mod processes;
 
 use super::placement;
-use super::process::{describe_exit_status, is_ending, is_stopped};
+use super::process::{
+    describe_exit_status, describe_stopped, describe_stuck, is_ending, is_stopped,
+};
+use super::process_tree::list_members;
 use super::shared_memory::SharedMemory;
 use super::user::{ServerUser, find_server_user};
 use nix::sys::prctl::set_pdeathsig;
@@ -17,6 +20,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 use trueput_engine::service::Signal;
 use trueput_engine::{OpenSpec, Service};
@@ -130,6 +134,20 @@ impl Server {
         spec: &ServerSpec<'_>,
         wait: &mut dyn FnMut() -> bool,
     ) -> Result<Self, ServerError> {
+        let is_made = spec.service.is_made(spec.database);
+        let limit = if is_made { RECOVERY_LIMIT } else { START_LIMIT };
+        Self::start_within(spec, limit, wait)
+    }
+
+    /// As [`Server::start`]; the server may take `limit` until it responds.
+    ///
+    /// # Errors
+    /// [`ServerError`]; no process of the server is left then.
+    pub fn start_within(
+        spec: &ServerSpec<'_>,
+        limit: Duration,
+        wait: &mut dyn FnMut() -> bool,
+    ) -> Result<Self, ServerError> {
         let user = find_user(spec.service)?;
         if let Some(user) = &user {
             let above = spec.database.directory.parent();
@@ -148,8 +166,7 @@ impl Server {
             .command(spec.database)
             .map_err(|error| error.to_string())?;
         let mut server = Self::spawn(spec, user.as_ref(), command)?;
-        let limit = if is_made { RECOVERY_LIMIT } else { START_LIMIT };
-        server.wait_until_ready(spec, limit, wait)?;
+        server.wait_until_ready(spec, is_made, limit, wait)?;
         let placed = placement::verify_child(server.pid(), spec.conditions);
         placed.map_err(|why| format!("the server: {why}"))?;
         Ok(server)
@@ -199,7 +216,19 @@ impl Server {
     ///
     /// # Errors
     /// One sentence, if it had ended, takes longer and is killed, or reports an unclean end.
-    pub fn stop(mut self, wait: &mut dyn FnMut() -> bool) -> Result<(), ServerError> {
+    pub fn stop(self, wait: &mut dyn FnMut() -> bool) -> Result<(), ServerError> {
+        self.stop_within(RECOVERY_LIMIT, wait)
+    }
+
+    /// As [`Server::stop`], but it takes `limit` at most.
+    ///
+    /// # Errors
+    /// As [`Server::stop`].
+    pub fn stop_within(
+        mut self,
+        limit: Duration,
+        wait: &mut dyn FnMut() -> bool,
+    ) -> Result<(), ServerError> {
         let mut was_over = self.is_over();
         if !was_over {
             self.signal();
@@ -227,17 +256,19 @@ impl Server {
             }
             let is_wanted = wait();
             let limit = if is_wanted {
-                RECOVERY_LIMIT
+                limit
             } else {
-                START_LIMIT
+                limit.min(START_LIMIT)
             };
             if began.elapsed() >= limit {
+                let stuck = self.describe_stuck();
+                let stuck = stuck.map_or_else(String::new, |stuck| format!(": {stuck}"));
                 self.kill();
                 if !is_wanted {
                     return Err(ServerError::Canceled);
                 }
                 let limit_s = limit.as_secs();
-                break format!("the server did not stop within {limit_s} s and was killed");
+                break format!("the server did not stop within {limit_s} s and was killed{stuck}");
             }
             std::thread::sleep(PAUSE);
         };
@@ -275,11 +306,12 @@ impl Server {
     fn wait_until_ready(
         &mut self,
         spec: &ServerSpec<'_>,
+        is_made: bool,
         limit: Duration,
         wait: &mut dyn FnMut() -> bool,
     ) -> Result<(), ServerError> {
         let began = Instant::now();
-        let soon = if limit == RECOVERY_LIMIT {
+        let soon = if is_made {
             SHORT_ATTEMPTS_FOR
         } else {
             Duration::ZERO
@@ -297,7 +329,7 @@ impl Server {
                     false => ServerError::Failed(reason),
                 });
             }
-            match spec.service.is_ready(spec.database) {
+            match self.ask_readiness(spec, began + limit, wait)? {
                 Ok(true) => {
                     self.processes.refresh();
                     self.memory = SharedMemory::of(&self.processes.all());
@@ -319,6 +351,59 @@ impl Server {
                 false => ATTEMPT_INTERVAL,
             });
         }
+    }
+
+    /// Asks whether it responds, on a thread: a server that is stopped after it listens keeps its
+    /// clients waiting. It is killed if it has not answered by `until`, which ends the question.
+    ///
+    /// # Errors
+    /// [`ServerError`] if it was killed; otherwise the answer is [`Service::is_ready`]'s.
+    fn ask_readiness(
+        &mut self,
+        spec: &ServerSpec<'_>,
+        until: Instant,
+        wait: &mut dyn FnMut() -> bool,
+    ) -> Result<trueput_engine::Result<bool>, ServerError> {
+        let (service, database) = (spec.service, spec.database);
+        std::thread::scope(|scope| {
+            let (sender, answer) = channel();
+            scope.spawn(move || {
+                // Nobody listens once the server has been killed.
+                let _ = sender.send(service.is_ready(database));
+            });
+            loop {
+                match answer.recv_timeout(ATTEMPT_INTERVAL) {
+                    Ok(answer) => return Ok(answer),
+                    Err(RecvTimeoutError::Disconnected) => {
+                        return Err(ServerError::Failed("asking the server panicked".to_owned()));
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                }
+                let is_wanted = wait();
+                if is_wanted && Instant::now() < until {
+                    continue;
+                }
+                self.kill();
+                if !is_wanted {
+                    return Err(ServerError::Canceled);
+                }
+                let text = "the server has accepted a connection and did not answer in time";
+                let text = with_last_log_line(text.to_owned(), &self.log);
+                return Err(ServerError::Failed(text));
+            }
+        })
+    }
+
+    /// Describes its processes that do not run, as [`describe_stuck`] does.
+    #[must_use]
+    pub fn describe_stuck(&self) -> Option<String> {
+        describe_stuck(&list_members(self.pid()))
+    }
+
+    /// Describes its processes that are stopped by a signal; `None` if none is.
+    #[must_use]
+    pub fn describe_stopped(&self) -> Option<String> {
+        describe_stopped(&list_members(self.pid()))
     }
 
     fn status(&mut self) -> Option<ExitStatus> {
@@ -353,7 +438,8 @@ impl Server {
         self.processes.refresh();
         self.memory.extend(SharedMemory::of(&self.processes.all()));
         let _ = self.child.kill();
-        self.ended = self.child.wait().ok();
+        // One that a device keeps in the kernel ends later.
+        self.wait_for_end(STOP_LIMIT);
         self.processes.kill_survivors();
     }
 }

@@ -18,6 +18,7 @@ use trueput_record::flush_evidence::FlushVerdict;
 use trueput_record::host::FileSystemFacts;
 use trueput_record::load_generator::LoadGenerator;
 use trueput_record::storage::LevelOnStorage;
+use trueput_record::value::format_seconds;
 use trueput_record::{Durability, TrialRecord};
 
 /// Why a trial whose histograms are gone is not ranked.
@@ -61,6 +62,8 @@ pub enum MarkKind {
     InMemory,
     /// It is not known what the storage keeps at lost power.
     UnresolvedStorage,
+    /// A trial ran for much longer than it was to.
+    Overrun,
     /// No counter shows whether commits reached storage.
     UnverifiedFlushes,
     /// The driver does extra work that users of the engine may not need.
@@ -88,6 +91,7 @@ pub fn marks(trial: &TrialRecord) -> Vec<Mark> {
         load_generator(trial),
         unchecked_isolation(trial),
         unresolved_storage(trial),
+        overrun(trial),
         unverified_flushes(trial),
         workaround(trial),
     ];
@@ -225,6 +229,28 @@ fn load_generator(trial: &TrialRecord) -> Option<Mark> {
         comparable: false,
     })
 }
+
+/// Marks a trial that ran for much longer than its duration: an operation was under way at its end,
+/// or workers did not run.
+fn overrun(trial: &TrialRecord) -> Option<Mark> {
+    let elapsed_s = trial.measurement.as_ref()?.elapsed_s;
+    let duration_s = trial.spec.conditions.duration_s?;
+    let is_over = elapsed_s > duration_s * OVERRUN_FACTOR && elapsed_s > duration_s + OVERRUN_S;
+    is_over.then(|| Mark {
+        kind: MarkKind::Overrun,
+        label: Cow::Owned(format!("ran {elapsed_s:.1} s")),
+        explanation: Cow::Owned(format!(
+            "it was to run for {} (--duration), and its last operation ended after {elapsed_s:.1} s",
+            format_seconds(duration_s)
+        )),
+        comparable: true,
+    })
+}
+
+/// A trial that runs for so many times as long as it was to, and for so many seconds longer, is
+/// marked.
+const OVERRUN_FACTOR: f64 = 1.2;
+const OVERRUN_S: f64 = 1.0;
 
 /// Marks extra work of trueput's driver that the engine's own users may not need and that changes
 /// its rates.

@@ -240,7 +240,7 @@ fn overrun(trial: &TrialRecord) -> Option<Mark> {
         kind: MarkKind::Overrun,
         label: Cow::Owned(format!("ran {elapsed_s:.1} s")),
         explanation: Cow::Owned(format!(
-            "it was to run for {} (--duration), and its last operation ended after {elapsed_s:.1} s",
+            "it was to run for {} (--duration); its last operation ended after {elapsed_s:.1} s",
             format_seconds(duration_s)
         )),
         comparable: true,

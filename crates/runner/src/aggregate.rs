@@ -92,6 +92,7 @@ pub(crate) fn build_measurement(
             .map(|(pid, worker)| report(pid, worker))
             .collect(),
         load_generators: load_generators(job, result, elapsed_s)?,
+        stalls: result.stalls.clone(),
         ..Measurement::default()
     };
     let services = kinds.iter().map(|kind| (*kind).to_owned());

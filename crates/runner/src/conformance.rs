@@ -3,6 +3,7 @@
 use crate::conformance_cache::{ConformanceCache, ConformanceKey, FileState};
 use crate::conformance_result::ConformanceResult;
 use crate::context::{RunContext, TrialError};
+use crate::phase_limit::LimitedPhase;
 use crate::protocol::{Assignment, Report, WorkerTask};
 use crate::server_lifecycle::ServerLifecycle;
 use crate::worker_task::run_task;
@@ -10,7 +11,6 @@ use crate::{Event, Phase};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::Duration;
 use trueput_host as host;
 use trueput_host::process::list_loaded_files;
 use trueput_record::measurement::{Check, Conformance};
@@ -19,10 +19,6 @@ use trueput_record::{TrialSpec, Value};
 
 /// The name of the folder; no trial has this id.
 pub(crate) const FOLDER: &str = ".conformance";
-
-/// The suite takes a second or two. An engine that hangs in one call cannot be cut short from
-/// inside its process, so the process is.
-const LIMIT: Duration = Duration::from_secs(180);
 
 /// The prefix of a failure whose cause is the trial's own input.
 const BAD_INPUT: &str = "bad input: ";
@@ -87,7 +83,7 @@ fn report_result(context: &mut RunContext<'_>, spec: &TrialSpec, found: &Conform
         ConformanceResult::Passed(None) => (0, Vec::new(), None),
         ConformanceResult::Failed { passed, reasons } => (*passed, reasons.clone(), None),
         // The trial's own line says it.
-        ConformanceResult::KnobsRefused(_) => return,
+        ConformanceResult::KnobsRefused(_) | ConformanceResult::Overrun(_) => return,
     };
     context.emit(&Event::ConformanceChecked {
         contender: spec.contender(),
@@ -133,14 +129,20 @@ fn run_suite(
     spec: &TrialSpec,
     cached: Option<(ConformanceCache, ConformanceKey)>,
 ) -> Result<ConformanceResult, TrialError> {
-    context.area.remove_trial(FOLDER)?;
+    context.remove_database(FOLDER, spec)?;
     let (directory, _) = context.area.trial_folder(FOLDER)?;
-    let suite = (WorkerTask::Conformance, "the conformance suite");
+    let suite = (WorkerTask::Conformance, LimitedPhase::Conformance);
     let answer = run_checks(context, spec, &directory, suite);
-    context.area.remove_trial(FOLDER)?;
+    let removed = context.remove_database(FOLDER, spec);
+    if answer.is_ok() {
+        removed?;
+    } else if let Err(message) = removed {
+        context.warn(message);
+    }
     let (report, loaded) = match answer {
         Ok(answer) => answer,
         Err(TrialError::Failed(reason)) => return Ok(failed(0, vec![reason])),
+        Err(TrialError::Overrun(reason)) => return Ok(ConformanceResult::Overrun(reason)),
         Err(TrialError::Interrupted) => return Err(TrialError::Interrupted),
     };
     let Report::Conformed { checks, .. } = report else {
@@ -241,7 +243,7 @@ pub(crate) fn run_checks(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
     directory: &Path,
-    (task, what): (WorkerTask, &str),
+    (task, limited): (WorkerTask, LimitedPhase),
 ) -> Result<(Report, Option<Vec<FileState>>), TrialError> {
     let resolved = context.resolve(spec)?;
     let mut server = ServerLifecycle::new(&resolved, spec, directory);
@@ -252,8 +254,15 @@ pub(crate) fn run_checks(
         generation: 0,
         task,
     };
-    let answer = run_task(context, assignment, None, Some(LIMIT), what);
-    let answer = answer.map_err(|error| server.explain_failure(error))?;
+    let answer = run_task(context, assignment, limited);
+    let answer = match answer.map_err(|error| server.explain_failure(error)) {
+        Ok(answer) => answer,
+        Err(error) => {
+            let ended = Err(error);
+            let _ = server.stop_after(context, &ended);
+            return ended;
+        }
+    };
     let of_server = server.pid().map(|pid| list_loaded_files(&pid.to_string()));
     server.stop(context, Phase::Prepare)?;
     let loaded = match &answer {

@@ -17,4 +17,6 @@ pub(crate) enum ConformanceResult {
     /// The engine opens no database with the trial's knobs, but does with others: one sentence,
     /// which begins with `bad input: `.
     KnobsRefused(String),
+    /// The suite exceeded its limit, so that the engine's conformance is unknown: one sentence.
+    Overrun(String),
 }

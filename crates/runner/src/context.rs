@@ -3,6 +3,7 @@
 use crate::conformance_result::ConformanceResult;
 use crate::hosts::workers::HostWorkers;
 use crate::isolation_check::IsolationResult;
+use crate::phase_limit::LimitedPhase;
 use crate::resolution::{ResolvedTrial, resolve_trial};
 use crate::{Event, Options, Registry};
 use std::cell::RefCell;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
+use trueput_host::process::describe_unkillable_descendants;
 use trueput_host::run_work_folder::RunWorkFolder;
 use trueput_record::conditions::HostList;
 use trueput_record::hardware_limits::HardwareLimits;
@@ -42,6 +44,8 @@ pub(crate) struct RunContext<'a> {
     pub reusable: Option<ReusableDatabase>,
     /// The longest preparation of a database with the default knobs, by contender of a search.
     pub preparations: HashMap<u32, Duration>,
+    /// The longest load of each data set, by any engine.
+    pub loads: HashMap<String, Duration>,
 }
 
 /// A configuration that a search tries may prepare its database for so many times as long as the
@@ -57,11 +61,33 @@ pub(crate) fn default_preparations(trials: &[TrialRecord]) -> HashMap<u32, Durat
     let mut preparations = HashMap::new();
     for trial in trials {
         if let Some(load) = &trial.load {
-            let took = Duration::from_secs_f64(load.elapsed_s);
+            let took = Duration::try_from_secs_f64(load.elapsed_s).unwrap_or_default();
             note_preparation(&mut preparations, &trial.spec, took);
         }
     }
     preparations
+}
+
+/// Returns the longest load of each data set, of trials that have ended.
+pub(crate) fn known_loads(trials: &[TrialRecord]) -> HashMap<String, Duration> {
+    let mut loads = HashMap::new();
+    for trial in trials {
+        if let Some(load) = &trial.load {
+            let took = Duration::try_from_secs_f64(load.elapsed_s).unwrap_or_default();
+            note_load(&mut loads, &trial.spec, took);
+        }
+    }
+    loads
+}
+
+fn note_load(loads: &mut HashMap<String, Duration>, spec: &TrialSpec, took: Duration) {
+    let longest = loads.entry(name_data_set(spec)).or_default();
+    *longest = took.max(*longest);
+}
+
+/// Returns what decides which data a trial loads.
+fn name_data_set(spec: &TrialSpec) -> String {
+    format!("{} {:?}", spec.workload, spec.settings)
 }
 
 fn note_preparation(preparations: &mut HashMap<u32, Duration>, spec: &TrialSpec, took: Duration) {
@@ -80,6 +106,8 @@ pub(crate) struct ReusableDatabase {
     pub id: String,
     /// The number of trials that have run on it.
     pub generation: u32,
+    /// The last of them.
+    pub spec: TrialSpec,
 }
 
 impl RunContext<'_> {
@@ -88,17 +116,24 @@ impl RunContext<'_> {
         self.options.stop.load(Relaxed)
     }
 
-    /// Returns the time that a trial may take to prepare its database, to verify it, or to open it
-    /// after a crash; `None`: any.
+    /// Returns the time that a search's candidate may take to prepare its database, to verify it,
+    /// or to open it after a crash; `None`: as long as it gets on.
     pub fn preparation_limit(&self, spec: &TrialSpec) -> Option<Duration> {
         let role = spec.role.filter(|role| role.is_tried())?;
         let default = *self.preparations.get(&role.contender)?;
         Some(default * PREPARATION_FACTOR + PREPARATION_MARGIN)
     }
 
-    /// Notes how long a trial has prepared its database, if it has the default knobs.
+    /// Notes how long a trial has prepared its database.
     pub fn note_preparation(&mut self, spec: &TrialSpec, took: Duration) {
         note_preparation(&mut self.preparations, spec, took);
+        note_load(&mut self.loads, spec, took);
+    }
+
+    /// Returns the longest time that the data of a trial took to load; zero if that is unknown.
+    pub fn longest_load(&self, spec: &TrialSpec) -> Duration {
+        let known = self.loads.get(&name_data_set(spec));
+        known.copied().unwrap_or_default()
     }
 
     /// Resolves a trial, or returns it as it was resolved before.
@@ -165,11 +200,25 @@ impl RunContext<'_> {
         };
         let done = match self.options.keep_databases {
             true => self.area.unmount_trial(&reusable.id),
-            false => self.area.remove_trial(&reusable.id),
+            false => self.remove_database(&reusable.id, &reusable.spec),
         };
         if let Err(message) = done {
             self.warn(message);
         }
+    }
+
+    /// Removes the folder of a trial's database, within the limit of that phase.
+    ///
+    /// # Errors
+    /// A sentence, if it cannot be removed in time, or a process that cannot be killed has it.
+    pub fn remove_database(&self, id: &str, spec: &TrialSpec) -> Result<(), String> {
+        if let Some(kept) = describe_unkillable_descendants() {
+            return Err(format!(
+                "the database of {id} is left behind: {kept}; 'trueput clean' removes it later"
+            ));
+        }
+        let limit = self.begin_phase(LimitedPhase::Remove, spec).silence();
+        self.area.remove_trial_within(id, limit)
     }
 
     /// Sends a warning to the observer.
@@ -236,6 +285,19 @@ pub(crate) enum TrialError {
     Interrupted,
     /// A part of the trial failed; one sentence.
     Failed(String),
+    /// A phase of the trial exceeded its limit; one sentence.
+    Overrun(String),
+}
+
+impl TrialError {
+    /// Changes the reason, if there is one.
+    pub fn map_reason(self, change: impl FnOnce(String) -> String) -> Self {
+        match self {
+            Self::Interrupted => Self::Interrupted,
+            Self::Failed(reason) => Self::Failed(change(reason)),
+            Self::Overrun(reason) => Self::Overrun(change(reason)),
+        }
+    }
 }
 
 impl From<String> for TrialError {

@@ -5,6 +5,7 @@ use crate::Phase;
 use crate::context::{RunContext, TrialError};
 use crate::database_size::measure_database;
 use crate::execution::ExecutionPlan;
+use crate::phase_limit::LimitedPhase;
 use crate::protocol::{Assignment, Report, WorkerTask};
 use crate::server_lifecycle::ServerLifecycle;
 use crate::worker_task::run_task;
@@ -45,16 +46,15 @@ pub(crate) fn recover(
         generation: plan.generation,
         task: WorkerTask::Recover,
     };
-    let what = "opening the database after the crash";
-    let limit = context.preparation_limit(spec);
-    let report = run_task(context, assignment, None, limit, what);
+    let report = run_task(context, assignment, LimitedPhase::Recover);
     let Report::Recovered {
         open_s,
         first_commit_s,
     } = report.map_err(|error| server.explain_failure(error))?
     else {
         return Err(TrialError::Failed(format!(
-            "{what} returned an unexpected result"
+            "{} returned an unexpected result",
+            LimitedPhase::Recover.title()
         )));
     };
     let before_s = server_s.unwrap_or_default();

@@ -7,23 +7,27 @@ use crate::trial::{TrialResult, compute_load_key};
 use trueput_record::TrialSpec;
 use trueput_record::measurement::Outcome;
 
-/// Keeps a trial's database if the next trial has the same load; removes it otherwise.
+/// The trial after another one.
+pub(crate) enum Follower<'a> {
+    /// The next one; `None` after the last.
+    Known(Option<&'a TrialSpec>),
+    /// One that a search has not proposed yet.
+    Unknown,
+}
+
+/// Keeps a trial's database if the next trial has the same load, or may have it; removes it
+/// otherwise.
 pub(crate) fn keep_or_remove_database(
     context: &mut RunContext<'_>,
     trial: &TrialResult,
-    next: Option<&TrialSpec>,
+    follower: &Follower<'_>,
 ) {
-    let next_key = next.and_then(|next| compute_load_key(context, next));
-    match load_key_of_database(context, trial) {
-        Some(key) if next_key.as_ref() == Some(&key) => keep_database(context, trial, key),
-        _ => remove_database(context, trial),
-    }
-}
-
-/// Keeps a trial's database for the next trial of a search, which is not known yet. If that has
-/// another load, it removes the database.
-pub(crate) fn offer_database(context: &mut RunContext<'_>, trial: &TrialResult) {
-    match load_key_of_database(context, trial) {
+    let key = load_key_of_database(context, trial);
+    let is_wanted = match follower {
+        Follower::Unknown => true,
+        Follower::Known(next) => next.and_then(|next| compute_load_key(context, next)) == key,
+    };
+    match key.filter(|_| is_wanted) {
         Some(key) => keep_database(context, trial, key),
         None => remove_database(context, trial),
     }
@@ -42,11 +46,12 @@ fn keep_database(context: &mut RunContext<'_>, trial: &TrialResult, key: String)
         key,
         id: trial.database_id.clone(),
         generation: trial.generation + 1,
+        spec: trial.record.spec.clone(),
     });
 }
 
 /// Removes a trial's database, unless databases are kept.
-fn remove_database(context: &mut RunContext<'_>, trial: &TrialResult) {
+pub(crate) fn remove_database(context: &mut RunContext<'_>, trial: &TrialResult) {
     let Options {
         keep_databases,
         keep_unfinished,
@@ -58,7 +63,7 @@ fn remove_database(context: &mut RunContext<'_>, trial: &TrialResult) {
     );
     let done = match *keep_databases || (*keep_unfinished && unfinished) {
         true => context.area.unmount_trial(&trial.database_id),
-        false => context.area.remove_trial(&trial.database_id),
+        false => context.remove_database(&trial.database_id, &trial.record.spec),
     };
     if let Err(message) = done {
         context.warn(message);

@@ -5,6 +5,7 @@ use crate::context::{RunContext, TrialError};
 use crate::crash_recovery::{RecoveryReport, recover};
 use crate::execution::{ExecutionPlan, ExecutionResult, WorkerGroup};
 use crate::matrix::cache;
+use crate::phase_limit::LimitedPhase;
 use crate::protocol::{Assignment, Report};
 use crate::server_lifecycle::ServerLifecycle;
 use crate::worker_pool::WorkerPool;
@@ -137,12 +138,12 @@ pub(crate) fn run_workers(
 pub(crate) fn run_limited_task(
     context: &mut RunContext<'_>,
     assignment: Assignment,
-    what: &str,
+    limited: LimitedPhase,
 ) -> Result<Report, TrialError> {
     let group = memory_group(&assignment.spec.conditions)?;
     let pool = WorkerPool::within(group.as_ref());
     let spec = assignment.spec.clone();
-    let done = run_task_in(pool, context, assignment, None, None, what);
+    let done = run_task_in(pool, context, assignment, limited);
     let memory = group.as_ref().map(MemoryGroup::usage);
     done.map_err(|error| explain_failure(error, memory, || memory_advice(context, &spec)))
 }
@@ -166,21 +167,20 @@ fn explain_failure(
     memory: Option<MemoryUse>,
     advice: impl Fn() -> String,
 ) -> TrialError {
-    match (error, memory) {
-        (TrialError::Failed(reason), Some(memory)) if memory.kills > 0 => {
-            let limit = format_bytes(memory.limit_bytes);
-            let killed = format!("{KILLED_BY_MEMORY_LIMIT} of {limit}");
-            let advice = advice();
-            TrialError::Failed(match reason.contains("killed by SIGKILL") {
-                true => format!(
-                    "{}{advice}",
-                    reason.replacen("killed by SIGKILL", &killed, 1)
-                ),
-                false => format!("{reason}; a process was {killed}{advice}"),
-            })
+    let Some(memory) = memory.filter(|memory| memory.kills > 0) else {
+        return error;
+    };
+    error.map_reason(|reason| {
+        let limit = format_bytes(memory.limit_bytes);
+        let killed = format!("{KILLED_BY_MEMORY_LIMIT} of {limit}");
+        let advice = advice();
+        if reason.contains("killed by SIGKILL") {
+            let reason = reason.replacen("killed by SIGKILL", &killed, 1);
+            format!("{reason}{advice}")
+        } else {
+            format!("{reason}; a process was {killed}{advice}")
         }
-        (error, _) => error,
-    }
+    })
 }
 
 /// Returns advice on the memory of a trial's engine, to follow a failure.
@@ -221,7 +221,7 @@ mod tests {
         match explain_failure(TrialError::Failed(reason.to_owned()), memory, || {
             "; advice".to_owned()
         }) {
-            TrialError::Failed(reason) => reason,
+            TrialError::Failed(reason) | TrialError::Overrun(reason) => reason,
             TrialError::Interrupted => String::new(),
         }
     }

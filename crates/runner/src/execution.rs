@@ -8,11 +8,14 @@ use crate::fault_injector::FaultInjector;
 use crate::flush_evidence::{FlushCounter, FlushCountsResult};
 use crate::hosts::workers::HostParticipation;
 use crate::log_directory::find_log_folder;
+use crate::phase_limit::LimitedPhase;
 use crate::protocol::{
     Assignment, Instruction, OperationCounts, ProcessResult, Report, WorkerTask,
 };
 use crate::resolution::ResolvedTrial;
+use crate::run_watch::RunWatch;
 use crate::sampler::{HostActivity, Sample, Sampler, ServerUsage};
+use crate::stalls::StallWatch;
 use crate::worker_pool::{GRACE, PoolEvent, WorkerPool};
 use crate::worker_processes::WorkerProcesses;
 use crate::worker_task::{TICK, start_worker};
@@ -22,19 +25,10 @@ use std::time::{Duration, Instant};
 use trueput_engine::EngineEvent;
 use trueput_host::cgroup::MemoryGroup;
 use trueput_host::flush_counts::CompletedRequests;
+use trueput_host::process::describe_stuck;
 use trueput_host::service::kill_server;
+use trueput_record::stall::TrialStall;
 use trueput_record::{TrialSpec, WorkerKind};
-
-/// Silence of a worker after which a warning is shown. It is not killed: storage does stall.
-const SILENCE_LIMIT: Duration = Duration::from_secs(60);
-
-/// The time without an operation after which a trial with planned faults fails: longer than workers
-/// look for a leader themselves, which gives the better reason.
-const NO_ANSWER_LIMIT: Duration = Duration::from_secs(75);
-
-/// The same, beside the trial's duration, for a configuration that a search tries, also while it
-/// opens and closes the database: some engines never end with some knobs.
-const TRIED_LIMIT: Duration = Duration::from_secs(30);
 
 /// The time that workers may take to pause. They pause within microseconds once their unit of work
 /// is done, unless storage stalls; after this long they wait for each other.
@@ -64,6 +58,8 @@ pub(crate) struct ExecutionResult {
     pub completed_requests: Option<CompletedRequests>,
     /// The planned faults that were caused.
     pub faults: Vec<CausedFault>,
+    /// Intervals in which a part of the trial did not run.
+    pub stalls: Vec<TrialStall>,
     /// Whether the user interrupted them.
     pub interrupted: bool,
     /// The number of processes killed with the database open, as the plan says; 0 otherwise.
@@ -105,6 +101,7 @@ struct ActiveMeasurement {
     sampler: Sampler,
     events: EventCollector,
     faults: FaultInjector,
+    stalls: StallWatch,
 }
 
 impl<'a> WorkerGroup<'a> {
@@ -121,7 +118,8 @@ impl<'a> WorkerGroup<'a> {
         group: Option<&MemoryGroup>,
     ) -> Result<Self, TrialError> {
         let pool = start_pool(context, spec, work, group)?;
-        let mut monitor = WorkerMonitor::new(spec, pool, work.total_units);
+        let watch = RunWatch::new(context, spec);
+        let mut monitor = WorkerMonitor::new(spec, pool, work.total_units, watch);
         monitor.wait_until_ready(context)?;
         Ok(Self {
             monitor,
@@ -161,6 +159,7 @@ impl<'a> WorkerGroup<'a> {
                 self.directory,
                 monitor.measured_from,
             ),
+            stalls: StallWatch::start(monitor.spec, self.server, monitor.measured_from),
         });
         Ok(())
     }
@@ -182,10 +181,7 @@ impl<'a> WorkerGroup<'a> {
         let Some(measurement) = &mut self.measurement else {
             return Ok(());
         };
-        let ActiveMeasurement {
-            sampler, events, ..
-        } = measurement;
-        self.monitor.follow(context, sampler, events, until)
+        self.monitor.follow(context, measurement, until)
     }
 
     /// Runs the workers for a time slice, the first time after their warm-up, and pauses them.
@@ -232,6 +228,7 @@ impl<'a> WorkerGroup<'a> {
             mut sampler,
             events,
             faults,
+            stalls,
         }) = self.measurement
         else {
             return Err(TrialError::Interrupted);
@@ -267,6 +264,11 @@ impl<'a> WorkerGroup<'a> {
                 false => TrialError::Failed(why),
             })?;
         let server = sampler.server();
+        let stalls = match &pool {
+            WorkerProcesses::Local(_) => stalls.finish(&executions),
+            // Other hosts watch themselves.
+            WorkerProcesses::Hosts(_) => Vec::new(),
+        };
         let (samples, host_activity) = sampler.into_samples();
         let pids = pool.pids();
         Ok(ExecutionResult {
@@ -281,6 +283,7 @@ impl<'a> WorkerGroup<'a> {
             engine_events: events.finish(),
             completed_requests,
             faults,
+            stalls,
             interrupted,
             killed,
         })
@@ -331,8 +334,6 @@ struct ProcessProgress {
     execution: Option<ProcessResult>,
     /// Whether it has confirmed the current pause.
     paused: bool,
-    last_event_at: Instant,
-    warned: bool,
 }
 
 /// Monitors the worker processes.
@@ -344,15 +345,15 @@ struct WorkerMonitor<'a> {
     parts: Vec<ProcessProgress>,
     total_units: u64,
     /// The reason why the trial fails.
-    failure: Option<String>,
+    failure: Option<TrialError>,
     /// Whether the user interrupted the trial.
     interrupted: bool,
     /// The time at which workers that were asked to stop are killed.
     deadline: Option<Instant>,
     /// Operations at the last progress report, and its time.
     reported: (u64, Instant),
-    /// The last progress report at which more operations had ended than at the one before.
-    answered_at: Instant,
+    /// The limits of its phases.
+    watch: RunWatch,
     /// When the measured part began, plus the time that the workers have been paused since.
     measured_from: Instant,
     /// The time at which all workers had paused.
@@ -360,15 +361,13 @@ struct WorkerMonitor<'a> {
 }
 
 impl<'a> WorkerMonitor<'a> {
-    fn new(spec: &'a TrialSpec, pool: WorkerProcesses, total_units: u64) -> Self {
+    fn new(spec: &'a TrialSpec, pool: WorkerProcesses, total_units: u64, watch: RunWatch) -> Self {
         let now = Instant::now();
         let nothing = |_| ProcessProgress {
             ready: false,
             seconds: Vec::new(),
             execution: None,
             paused: false,
-            last_event_at: now,
-            warned: false,
         };
         Self {
             parts: (0..pool.len()).map(nothing).collect(),
@@ -380,7 +379,7 @@ impl<'a> WorkerMonitor<'a> {
             interrupted: false,
             deadline: None,
             reported: (0, now),
-            answered_at: now,
+            watch,
             measured_from: now,
             paused_since: None,
         }
@@ -388,21 +387,18 @@ impl<'a> WorkerMonitor<'a> {
 
     /// Waits until every process has its sessions. Opening a database may take long: recovery.
     fn wait_until_ready(&mut self, context: &RunContext<'_>) -> Result<(), TrialError> {
-        let began = Instant::now();
+        let mut clock = context.begin_phase(LimitedPhase::Open, self.spec);
         while !self.parts.iter().all(|part| part.ready) {
             if context.stopped() {
                 return Err(TrialError::Interrupted);
             }
-            let limit = self.tried_limit();
-            if let Some(limit) = limit.filter(|limit| began.elapsed() >= *limit) {
-                let limit_s = limit.as_secs();
-                let why = format!("its workers did not open the database within {limit_s} s");
-                return Err(TrialError::Failed(why));
+            if let Some(reason) = clock.check(&self.pool.local_pids()) {
+                return Err(TrialError::Overrun(reason));
             }
             self.receive(TICK);
             // No worker has begun, so none has a result: the pool kills them.
-            if let Some(reason) = self.failure.take() {
-                return Err(TrialError::Failed(reason));
+            if let Some(error) = self.failure.take() {
+                return Err(error);
             }
         }
         Ok(())
@@ -421,10 +417,7 @@ impl<'a> WorkerMonitor<'a> {
         }
         self.measured_from = measured.min(Instant::now());
         self.reported.1 = self.measured_from;
-        self.answered_at = self.measured_from;
-        for part in &mut self.parts {
-            part.last_event_at = self.measured_from;
-        }
+        self.watch.begin(self.parts.len());
     }
 
     fn is_time_sliced(&self) -> bool {
@@ -439,10 +432,15 @@ impl<'a> WorkerMonitor<'a> {
     fn follow(
         &mut self,
         context: &mut RunContext<'_>,
-        sampler: &mut Sampler,
-        events: &mut EventCollector,
+        measurement: &mut ActiveMeasurement,
         slice_ends: Option<Instant>,
     ) -> Result<(), TrialError> {
+        let ActiveMeasurement {
+            sampler,
+            events,
+            stalls,
+            ..
+        } = measurement;
         while !self.pool.all_closed() {
             if self.has_executed() {
                 // Closing the database is not part of the measurement.
@@ -452,6 +450,7 @@ impl<'a> WorkerMonitor<'a> {
                 }
             }
             sampler.poll();
+            self.check_limits();
             let now = Instant::now();
             let slice_ends = slice_ends.filter(|_| self.failure.is_none() && !self.interrupted);
             if slice_ends.is_some_and(|end| now >= end) {
@@ -466,9 +465,8 @@ impl<'a> WorkerMonitor<'a> {
                 sampler.set_remote(usage, memory);
                 sampler.sample();
                 events.poll();
+                stalls.look_at(&self.native_pids);
                 self.report_progress(context, next_s);
-                self.warn_of_silence(context);
-                self.end_without_answers();
                 continue;
             }
             if context.stopped() && !self.interrupted {
@@ -485,7 +483,9 @@ impl<'a> WorkerMonitor<'a> {
         }
         match self.failure.take() {
             // A stopped worker may fail on the way; the user's interruption explains it.
-            Some(reason) if !self.interrupted => Err(TrialError::Failed(self.with_faults(reason))),
+            Some(error) if !self.interrupted => {
+                Err(error.map_reason(|reason| self.with_faults(reason)))
+            }
             _ => Ok(()),
         }
     }
@@ -511,9 +511,11 @@ impl<'a> WorkerMonitor<'a> {
                 break;
             }
             if asked.elapsed() >= PAUSE_LIMIT {
-                return Err(TrialError::Failed(format!(
+                let stuck = describe_stuck(&self.pool.local_pids());
+                let stuck = stuck.map_or_else(String::new, |stuck| format!("; {stuck}"));
+                return Err(TrialError::Overrun(format!(
                     "its workers did not pause within {} s for the next time slice: run it \
-                     without --time-slice",
+                     without --time-slice{stuck}",
                     PAUSE_LIMIT.as_secs()
                 )));
             }
@@ -531,10 +533,7 @@ impl<'a> WorkerMonitor<'a> {
         let paused_for = since.elapsed();
         self.measured_from += paused_for;
         self.reported.1 += paused_for;
-        self.answered_at += paused_for;
-        for part in &mut self.parts {
-            part.last_event_at += paused_for;
-        }
+        self.watch.skip(paused_for);
         self.pool.send_all(&Instruction::Resume);
     }
 
@@ -545,7 +544,7 @@ impl<'a> WorkerMonitor<'a> {
 
     fn fail(&mut self, index: usize, why: &str) {
         let reason = format!("{}{why}", self.name(index));
-        self.failure.get_or_insert(reason);
+        self.failure.get_or_insert(TrialError::Failed(reason));
         self.ask_to_stop();
     }
 
@@ -563,9 +562,8 @@ impl<'a> WorkerMonitor<'a> {
         let Some((index, event)) = self.pool.receive(limit) else {
             return;
         };
+        self.watch.note_sign_of(index);
         let part = &mut self.parts[index];
-        part.last_event_at = Instant::now();
-        part.warned = false;
         match event {
             PoolEvent::Closed => match self.pool.exit_result(index) {
                 Err(why) => self.fail(index, &format!(" {why}")),
@@ -605,7 +603,7 @@ impl<'a> WorkerMonitor<'a> {
         let now = Instant::now();
         let (before, then) = std::mem::replace(&mut self.reported, (operations, now));
         if operations > before {
-            self.answered_at = now;
+            self.watch.note_operations();
         }
         let passed_s = now.duration_since(then).as_secs_f64();
         context.emit(&Event::TrialProgress {
@@ -625,47 +623,26 @@ impl<'a> WorkerMonitor<'a> {
         done.min(1.0)
     }
 
-    /// The limit for a configuration that a search tries. Operations may be as far apart as the
-    /// trial is long: a workload has think times.
-    fn tried_limit(&self) -> Option<Duration> {
-        self.spec.role.filter(|role| role.is_tried())?;
-        let duration_s = self.spec.conditions.duration_s.unwrap_or_default();
-        Some(TRIED_LIMIT + Duration::from_secs_f64(duration_s))
-    }
-
-    /// Ends workers that wait for good: for a cluster that faults have left without an answer, or
-    /// for an engine with knobs that a search tries.
-    fn end_without_answers(&mut self) {
-        let tried_limit = self.tried_limit();
-        let is_waiting = !self.spec.conditions.faults.is_empty() && !self.has_executed();
-        let Some(limit) = tried_limit.or_else(|| is_waiting.then_some(NO_ANSWER_LIMIT)) else {
-            return;
-        };
-        if self.answered_at.elapsed() < limit {
-            return;
-        }
-        let limit_s = limit.as_secs();
-        let why = match (tried_limit, self.has_executed()) {
-            (Some(_), true) => format!("its workers did not close the database within {limit_s} s"),
-            (Some(_), false) => format!("no operation of its workers has ended for {limit_s} s"),
-            (None, _) => {
-                format!("the cluster has answered no worker for {limit_s} s after its faults")
+    /// Ends workers that exceed a limit: nothing gets on, or one of their processes is silent.
+    fn check_limits(&mut self) {
+        let pids = self.pool.local_pids();
+        let has_ended = |index: usize| self.parts[index].execution.is_some();
+        let overrun = match self.watch.find_silent(has_ended) {
+            Some((index, limit)) if !self.has_executed() => {
+                let (name, limit_s) = (self.name(index), limit.as_secs());
+                let stuck = pids.get(index).and_then(|&pid| describe_stuck(&[pid]));
+                let stuck = stuck.map_or_else(String::new, |stuck| format!("; {stuck}"));
+                let title = LimitedPhase::Run.title();
+                Some(format!(
+                    "{title}: {name} has not responded for {limit_s} s, the limit of this phase\
+                     {stuck}"
+                ))
             }
+            _ => self.watch.check(self.has_executed(), &pids),
         };
-        self.failure.get_or_insert(why);
-        self.deadline.get_or_insert_with(Instant::now);
-    }
-
-    fn warn_of_silence(&mut self, context: &mut RunContext<'_>) {
-        for index in 0..self.parts.len() {
-            let part = &mut self.parts[index];
-            let silent = part.execution.is_none() && part.last_event_at.elapsed() >= SILENCE_LIMIT;
-            if silent && !part.warned {
-                part.warned = true;
-                let silence_s = SILENCE_LIMIT.as_secs();
-                let message = format!("{} has not responded for {silence_s} s", self.name(index));
-                context.warn(message);
-            }
+        if let Some(reason) = overrun {
+            self.failure.get_or_insert(TrialError::Overrun(reason));
+            self.deadline = Some(Instant::now());
         }
     }
 }

@@ -4,6 +4,7 @@
 use crate::Event;
 use crate::conformance::{FOLDER, cache_key, is_tried_only, run_checks};
 use crate::context::{RunContext, TrialError};
+use crate::phase_limit::LimitedPhase;
 use crate::protocol::{Report, WorkerTask};
 use trueput_record::TrialSpec;
 use trueput_record::measurement::{Conformance, IsolationCheck};
@@ -70,11 +71,16 @@ fn find_or_run(
             not_run: None,
         })));
     }
-    context.area.remove_trial(FOLDER)?;
+    context.remove_database(FOLDER, spec)?;
     let (directory, _) = context.area.trial_folder(FOLDER)?;
-    let suite = (WorkerTask::Isolation, "the anomaly suite");
+    let suite = (WorkerTask::Isolation, LimitedPhase::Isolation);
     let answer = run_checks(context, spec, &directory, suite);
-    context.area.remove_trial(FOLDER)?;
+    let removed = context.remove_database(FOLDER, spec);
+    if answer.is_ok() {
+        removed?;
+    } else if let Err(message) = removed {
+        context.warn(message);
+    }
     let checked_at = jiff::Timestamp::now().to_string();
     let not_run = |reason: String| {
         IsolationResult::Stands(Some(IsolationCheck {
@@ -86,7 +92,9 @@ fn find_or_run(
     };
     let (schedules, refutations, failure, files) = match answer {
         Err(TrialError::Interrupted) => return Err(TrialError::Interrupted),
-        Err(TrialError::Failed(reason)) => return Ok(not_run(reason)),
+        Err(TrialError::Failed(reason) | TrialError::Overrun(reason)) => {
+            return Ok(not_run(reason));
+        }
         Ok((
             Report::Isolated {
                 schedules,

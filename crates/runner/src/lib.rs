@@ -28,6 +28,7 @@
 //! - `log_directory`: the folder of an engine's log
 //! - `matrix`: a plan, expanded into its trials
 //! - `meter`: counting and timing in the measured loop
+//! - `phase_limit`: how long each phase of a trial may go on without progress
 //! - `preflight`: checks before any work starts
 //! - `program`: this program: its version and hash
 //! - `protocol`: instructions and reports between runner and workers
@@ -35,8 +36,10 @@
 //! - `resolution`: a trial's names and settings, resolved to engine and workload
 //! - `resume`: checks of a run folder before a run continues in it
 //! - `run`: a run: checks, run folder, trials
+//! - `run_watch`: the limits of released workers
 //! - `sampler`: samples of processes and machine once a second
 //! - `server_lifecycle`: the server of a trial's engine
+//! - `stalls`: parts of a trial that did not run
 //! - `storage_stack`: the storage below a trial
 //! - `summaries`: counts and latencies of several processes together
 //! - `time_estimate`: how long a run takes
@@ -44,6 +47,8 @@
 //! - `timeline`: a trial second by second
 //! - `trace_file`, `trace_folder`: the requests of a trial, recorded
 //! - `trial`: one trial: prepare, execute, verify
+//! - `trial_group`: a trial, or those that share time slices, with the suites before them
+//! - `trial_store`: what is written of a trial that has ended
 //! - `user_folder`: a folder of entries that belongs to this user alone
 //! - `worker`, `worker_pool`, `worker_processes`, `worker_task`: worker processes and their tasks
 
@@ -80,6 +85,7 @@ mod load_generators;
 mod log_directory;
 pub mod matrix;
 pub mod meter;
+mod phase_limit;
 mod preflight;
 mod program;
 mod protocol;
@@ -87,8 +93,10 @@ mod repeats;
 mod resolution;
 mod resume;
 mod run;
+mod run_watch;
 mod sampler;
 mod server_lifecycle;
+mod stalls;
 mod storage_stack;
 mod summaries;
 mod time_estimate;
@@ -98,6 +106,8 @@ mod timeline;
 mod trace_file;
 mod trace_folder;
 mod trial;
+mod trial_group;
+mod trial_store;
 mod user_folder;
 pub mod worker;
 mod worker_pool;
@@ -112,6 +122,7 @@ pub use context::sha256_of;
 pub use error::Error;
 pub use event::{Event, Phase};
 pub use hosts::connection::HostAccess;
+pub use phase_limit::HANG_LIMIT;
 pub use program::collect_program_facts;
 pub use repeats::RepeatRule;
 pub use resolution::SelectedEngine;
@@ -122,6 +133,7 @@ pub use time_estimate::TimeEstimate;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use trueput_engine::credentials::redact_word;
 use trueput_engine::{Credentials, Engine};
 use trueput_record::folder::RankingSplit;
@@ -231,6 +243,9 @@ pub struct Options {
     /// The multiple of a database's expected size that must be free before it is created; see
     /// [`disk_space::DISK_FACTOR`].
     pub disk_factor: f64,
+    /// The time that a phase of a trial may go on without progress before the trial fails, at the
+    /// least: [`HANG_LIMIT`] unless the user says otherwise.
+    pub hang_limit: Duration,
     /// Measure the hardware limits, once for each file system, number of workers and commit size;
     /// it takes about two seconds each time.
     pub hardware_limits: bool,

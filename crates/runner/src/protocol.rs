@@ -3,6 +3,7 @@
 
 use crate::attachment::Attachment;
 use crate::failover::CommitLog;
+use crate::stalls::ProcessStall;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -243,6 +244,9 @@ pub(crate) struct ProcessResult {
     /// Counters of the engine's own cache between release and end; `None` if it has none.
     #[serde(default)]
     pub cache: Option<CacheReport>,
+    /// Intervals of the measured part in which the process did not run.
+    #[serde(default)]
+    pub stalls: Vec<ProcessStall>,
 }
 
 /// An engine's cache counters, as one process sees them.

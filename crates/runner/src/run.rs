@@ -1,36 +1,32 @@
 //! A run: checks, the run folder, then the trials.
 
-use crate::conformance_result::ConformanceResult;
-use crate::context::{RunContext, default_preparations};
+use crate::context::{RunContext, default_preparations, known_loads};
 use crate::database_path::check_path;
-use crate::database_reuse::{keep_or_remove_database, offer_database};
+use crate::database_reuse::Follower;
 use crate::disk_space::{DiskSpace, RunSpace};
 use crate::hosts::check_hosts;
-use crate::isolation_check::{self, IsolationResult};
 use crate::preflight::check_feasibility;
 use crate::program::collect_program_facts;
 use crate::repeats::RepeatRule;
 use crate::resolution::resolve_trial;
 use crate::time_slice_group::{derive_group_key, group_trials};
-use crate::time_slicing::run_in_time_slices;
-use crate::trace_folder::{self, rename_earlier};
-use crate::trial::{TrialResult, derive_outcome, run_trial};
-use crate::{AuditSubject, Error, Event, Options, Registry, conformance};
+use crate::trial::TrialResult;
+use crate::trial_group::{is_interrupted, run_undisturbed_group};
+use crate::trial_store::record_trial;
+use crate::{Error, Event, Options, Registry};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 use trueput_engine::credentials::redact;
 use trueput_engine::{Parameter, ValueKind};
 use trueput_host as host;
 use trueput_host::run_work_folder::RunWorkFolder;
 use trueput_host::work_folder::WorkFolder;
-use trueput_record::audit_standing::AuditStanding;
 use trueput_record::folder::{DamagedLine, RunEnd, SufficiencyReason};
 use trueput_record::measurement::Outcome;
 use trueput_record::search::TrialRole;
 use trueput_record::trial::Settings;
-use trueput_record::{FORMAT_VERSION, RunFolder, RunManifest, TrialRecord, TrialSpec, histogram};
+use trueput_record::{FORMAT_VERSION, RunFolder, RunManifest, TrialRecord, TrialSpec};
 
 /// The name of the default work folder, in the run folder.
 const WORK: &str = "work";
@@ -346,6 +342,7 @@ pub fn run_search(
     let stored = folder.trials()?;
     let is_resumed = !stored.trials.is_empty();
     let preparations = default_preparations(&stored.trials);
+    let loads = known_loads(&stored.trials);
     let mut ended = ended_trials(stored.trials, options);
     let to_do: Vec<&TrialSpec> = manifest
         .trials
@@ -376,6 +373,7 @@ pub fn run_search(
         resolved: RefCell::default(),
         reusable: None,
         preparations,
+        loads,
     };
     let mut manifest = manifest.clone();
     let run = run_batches(&mut context, folder, &mut manifest, &mut ended, source);
@@ -546,18 +544,14 @@ fn run_trials(
             });
         }
         let next = groups.get(index + 1).and_then(|group| group.first());
-        let mut trials = run_checked_group(context, group);
-        settle_group_outcomes(&mut trials, group, manifest);
+        let trials = run_undisturbed_group(context, folder, manifest, group)?;
         let interrupted = trials.iter().any(is_interrupted);
+        let follower = match next {
+            None if manifest.search.is_some() => Follower::Unknown,
+            next => Follower::Known(next.copied()),
+        };
         for trial in trials {
-            let stored = store(folder, &trial);
-            let traced = trace_folder::store(context, folder, &trial.record);
-            let stored = stored.and(traced.map_err(Into::into));
-            match next {
-                None if manifest.search.is_some() => offer_database(context, &trial),
-                next => keep_or_remove_database(context, &trial, next.copied()),
-            }
-            stored?;
+            let trial = record_trial(context, folder, trial, &follower)?;
             let TrialResult { record, .. } = trial;
             if record.outcome != Outcome::Interrupted {
                 ended.insert(record.spec.id.clone(), record.outcome.clone());
@@ -572,115 +566,6 @@ fn run_trials(
         }
     }
     Ok(None)
-}
-
-fn is_interrupted(trial: &TrialResult) -> bool {
-    trial.record.outcome == Outcome::Interrupted
-}
-
-/// Makes the outcomes of trials that shared time slices consistent: if one was interrupted, all run
-/// again. A trial whose rivals ended in an earlier part of the run shared them with nobody.
-fn settle_group_outcomes(trials: &mut [TrialResult], group: &[&TrialSpec], manifest: &RunManifest) {
-    let Some(key) = group.first().and_then(|spec| derive_group_key(spec)) else {
-        return;
-    };
-    let contenders = manifest.trials.iter();
-    let contenders = contenders.filter(|spec| derive_group_key(spec).as_ref() == Some(&key));
-    let is_whole = contenders.count() == group.len();
-    let interrupted = trials.iter().any(is_interrupted);
-    for trial in trials {
-        let outcome = &mut trial.record.outcome;
-        if interrupted {
-            *outcome = Outcome::Interrupted;
-        } else if !is_whole && *outcome == Outcome::Valid {
-            let reason = "it ran without the contenders that had finished before the run was \
-                interrupted";
-            *outcome = Outcome::Invalid {
-                reasons: vec![reason.to_owned()],
-            };
-        }
-    }
-}
-
-/// Runs the trials of a group whose engines pass the conformance suite.
-fn run_checked_group(context: &mut RunContext<'_>, group: &[&TrialSpec]) -> Vec<TrialResult> {
-    let mut trials = Vec::new();
-    let mut fit = Vec::new();
-    let mut passed = HashMap::new();
-    for &spec in group {
-        match conformance::check(context, spec) {
-            Ok(ConformanceResult::Passed(found)) => match isolation_check::check(context, spec) {
-                Ok(IsolationResult::Stands(checked)) => {
-                    passed.insert(spec.id.as_str(), (found, checked));
-                    fit.push(spec);
-                }
-                Ok(IsolationResult::Refuted(reasons)) => {
-                    let outcome = Outcome::Invalid { reasons };
-                    trials.push(TrialResult::without_measurement(spec, outcome));
-                }
-                Err(error) => trials.push(TrialResult::without_measurement(
-                    spec,
-                    derive_outcome(Err(error)),
-                )),
-            },
-            Ok(ConformanceResult::Failed { reasons, .. }) => {
-                let outcome = Outcome::Invalid { reasons };
-                trials.push(TrialResult::without_measurement(spec, outcome));
-            }
-            Ok(ConformanceResult::KnobsRefused(reason)) => {
-                let outcome = Outcome::Failed {
-                    reason,
-                    bad_input: true,
-                };
-                trials.push(TrialResult::without_measurement(spec, outcome));
-            }
-            Err(error) => trials.push(TrialResult::without_measurement(
-                spec,
-                derive_outcome(Err(error)),
-            )),
-        }
-    }
-    match fit.as_slice() {
-        [spec] if derive_group_key(spec).is_none() => trials.push(run_trial(context, spec)),
-        fit => trials.extend(run_in_time_slices(context, fit)),
-    }
-    for trial in &mut trials {
-        let checks = passed.remove(trial.record.spec.id.as_str());
-        (trial.record.conformance, trial.record.isolation_check) = checks.unwrap_or_default();
-        trial.record.audit = find_audit(context, &trial.record.spec);
-    }
-    trials
-}
-
-/// Returns what the user's audits say about the promise of a trial's engine.
-fn find_audit(context: &RunContext<'_>, spec: &TrialSpec) -> Option<AuditStanding> {
-    let audits = context.options.audits.as_ref()?;
-    let resolved = context.resolve(spec).ok()?;
-    audits.find(&AuditSubject {
-        engine: &*resolved.engine,
-        contender: spec.contender(),
-        durability: spec.durability,
-        knobs: &spec.knobs,
-    })
-}
-
-/// Writes a trial's histograms, then its record.
-fn store(folder: &RunFolder, trial: &TrialResult) -> Result<(), Error> {
-    if let Some(measurement) = &trial.record.measurement {
-        let path = folder.histogram_path(&trial.record.spec.id);
-        rename_earlier(&path).map_err(|source| trueput_record::Error::io(&path, source))?;
-        let kinds: Vec<_> = trial
-            .histograms
-            .iter()
-            .map(|(kind, latencies)| (kind.as_str(), latencies))
-            .collect();
-        let comment = format!("trueput {}, nanoseconds", trial.record.spec.id);
-        let duration = Duration::from_secs_f64(measurement.elapsed_s.max(0.0));
-        let began = trial.record.started_at.parse::<jiff::Timestamp>();
-        let began = began.map_or_else(|_| SystemTime::now(), SystemTime::from);
-        histogram::write_log(&path, &comment, began, duration, &kinds)?;
-    }
-    Ok(folder.append(&trial.record)?)
 }
 
 #[cfg(test)]

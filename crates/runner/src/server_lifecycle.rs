@@ -2,6 +2,7 @@
 //! does nothing.
 
 use crate::context::{RunContext, TrialError};
+use crate::phase_limit::{LimitedPhase, PhaseClock};
 use crate::resolution::ResolvedTrial;
 use crate::{Event, Phase};
 use std::path::Path;
@@ -10,7 +11,7 @@ use trueput_engine::{OpenSpec, Service};
 use trueput_host::cgroup::MemoryGroup;
 use trueput_host::count_cores;
 use trueput_host::process_tree::ProcessTree;
-use trueput_host::service::{Server, ServerError, ServerSpec};
+use trueput_host::service::{Server, ServerError, ServerSpec, kill_server};
 use trueput_host::usage::ResourceUsage;
 use trueput_record::TrialSpec;
 
@@ -70,7 +71,10 @@ impl<'a> ServerLifecycle<'a> {
             conditions: &self.spec.conditions,
             group_entry: entry.as_deref(),
         };
-        let started = Server::start(&site, &mut self.progress_callback(context, phase));
+        let work = context.expected_work(self.spec);
+        let limit = PhaseClock::begin(LimitedPhase::StartServer, &work, None).silence();
+        let started =
+            Server::start_within(&site, limit, &mut self.progress_callback(context, phase));
         self.server = Some(started.map_err(|error| self.trial_error(error))?);
         Ok(())
     }
@@ -84,8 +88,34 @@ impl<'a> ServerLifecycle<'a> {
         let Some(server) = self.server.take() else {
             return Ok(());
         };
-        let stopped = server.stop(&mut self.progress_callback(context, phase));
+        let limit = context.begin_phase(LimitedPhase::StopServer, self.spec);
+        let wait = &mut self.progress_callback(context, phase);
+        let stopped = server.stop_within(limit.silence(), wait);
         stopped.map_err(|error| self.trial_error(error))
+    }
+
+    /// Stops the server after a trial that ended so. The server of one that exceeded a limit may
+    /// hang itself: it is killed.
+    ///
+    /// # Errors
+    /// As [`ServerLifecycle::stop`].
+    pub fn stop_after<T>(
+        &mut self,
+        context: &mut RunContext<'_>,
+        ended: &Result<T, TrialError>,
+    ) -> Result<(), TrialError> {
+        if matches!(ended, Err(TrialError::Overrun(_))) {
+            self.kill();
+        }
+        self.stop(context, Phase::Verify)
+    }
+
+    /// Kills the server with its processes.
+    fn kill(&mut self) {
+        if let Some(server) = self.server.take() {
+            // What is left of it is killed when it is dropped.
+            let _ = kill_server(server.pid());
+        }
     }
 
     /// Returns a function that reports progress while the server is awaited, and says whether to go
@@ -134,15 +164,25 @@ impl<'a> ServerLifecycle<'a> {
         self.pid().map(|pid| ProcessTree::new(pid).last())
     }
 
-    /// Adds to a failure that the server had ended, or was stopped by a signal, if so.
+    /// Adds to a failure that the server had ended, or that processes of it do not run, if so.
     pub fn explain_failure(&mut self, error: TrialError) -> TrialError {
-        let state = |server: &mut Server| server.exit_reason().or_else(|| server.stopped_reason());
-        let end = self.server.as_mut().and_then(state);
-        match (error, end) {
-            (TrialError::Failed(reason), Some(end)) => {
-                TrialError::Failed(format!("{}: {end}; then {reason}", self.spec.engine))
-            }
-            (error, _) => error,
+        let Some(server) = &mut self.server else {
+            return error;
+        };
+        let engine = &self.spec.engine;
+        let end = server.exit_reason().or_else(|| server.stopped_reason());
+        if let Some(end) = end {
+            return error.map_reason(|reason| format!("{engine}: {end}; then {reason}"));
+        }
+        // Planned faults stop nodes of a cluster.
+        let has_faults = !self.spec.conditions.faults.is_empty();
+        let stuck = match error {
+            TrialError::Overrun(_) => server.describe_stuck(),
+            _ => server.describe_stopped(),
+        };
+        match stuck.filter(|_| !has_faults) {
+            Some(stuck) => error.map_reason(|reason| format!("{reason}; {engine}: {stuck}")),
+            None => error,
         }
     }
 }

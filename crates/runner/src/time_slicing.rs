@@ -11,7 +11,9 @@ use crate::context::{RunContext, TrialError};
 use crate::environment::{Environment, finish_workers, start_workers};
 use crate::execution::{ExecutionResult, WorkerGroup};
 use crate::server_lifecycle::ServerLifecycle;
-use crate::trial::{TrialResult, TrialSetup, derive_outcome, list_reasons_for_doubt};
+use crate::trial::{
+    TrialResult, TrialSetup, derive_outcome, explain_full_disk, list_reasons_for_doubt,
+};
 use std::time::Duration;
 use trueput_host as host;
 use trueput_record::TrialSpec;
@@ -166,6 +168,7 @@ impl<'a> TimeSlot<'a> {
         if let Err(error) = act(self) {
             // Its workers are killed, so that they disturb nobody.
             self.workers = None;
+            let error = explain_full_disk(error, &self.setup.directory);
             self.error = Some(self.server.explain_failure(error));
         }
     }
@@ -206,8 +209,9 @@ impl<'a> TimeSlot<'a> {
 
     /// Stops the server, and records the trial's outcome.
     fn finish(&mut self, context: &mut RunContext<'_>) {
-        let stopped = self.server.stop(context, Phase::Verify);
-        let ended = match self.error.take() {
+        let failed = self.error.take().map_or(Ok(()), Err);
+        let stopped = self.server.stop_after(context, &failed);
+        let ended = match failed.err() {
             // The first failure is the one to report.
             Some(error) => Err(error),
             None => stopped.map(|()| list_reasons_for_doubt(self.setup, self.trial)),

@@ -50,7 +50,13 @@ pub(crate) fn store(
     if record.measurement.is_some() {
         let (parts, _) = context.area.trial_folder(&name).map_err(other)?;
         rename_earlier(&path).map_err(failed)?;
-        let written = merge(&parts, &path).map_err(failed)?;
+        let written = folder.write_with_reserve(|| {
+            merge(&parts, &path).map_err(|source| {
+                // Nothing else has this name: it is made here, or was renamed before.
+                let _ = std::fs::remove_file(&path);
+                failed(source)
+            })
+        })?;
         if written.is_cut {
             context.warn(format!(
                 "the trace of {} ends before the trial, after {} requests: a worker's buffer was \
@@ -60,6 +66,13 @@ pub(crate) fn store(
         }
     }
     context.area.remove_trial(&name).map_err(other)
+}
+
+/// Removes the parts of a trial's trace that cannot be stored.
+pub(crate) fn remove_parts(context: &mut RunContext<'_>, spec: &TrialSpec) {
+    if let Err(message) = context.area.remove_trial(&folder_name(&spec.id)) {
+        context.warn(message);
+    }
 }
 
 /// Renames the file of an earlier attempt at the same trial: no measurement is overwritten.

@@ -11,6 +11,7 @@ use crate::execution::{ExecutionPlan, ExecutionResult};
 use crate::failover;
 use crate::flush_evidence::{self, FlushCountsResult};
 use crate::log_directory::find_log_folder;
+use crate::phase_limit::LimitedPhase;
 use crate::protocol::{
     Assignment, EngineState, ExecutionTotals, Report, VerificationResult, WorkerTask,
 };
@@ -31,9 +32,13 @@ use trueput_record::flush_evidence::FlushEvidence;
 use trueput_record::hardware_limits::HardwareLimits;
 use trueput_record::load_generator::LoadGenerator;
 use trueput_record::measurement::{DEBUG_BUILD, EngineReport, Outcome, Verification};
+use trueput_record::stall::TrialStall;
 use trueput_record::value::format_bytes;
 use trueput_record::{Conditions, FORMAT_VERSION, TrialRecord, TrialSpec, VerifyLevel, WorkerKind};
 use trueput_workloads::ExistingDatabase;
+
+/// A disk with less free space is full.
+const FULL_BYTES: u64 = 4 << 20;
 
 /// A trial that has ended: its record and its latencies.
 pub(crate) struct TrialResult {
@@ -90,7 +95,7 @@ pub(crate) fn derive_outcome(ended: Result<Vec<String>, TrialError>) -> Outcome 
         Ok(reasons) if reasons.is_empty() => Outcome::Valid,
         Ok(reasons) => Outcome::Invalid { reasons },
         Err(TrialError::Interrupted) => Outcome::Interrupted,
-        Err(TrialError::Failed(reason)) => Outcome::Failed {
+        Err(TrialError::Failed(reason) | TrialError::Overrun(reason)) => Outcome::Failed {
             reason,
             bad_input: false,
         },
@@ -195,14 +200,8 @@ impl TrialSetup {
         let task = WorkerTask::Prepare {
             existing: self.existing,
         };
-        let (began, limit) = (Instant::now(), context.preparation_limit(spec));
-        let prepared = run_task(
-            context,
-            self.assignment(spec, trial, task),
-            Some(Phase::Prepare),
-            limit,
-            "preparing the database",
-        );
+        let (began, assignment) = (Instant::now(), self.assignment(spec, trial, task));
+        let prepared = run_task(context, assignment, LimitedPhase::Prepare);
         let prepared = prepared.map_err(|error| server.explain_failure(error))?;
         context.note_preparation(spec, began.elapsed());
         let used = before.zip(server.usage());
@@ -240,13 +239,8 @@ impl TrialSetup {
         if result.interrupted {
             return Err(TrialError::Interrupted);
         }
-        let verified = run_task(
-            context,
-            self.assignment(spec, trial, WorkerTask::Verify(totals)),
-            Some(Phase::Verify),
-            context.preparation_limit(spec),
-            "verification",
-        );
+        let assignment = self.assignment(spec, trial, WorkerTask::Verify(totals));
+        let verified = run_task(context, assignment, LimitedPhase::Verify);
         let Report::Verified(verified) = verified.map_err(|error| server.explain_failure(error))?
         else {
             return Err(TrialError::Failed(
@@ -279,11 +273,25 @@ fn run_to_end(
     let mut server = ServerLifecycle::new(&setup.resolved, spec, &setup.directory);
     server.start(context, None, Phase::Prepare)?;
     let ended = run_with_server(context, spec, &setup, &mut server, trial);
+    let ended = ended.map_err(|error| explain_full_disk(error, &setup.directory));
     // The first failure is the one to report.
-    let stopped = server.stop(context, Phase::Verify);
+    let stopped = server.stop_after(context, &ended);
     ended?;
     stopped?;
     Ok(list_reasons_for_doubt(&setup, trial))
+}
+
+/// Adds to a phase that exceeded its limit that the disk is full, if so: some engines wait for
+/// room.
+pub(crate) fn explain_full_disk(error: TrialError, directory: &Path) -> TrialError {
+    let free_bytes = host::read_free_bytes(directory).unwrap_or(u64::MAX);
+    match error {
+        TrialError::Overrun(reason) if free_bytes < FULL_BYTES => TrialError::Overrun(format!(
+            "{reason}; the disk of its database is full: {} free",
+            format_bytes(free_bytes)
+        )),
+        error => error,
+    }
 }
 
 /// Prepares a trial, runs it and verifies its results, with its server running.
@@ -330,16 +338,16 @@ fn hardware_limits(
         generation: 0,
         task,
     };
-    let why =
-        match environment::run_limited_task(context, assignment, "measuring the hardware limits") {
-            Ok(Report::HardwareLimits(measured)) => {
-                context.hardware_limits.insert(key, (*measured).clone());
-                return Ok(Some(*measured));
-            }
-            Ok(_) => "the process returned an unexpected result".to_owned(),
-            Err(TrialError::Failed(reason)) => reason,
-            Err(TrialError::Interrupted) => return Err(TrialError::Interrupted),
-        };
+    let why = match environment::run_limited_task(context, assignment, LimitedPhase::HardwareLimits)
+    {
+        Ok(Report::HardwareLimits(measured)) => {
+            context.hardware_limits.insert(key, (*measured).clone());
+            return Ok(Some(*measured));
+        }
+        Ok(_) => "the process returned an unexpected result".to_owned(),
+        Err(TrialError::Failed(reason) | TrialError::Overrun(reason)) => reason,
+        Err(TrialError::Interrupted) => return Err(TrialError::Interrupted),
+    };
     context.warn(format!("cannot measure the hardware limits: {why}"));
     Ok(None)
 }
@@ -490,7 +498,7 @@ fn database_folder(
         return Ok((directory, ExistingDatabase::Unfinished));
     }
     if existing {
-        context.area.remove_trial(&spec.id)?;
+        context.remove_database(&spec.id, spec)?;
     }
     let (directory, _) = context.area.trial_folder(&spec.id)?;
     let needed = needed_bytes(context, spec, resolved);
@@ -658,6 +666,8 @@ pub(crate) fn list_reasons_for_doubt(setup: &TrialSetup, trial: &TrialResult) ->
     );
     let hosts = measurement.map_or(&[][..], |measured| &measured.load_generators);
     reasons.extend(hosts.iter().flat_map(LoadGenerator::doubts));
+    let stalls = measurement.map_or(&[][..], |measured| &measured.stalls);
+    reasons.extend(stalls.iter().map(TrialStall::doubt));
     let flushes = measurement.and_then(|measured| measured.flush_evidence.as_ref());
     reasons.extend(flushes.and_then(FlushEvidence::doubt));
     reasons.extend(failover::list_doubts(resolved, &trial.record));

@@ -27,6 +27,11 @@ pub(crate) const GRACE: Duration = Duration::from_secs(5);
 /// The time that a worker that has closed its pipe may take to exit: an engine that closes its
 /// shared memory on a busy machine takes seconds.
 const EXIT_LIMIT: Duration = Duration::from_secs(60);
+
+/// The time that killed processes may take to end. One that a device keeps in the kernel ends when
+/// the device answers, and is not waited for.
+const KILL_LIMIT: Duration = Duration::from_secs(10);
+
 /// The wait for the end of a process's standard error after its exit: a child of its own may keep
 /// it open.
 const TAIL_LIMIT: Duration = Duration::from_secs(2);
@@ -74,8 +79,8 @@ impl StandardErrorTail {
 /// One worker process.
 struct WorkerProcess {
     child: Child,
-    /// Its standard input; closed when the process is to end.
-    instructions: Option<ChildStdin>,
+    /// Lines for its standard input, which is closed when this is dropped.
+    instructions: Option<Sender<Vec<u8>>>,
     /// The last lines of its standard error.
     tail: StandardErrorTail,
     /// Whether it has closed its end of the pipe.
@@ -143,7 +148,7 @@ impl WorkerPool {
             let sender = self.sender.clone();
             std::thread::spawn(move || receive(reports, index, &sender));
         }
-        let instructions = child.stdin.take();
+        let instructions = child.stdin.take().map(write_on_thread);
         self.processes.push(WorkerProcess {
             child,
             instructions,
@@ -181,9 +186,9 @@ impl WorkerPool {
             return;
         };
         line.push(b'\n');
-        if let Some(instructions) = &mut self.processes[index].instructions {
+        if let Some(instructions) = &self.processes[index].instructions {
             // A worker that has ended gets no instruction; its end is noticed elsewhere.
-            let _ = instructions.write_all(&line);
+            let _ = instructions.send(line);
         }
     }
 
@@ -199,7 +204,8 @@ impl WorkerPool {
         self.processes.iter().all(|process| process.closed)
     }
 
-    /// Kills every process that still runs, by its id, and waits for it.
+    /// Kills every process that still runs, by its id, and waits for it. One that does not end
+    /// within [`KILL_LIMIT`] is left behind: the kernel ends it as soon as it leaves its device.
     pub fn kill_all(&mut self) {
         for process in &mut self.processes {
             process.instructions = None;
@@ -211,7 +217,11 @@ impl WorkerPool {
                 // It may end between the question and the signal; `Child` never signals another.
                 let _ = process.child.kill();
             }
-            let _ = process.child.wait();
+        }
+        let until = Instant::now() + KILL_LIMIT;
+        for process in &mut self.processes {
+            let left = until.saturating_duration_since(Instant::now());
+            let _ = wait_at_most(&mut process.child, left);
         }
     }
 
@@ -256,6 +266,21 @@ pub(crate) fn wait_at_most(
         }
         std::thread::sleep(Duration::from_millis(2));
     }
+}
+
+/// Writes lines to a process's standard input on a thread: a process that is stopped reads nothing,
+/// and its pipe holds little.
+fn write_on_thread(mut input: ChildStdin) -> Sender<Vec<u8>> {
+    let (sender, lines) = channel::<Vec<u8>>();
+    std::thread::spawn(move || {
+        for line in lines {
+            // A process that has ended reads no more.
+            if input.write_all(&line).is_err() {
+                return;
+            }
+        }
+    });
+    sender
 }
 
 fn receive(reports: impl Read, index: usize, sender: &Sender<(usize, PoolEvent)>) {

@@ -2,10 +2,11 @@
 //! verification.
 
 use crate::context::{RunContext, TrialError};
+use crate::phase_limit::LimitedPhase;
 use crate::protocol::{Assignment, Report};
 use crate::worker_pool::{PoolEvent, WorkerPool};
 use crate::{Event, Phase};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The interval at which the runner checks whether the user has stopped the run.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
@@ -14,15 +15,14 @@ pub(crate) const TICK: Duration = Duration::from_millis(50);
 /// killed at once, because it has measured nothing.
 ///
 /// # Errors
-/// [`TrialError::Failed`] if it fails, dies, or exceeds its time limit.
+/// [`TrialError::Failed`] if it fails or dies, [`TrialError::Overrun`] if it exceeds the limit
+/// of its phase.
 pub(crate) fn run_task(
     context: &mut RunContext<'_>,
     assignment: Assignment,
-    phase: Option<Phase>,
-    limit: Option<Duration>,
-    what: &str,
+    limited: LimitedPhase,
 ) -> Result<Report, TrialError> {
-    run_task_in(WorkerPool::new(), context, assignment, phase, limit, what)
+    run_task_in(WorkerPool::new(), context, assignment, limited)
 }
 
 /// As [`run_task`], in an empty pool, such as one of a control group.
@@ -33,21 +33,20 @@ pub(crate) fn run_task_in(
     mut pool: WorkerPool,
     context: &mut RunContext<'_>,
     assignment: Assignment,
-    phase: Option<Phase>,
-    limit: Option<Duration>,
-    what: &str,
+    limited: LimitedPhase,
 ) -> Result<Report, TrialError> {
-    let started = Instant::now();
     let id = assignment.spec.id.clone();
+    let mut clock = context.begin_phase(limited, &assignment.spec);
     start_worker(context, &mut pool, assignment)?;
-    let name = format!("{what} (process {})", pool.pids()[0]);
+    let pids = pool.pids();
+    let name = format!("{} (process {})", limited.title(), pids[0]);
     let mut answer = None;
     loop {
         if context.stopped() {
             return Err(TrialError::Interrupted);
         }
-        if let Some(limit) = limit.filter(|limit| started.elapsed() > *limit) {
-            return Err(format!("{name}: no answer within {} s", limit.as_secs()).into());
+        if let Some(reason) = clock.check(&pids) {
+            return Err(TrialError::Overrun(reason));
         }
         let report = match pool.receive(TICK) {
             None => continue,
@@ -62,7 +61,8 @@ pub(crate) fn run_task_in(
             Report::Failed { message } => return Err(format!("{name}: {message}").into()),
             Report::Progress { fraction } => {
                 let id = id.clone();
-                if let Some(phase) = phase {
+                clock.note_fraction(fraction);
+                if let Some(phase) = phase_of(limited) {
                     context.emit(&Event::TrialProgress {
                         id,
                         phase,
@@ -73,6 +73,15 @@ pub(crate) fn run_task_in(
             }
             other => answer = Some(other),
         }
+    }
+}
+
+/// Returns the phase in which a task's progress is shown.
+fn phase_of(limited: LimitedPhase) -> Option<Phase> {
+    match limited {
+        LimitedPhase::Prepare => Some(Phase::Prepare),
+        LimitedPhase::Verify => Some(Phase::Verify),
+        _ => None,
     }
 }
 

@@ -36,6 +36,7 @@ pub fn options(places: &RunDirectories) -> Result<Options, Failure> {
         keep_unfinished: false,
         resume_databases: false,
         disk_factor: places.disk.factor,
+        hang_limit: places.hang_limit,
         hardware_limits: !places.no_hardware_limits,
         conformance_cache: ConformanceCache::of_user(!places.check_again),
         checks_isolation: true,

@@ -5,12 +5,13 @@ use crate::failure::Failure;
 use crate::workload_files;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use trueput_engine::credentials;
 use trueput_record::folder::RankingSplit;
 use trueput_record::plan::{
     Contender, MAX_REPEAT, MAX_WORKERS, PlanFile, UnsupportedPolicy, check_count, check_name,
 };
-use trueput_record::value::count_hint;
+use trueput_record::value::{count_hint, parse_seconds};
 use trueput_record::{Durability, Value, VerifyLevel, WorkerKind, list};
 use trueput_runner::HostAccess;
 use trueput_runner::disk_space::{DISK_FACTOR, parse_factor};
@@ -30,6 +31,11 @@ pub struct RunDirectories {
     pub keep_databases: bool,
     #[command(flatten)]
     pub disk: Disk,
+    /// Fail a trial if a phase of it makes no progress for this long; a phase that is expected to
+    /// take long, such as a large load, has more
+    #[arg(long, value_name = "TIME", value_parser = parse_hang_limit, default_value = "1m",
+        allow_negative_numbers = true)]
+    pub hang_limit: Duration,
     /// Do not measure the hardware limits (saves about 2 s per run)
     #[arg(long, alias = "no-ceilings")]
     pub no_hardware_limits: bool,
@@ -37,6 +43,13 @@ pub struct RunDirectories {
     /// and knobs
     #[arg(long)]
     pub check_again: bool,
+}
+
+/// Parses the time that a phase of a trial may go on without progress.
+fn parse_hang_limit(text: &str) -> Result<Duration, String> {
+    let limit = parse_seconds(text).map(Duration::try_from_secs_f64)?.ok();
+    let limit = limit.filter(|limit| !limit.is_zero());
+    limit.ok_or_else(|| format!("the limit must be above 0, not {text}: write a time, as in 5m"))
 }
 
 /// Requested disk space.

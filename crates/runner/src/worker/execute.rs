@@ -12,6 +12,7 @@ use crate::protocol::{
     WorkerTask,
 };
 use crate::resolution::ResolvedTrial;
+use crate::stalls::{LateWaking, ProcessStall};
 use crate::trace_file::part_path;
 use hdrhistogram::Histogram;
 use std::cell::Cell;
@@ -144,6 +145,7 @@ fn execution(
         mut outputs,
         usage,
         cache,
+        stalls,
     } = run;
     outputs.sort_by_key(|output| output.result.index);
     let mut memory = process::read_memory(std::process::id()).unwrap_or_default();
@@ -169,6 +171,7 @@ fn execution(
         allocator: read_allocator(),
         engine: super::state(database)?,
         cache,
+        stalls,
     })
 }
 
@@ -416,6 +419,7 @@ struct ProcessOutput {
     outputs: Vec<WorkerOutput>,
     usage: ResourceUsage,
     cache: Option<CacheReport>,
+    stalls: Vec<ProcessStall>,
 }
 
 impl ThreadMonitor<'_> {
@@ -450,13 +454,14 @@ impl ThreadMonitor<'_> {
             None => (self.count_cache()?, read_own_usage()?),
         };
         self.control.stage.measure();
-        self.follow(measured, &mut outputs)?;
+        let stalls = self.follow(measured, &mut outputs)?;
         let usage = read_own_usage()? - before;
         let cache = count.map(cache_share).transpose()?;
         Ok(ProcessOutput {
             outputs,
             usage,
             cache,
+            stalls,
         })
     }
 
@@ -465,8 +470,14 @@ impl ThreadMonitor<'_> {
         count.map_err(|error| about_cache(&error))
     }
 
-    /// Follows the measured part, which began at `measured`, to its end.
-    fn follow(&self, measured: Instant, outputs: &mut Vec<WorkerOutput>) -> Result<(), String> {
+    /// Follows the measured part, which began at `measured`, to its end, and returns the intervals
+    /// in which this process did not run.
+    fn follow(
+        &self,
+        measured: Instant,
+        outputs: &mut Vec<WorkerOutput>,
+    ) -> Result<Vec<ProcessStall>, String> {
+        let (mut waking, mut stalls) = (LateWaking::begin(), Vec::new());
         let duration = self.conditions.duration_s.map(Duration::from_secs_f64);
         // While the workers pause the trial's clock stands still.
         let after = |time: Duration| measured + time + self.control.paused_time();
@@ -486,13 +497,16 @@ impl ThreadMonitor<'_> {
                 Some(end) if due_end.is_none() => second.min(end),
                 _ => second,
             };
-            if !self.receive_until(next, outputs)? && Instant::now() >= after(second_ends) {
+            let due = next.max(Instant::now());
+            let has_message = self.receive_until(next, outputs)?;
+            stalls.extend(waking.judge(due));
+            if !has_message && Instant::now() >= after(second_ends) {
                 self.reporter
                     .send(&Report::Second(operation_counts(self.counters, self.kinds)))?;
                 seconds += 1;
             }
         }
-        Ok(())
+        Ok(stalls)
     }
 
     /// Waits for a message of a worker; `false` if the moment comes first, or all have ended.

@@ -2,6 +2,7 @@
 //! flushes at each commit, or only says so.
 
 use crate::hooks::{HookedDatabase, Hooks};
+use crate::toy::hang;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -16,11 +17,24 @@ pub struct Keeper {
     name: &'static str,
     /// Whether a commit flushes the log.
     flushes: bool,
+    /// Whether it hangs when it opens a trial's database in which somebody has committed.
+    hangs_at_recovery: bool,
 }
 
 impl Keeper {
     pub const fn new(name: &'static str, flushes: bool) -> Self {
-        Self { name, flushes }
+        Self {
+            name,
+            flushes,
+            hangs_at_recovery: false,
+        }
+    }
+
+    pub const fn hanging_at_recovery(name: &'static str) -> Self {
+        Self {
+            hangs_at_recovery: true,
+            ..Self::new(name, true)
+        }
     }
 }
 
@@ -63,6 +77,11 @@ impl Engine for Keeper {
             ..*spec
         })?;
         let log = spec.directory.join("log");
+        let has_commits = log.metadata().is_ok_and(|log| log.len() > 0);
+        let is_suite = log.iter().any(|name| name == ".conformance");
+        if self.hangs_at_recovery && has_commits && !is_suite {
+            hang();
+        }
         let mut options = OpenOptions::new();
         let log = options.write(true).create(true).truncate(false).open(log);
         let log = log.map_err(Error::engine)?;

@@ -11,6 +11,7 @@ mod accounting;
 mod claims;
 mod conditions;
 mod flushes;
+mod hangs;
 mod hooks;
 mod hosts;
 mod keeper;
@@ -18,6 +19,7 @@ mod placement;
 mod repeats;
 mod replay;
 mod skewed;
+mod stalls;
 mod support;
 mod time_slices;
 mod toy;
@@ -66,6 +68,8 @@ fn all() -> impl Iterator<Item = &'static (&'static str, fn())> {
         .chain(accounting::ALL)
         .chain(flushes::ALL)
         .chain(hosts::ALL)
+        .chain(hangs::ALL)
+        .chain(stalls::ALL)
 }
 
 /// A claim that does not hold panics.

@@ -3,7 +3,7 @@
 use crate::keeper::Keeper;
 use crate::replay::Replay;
 use crate::skewed::Skewed;
-use crate::toy::{Play, Toy};
+use crate::toy::{Hang, Play, Toy};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -20,6 +20,9 @@ pub const REGISTRY: Registry = Registry {
         &Toy::new("toy", "1.0", false),
         &Toy::new("nameless", "", false),
         &Toy::new("boaster", "1.0", true),
+        &Toy::hanging("hangs-in-suite", Hang::Conformance),
+        &Toy::hanging("hangs-at-open", Hang::Open),
+        &Toy::hanging("hangs-at-close", Hang::Close),
         &Keeper::new("keeper", true),
         &Keeper::new("liar", false),
         &Skewed {
@@ -30,6 +33,7 @@ pub const REGISTRY: Registry = Registry {
             name: "snapshot",
             stated: Isolation::Snapshot,
         },
+        &Keeper::hanging_at_recovery("hangs-at-recovery"),
     ],
     workloads: &[&Play, &Replay],
 };
@@ -103,6 +107,7 @@ impl Bench {
             keep_unfinished: false,
             resume_databases: false,
             disk_factor: trueput_runner::disk_space::DISK_FACTOR,
+            hang_limit: trueput_runner::HANG_LIMIT,
             hardware_limits: false,
             stop: Arc::new(AtomicBool::new(false)),
         };

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use trueput_engine::{
     Build, Capabilities, Database, Durability, Engine, Info, Isolation, Mode, Null, OpenSpec,
     Parameter, ParameterValues, Promise, Result, Value, ValueVisitor, parameters,
 };
 use trueput_record::measurement::Check;
-use trueput_record::{Conditions, VerifyLevel};
+use trueput_record::{Conditions, Survival, VerifyLevel};
 use trueput_workloads::{
     Error, ErrorContext, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask,
     LoadSummary, WorkerFindings, Workload,
@@ -23,6 +24,19 @@ pub struct Toy {
     version: &'static str,
     /// Whether it claims to keep what it does not keep.
     boasts: bool,
+    /// Where it hangs.
+    hangs: Option<Hang>,
+}
+
+/// A moment at which an engine hangs.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Hang {
+    /// When the conformance suite opens a database.
+    Conformance,
+    /// When workers open the database.
+    Open,
+    /// When a worker that has stored closes the database.
+    Close,
 }
 
 impl Toy {
@@ -31,11 +45,53 @@ impl Toy {
             name,
             version,
             boasts,
+            hangs: None,
+        }
+    }
+
+    pub const fn hanging(name: &'static str, hang: Hang) -> Self {
+        Self {
+            name,
+            version: "1.0",
+            boasts: false,
+            hangs: Some(hang),
+        }
+    }
+
+    /// Hangs, if it is to hang when this folder is opened.
+    fn hang_at_open(&self, directory: &Path) {
+        let is_suite = directory.iter().any(|name| name == ".conformance");
+        let is_loaded = directory.join("loaded").exists();
+        let hangs = match self.hangs {
+            Some(Hang::Conformance) => is_suite,
+            Some(Hang::Open) => !is_suite && is_loaded,
+            Some(Hang::Close) | None => false,
+        };
+        if hangs {
+            hang();
         }
     }
 }
 
+/// The file that says that somebody hangs.
+pub const HANGING: &str = "hanging";
+
+fn hang_visibly(directory: &Path) -> ! {
+    std::fs::write(directory.join(HANGING), "").unwrap();
+    hang()
+}
+
+pub fn hang() -> ! {
+    loop {
+        std::thread::park();
+    }
+}
+
 pub const LOG: &str = "toy.log";
+
+/// The steps of a slow load.
+pub const SLOW_STEPS: u32 = 8;
+pub const SLOW_STEP: Duration = Duration::from_secs(1);
 
 /// The size of the database before the workers start.
 pub const LOADED_BYTES: usize = 1 << 20;
@@ -85,17 +141,34 @@ impl Engine for Toy {
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         println!("an engine that prints must not disturb the runner");
+        self.hang_at_open(spec.directory);
         let inner = Null.open(spec)?;
         Ok(Box::new(HookedDatabase {
             inner,
-            hooks: ToyLog(spec.directory.join(LOG)),
+            hooks: ToyLog {
+                path: spec.directory.join(LOG),
+                hangs_at_close: self.hangs == Some(Hang::Close),
+                has_stored: AtomicBool::new(false),
+            },
             settings: BTreeMap::from([("printed".to_owned(), Value::from(true))]),
         }))
     }
 }
 
 /// The log of who was ready and who stored.
-struct ToyLog(PathBuf);
+struct ToyLog {
+    path: PathBuf,
+    hangs_at_close: bool,
+    has_stored: AtomicBool,
+}
+
+impl Drop for ToyLog {
+    fn drop(&mut self) {
+        if self.hangs_at_close && self.has_stored.load(Ordering::Relaxed) {
+            hang();
+        }
+    }
+}
 
 fn note(log: &Path, word: &str) {
     let mut file = std::fs::OpenOptions::new()
@@ -112,18 +185,19 @@ impl Hooks for ToyLog {
         // Sessions become ready at different times, so that a barrier has something to do.
         let delay_ms = u64::from(std::process::id() % 4) * 40;
         std::thread::sleep(Duration::from_millis(delay_ms));
-        note(&self.0, "ready");
+        note(&self.path, "ready");
     }
 
     /// Shows the log.
     fn before_get(&self, key: &[u8], visitor: &mut ValueVisitor<'_>) {
         if key == LOG.as_bytes() {
-            visitor(&std::fs::read(&self.0).unwrap());
+            visitor(&std::fs::read(&self.path).unwrap());
         }
     }
 
     fn before_first_put(&self) {
-        note(&self.0, "put");
+        note(&self.path, "put");
+        self.has_stored.store(true, Ordering::Relaxed);
     }
 }
 
@@ -136,7 +210,7 @@ parameters! {
         /// The action of the workers.
         act: Choice = "store" of [
             "store", "abort", "exit", "fail", "panic", "callback", "wrong", "endless", "hang",
-            "hoard", "flush",
+            "hoard", "flush", "hang-prepare", "slow-prepare", "hang-prime", "hang-verify",
         ],
         /// Wait after each operation.
         pause_ms: Integer = 0 in 0..=1_000, unit "ms",
@@ -199,7 +273,7 @@ impl Act {
         Ok(())
     }
 
-    fn misbehave(&self, worker: u32) -> std::result::Result<(), Error> {
+    fn misbehave(&self, worker: u32, directory: &Path) -> std::result::Result<(), Error> {
         match (self.act, worker) {
             ("abort", 1) => std::process::abort(),
             ("exit", 1) => {
@@ -211,9 +285,7 @@ impl Act {
                 panic_in_callback();
                 Ok(())
             }
-            ("hang", 1) => loop {
-                std::thread::park();
-            },
+            ("hang", 1) => hang_visibly(directory),
             ("fail", 1) => Err(Error::Workload("the toy is tired".to_owned())),
             _ => Ok(()),
         }
@@ -246,12 +318,24 @@ impl Job for Act {
         true
     }
 
+    fn check_crash(&self, _survival: Survival) -> std::result::Result<(), String> {
+        Ok(())
+    }
+
     fn prepare(
         &self,
         target: &JobDatabase<'_>,
         _remains: ExistingDatabase,
     ) -> std::result::Result<Option<LoadSummary>, Error> {
         (target.progress)(1.0);
+        match self.act {
+            "hang-prepare" => hang_visibly(target.directory),
+            "slow-prepare" => (1..=SLOW_STEPS).for_each(|step| {
+                std::thread::sleep(SLOW_STEP);
+                (target.progress)(f64::from(step) / f64::from(SLOW_STEPS));
+            }),
+            _ => {}
+        }
         std::fs::write(target.directory.join("loaded"), [1; LOADED_BYTES])
             .map_err(|error| Error::Workload(error.to_string()))?;
         Ok(None)
@@ -279,10 +363,17 @@ impl Job for Act {
             std::thread::sleep(self.pause);
             stores += 1;
             if stores == 3 {
-                self.misbehave(task.worker)?;
+                self.misbehave(task.worker, task.directory)?;
             }
         }
         Ok(WorkerFindings::from([("stores".to_owned(), stores)]))
+    }
+
+    fn prime(&self, _task: &mut JobTask<'_>) -> std::result::Result<(), Error> {
+        if self.act == "hang-prime" {
+            hang();
+        }
+        Ok(())
     }
 
     fn verify(
@@ -290,6 +381,9 @@ impl Job for Act {
         target: &JobDatabase<'_>,
         ended: &ExecutionSummary,
     ) -> std::result::Result<JobResults, Error> {
+        if self.act == "hang-verify" {
+            hang_visibly(target.directory);
+        }
         let log = Mutex::new(String::new());
         let mut session = target
             .database

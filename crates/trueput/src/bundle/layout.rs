@@ -28,6 +28,8 @@ pub fn part(path: &Path) -> Option<EntryRole> {
             let is_log = Path::new(name).extension().is_some_and(|e| e == "hlog");
             is_log.then_some(EntryRole::Record)
         }
+        // Room that a killed run kept.
+        (name, None, None) if name.starts_with("reserve-") => Some(EntryRole::Page),
         _ => None,
     }
 }

@@ -23,6 +23,7 @@ mod fuzz;
 mod galera;
 mod gate;
 mod generated_tables;
+mod hangs;
 mod histories;
 mod hosts;
 mod listings;

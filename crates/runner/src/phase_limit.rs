@@ -1,0 +1,393 @@
+//! The limits of a trial's phases: how long each may go on without progress before the trial fails.
+//!
+//! A limit is derived from what the phase is expected to do: bytes of the database, the time that
+//! the same data took to load, the duration of the trial. Progress extends it, so that a phase that
+//! is only slow is not ended. Time in which the runner itself did not run does not count.
+
+use crate::context::RunContext;
+use std::time::{Duration, Instant};
+use trueput_host::process::describe_stuck;
+use trueput_record::TrialSpec;
+
+/// The time that any phase of a trial may go on without progress, however little it has to do,
+/// unless the user says otherwise.
+pub const HANG_LIMIT: Duration = Duration::from_secs(60);
+
+/// A configuration that a search tries may take a part of that beside the trial's duration: some
+/// engines never end with some knobs.
+const CANDIDATE_DIVISOR: u32 = 2;
+
+/// The limit for a cluster with planned faults: longer than workers look for a leader themselves,
+/// which gives the better reason.
+const FAULTS_LIMIT: Duration = Duration::from_secs(75);
+
+/// The conformance suite reports no progress, and flushes thousands of times: it may take so many
+/// times as long as any phase may be silent.
+const CONFORMANCE_FACTOR: u32 = 3;
+
+/// A phase may be silent for so many times as long as it is expected to take.
+const FACTOR: u32 = 3;
+
+/// A recovery may take so many times as long as the work before the crash.
+const RECOVERY_FACTOR: u32 = 10;
+
+/// The slowest storage at which a database is expected to be read or written, bytes a second.
+const MIN_BYTES_PER_S: f64 = 10e6;
+
+/// A phase of a trial that has a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LimitedPhase {
+    /// The conformance suite.
+    Conformance,
+    /// The anomaly suite.
+    Isolation,
+    /// Measuring the hardware limits.
+    HardwareLimits,
+    /// Starting the engine's server.
+    StartServer,
+    /// Making and filling the database.
+    Prepare,
+    /// Opening the database by the workers.
+    Open,
+    /// The released workers.
+    Run,
+    /// Closing the database by the workers.
+    Close,
+    /// Stopping the engine's server.
+    StopServer,
+    /// Opening the database after a deliberate crash.
+    Recover,
+    /// Verifying the results.
+    Verify,
+    /// Removing the database.
+    Remove,
+}
+
+impl LimitedPhase {
+    /// Returns what it does, as the beginning of a sentence.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Conformance => "the conformance suite",
+            Self::Isolation => "the anomaly suite",
+            Self::HardwareLimits => "measuring the hardware limits",
+            Self::StartServer => "starting the server",
+            Self::Prepare => "preparing the database",
+            Self::Open => "opening the database",
+            Self::Run => "the measured run",
+            Self::Close => "closing the database",
+            Self::StopServer => "stopping the server",
+            Self::Recover => "opening the database after the crash",
+            Self::Verify => "verification",
+            Self::Remove => "removing the database",
+        }
+    }
+
+    /// Returns what a sentence says of it when its limit is exceeded.
+    fn complaint(self) -> &'static str {
+        match self {
+            Self::Run => "no operation ended",
+            _ => "no progress",
+        }
+    }
+}
+
+/// What a trial is expected to do.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct ExpectedWork {
+    /// The time that any phase may go on without progress.
+    pub hang_limit: Duration,
+    /// The time that the same data took to load; zero if that is unknown.
+    pub load: Duration,
+    /// The bytes of its database.
+    pub bytes: u64,
+    /// The duration of the run with its warm-up; zero if it has none.
+    pub run: Duration,
+    /// Whether a search tries its configuration.
+    pub is_candidate: bool,
+    /// Whether faults are planned.
+    pub has_faults: bool,
+}
+
+impl ExpectedWork {
+    /// Returns how long a phase may go on without progress.
+    fn allowed_silence(&self, phase: LimitedPhase) -> Duration {
+        let storage = Duration::from_secs_f64(self.bytes as f64 / MIN_BYTES_PER_S);
+        let whole = self.load.saturating_mul(FACTOR).max(storage);
+        let work = self.load.saturating_add(self.run);
+        let floor = if self.is_candidate {
+            (self.hang_limit / CANDIDATE_DIVISOR).saturating_add(self.run)
+        } else {
+            self.hang_limit
+        };
+        let expected = match phase {
+            LimitedPhase::Conformance | LimitedPhase::Isolation => {
+                self.hang_limit.saturating_mul(CONFORMANCE_FACTOR)
+            }
+            LimitedPhase::HardwareLimits => floor,
+            // Operations may be as far apart as the trial is long: a workload has think times.
+            LimitedPhase::Run if self.has_faults => FAULTS_LIMIT,
+            LimitedPhase::Run if self.is_candidate => floor,
+            LimitedPhase::Run => self.run.max(self.load.saturating_mul(FACTOR)),
+            LimitedPhase::Open | LimitedPhase::Close if self.is_candidate => floor,
+            LimitedPhase::Recover | LimitedPhase::StartServer => {
+                whole.max(work.saturating_mul(RECOVERY_FACTOR))
+            }
+            LimitedPhase::Verify | LimitedPhase::Close | LimitedPhase::StopServer => {
+                whole.max(work.saturating_mul(FACTOR))
+            }
+            LimitedPhase::Prepare | LimitedPhase::Open | LimitedPhase::Remove => whole,
+        };
+        expected.max(floor)
+    }
+}
+
+/// Watches a phase for progress.
+#[derive(Debug, Clone)]
+pub(crate) struct PhaseClock {
+    phase: LimitedPhase,
+    /// The time that it may go on without progress, at the beginning.
+    silence: Duration,
+    /// The time that it may take in all; `None` as long as there is progress.
+    total: Option<Duration>,
+    began: Instant,
+    progressed_at: Instant,
+    checked_at: Instant,
+    /// The part that was done at the last sign of progress.
+    fraction: f64,
+}
+
+impl PhaseClock {
+    /// The runner did not run if so much time passes between two checks of a limit, which are made
+    /// twenty times a second.
+    pub const OWN_PAUSE: Duration = Duration::from_secs(1);
+
+    /// Begins to watch a phase with this work.
+    pub fn begin(phase: LimitedPhase, work: &ExpectedWork, total: Option<Duration>) -> Self {
+        let now = Instant::now();
+        Self {
+            phase,
+            silence: work.allowed_silence(phase),
+            total,
+            began: now,
+            progressed_at: now,
+            checked_at: now,
+            fraction: 0.0,
+        }
+    }
+
+    /// Begins again now.
+    pub fn restart(&mut self) {
+        let now = Instant::now();
+        (self.began, self.progressed_at, self.checked_at) = (now, now, now);
+    }
+
+    /// Notes that the phase has got on.
+    pub fn note_progress(&mut self) {
+        self.progressed_at = Instant::now();
+    }
+
+    /// Notes a report of the part that is done, which is progress only if it has changed.
+    pub fn note_fraction(&mut self, fraction: f64) {
+        if fraction != self.fraction {
+            self.fraction = fraction;
+            self.note_progress();
+        }
+    }
+
+    /// Leaves out a time that has just ended, in which nothing was to happen.
+    pub fn skip(&mut self, time: Duration) {
+        self.checked_at += time;
+        self.shift(time);
+    }
+
+    fn shift(&mut self, time: Duration) {
+        self.began += time;
+        self.progressed_at += time;
+    }
+
+    /// Returns the time for which the phase may be silent now.
+    pub fn silence(&self) -> Duration {
+        // At the end of a load, files are flushed and indexes built.
+        match self.phase {
+            LimitedPhase::Run => self.silence,
+            _ => self
+                .silence
+                .max(self.progressed_at.duration_since(self.began)),
+        }
+    }
+
+    /// Returns why the phase is to be ended, with those of its processes that do not run; `None` if
+    /// it may go on.
+    pub fn check(&mut self, pids: &[u32]) -> Option<String> {
+        let now = Instant::now();
+        let unseen = now.duration_since(std::mem::replace(&mut self.checked_at, now));
+        if unseen > Self::OWN_PAUSE {
+            self.shift(unseen);
+        }
+        let (title, silence) = (self.phase.title(), self.silence());
+        let total = self.total;
+        let over = total.filter(|total| now.duration_since(self.began) >= *total);
+        let reason = match over {
+            Some(total) => format!("{title}: no answer within {} s", total.as_secs()),
+            None if now.duration_since(self.progressed_at) >= silence => {
+                let (complaint, limit_s) = (self.phase.complaint(), silence.as_secs());
+                format!("{title}: {complaint} for {limit_s} s, the limit of this phase")
+            }
+            None => return None,
+        };
+        Some(match describe_stuck(pids) {
+            Some(stuck) => format!("{reason}; {stuck}"),
+            None => reason,
+        })
+    }
+}
+
+impl RunContext<'_> {
+    /// Returns what a trial is expected to do.
+    pub fn expected_work(&self, spec: &TrialSpec) -> ExpectedWork {
+        let conditions = &spec.conditions;
+        let run_s = conditions.warm_up_s + conditions.duration_s.unwrap_or_default();
+        let resolved = self.resolve(spec);
+        let scheduled = resolved.as_ref().map_or(Duration::ZERO, |resolved| {
+            let is_scheduled = resolved.job.scheduled_per_s().is_some();
+            let due_ns = is_scheduled.then(|| resolved.job.due_times(0, 1)).flatten();
+            Duration::from_nanos(due_ns.and_then(Iterator::last).unwrap_or_default())
+        });
+        ExpectedWork {
+            hang_limit: self.options.hang_limit,
+            load: self.longest_load(spec),
+            bytes: resolved.map_or(0, |resolved| resolved.job.expected_bytes()),
+            // A recorded workload states when its requests are due.
+            run: scheduled.max(Duration::try_from_secs_f64(run_s).unwrap_or_default()),
+            is_candidate: spec.role.is_some_and(|role| role.is_tried()),
+            has_faults: !conditions.faults.is_empty(),
+        }
+    }
+
+    /// Begins to watch a phase of a trial. A search's candidate may prepare, verify and recover its
+    /// database only for a multiple of the default's time.
+    pub fn begin_phase(&self, phase: LimitedPhase, spec: &TrialSpec) -> PhaseClock {
+        let total = match phase {
+            LimitedPhase::Prepare | LimitedPhase::Verify | LimitedPhase::Recover => {
+                self.preparation_limit(spec)
+            }
+            _ => None,
+        };
+        PhaseClock::begin(phase, &self.expected_work(spec), total)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: fn(u64) -> Duration = Duration::from_secs;
+
+    const NOTHING: ExpectedWork = ExpectedWork {
+        hang_limit: HANG_LIMIT,
+        load: Duration::ZERO,
+        bytes: 0,
+        run: Duration::ZERO,
+        is_candidate: false,
+        has_faults: false,
+    };
+
+    #[test]
+    fn a_short_trial_has_a_minute_and_a_long_one_a_multiple_of_what_it_is_expected_to_take() {
+        let short = ExpectedWork {
+            bytes: 20 << 20,
+            run: S(8),
+            ..NOTHING
+        };
+        let long = ExpectedWork {
+            load: S(600),
+            bytes: 10_000_000_000,
+            run: S(120),
+            ..NOTHING
+        };
+        for phase in [
+            LimitedPhase::Prepare,
+            LimitedPhase::Open,
+            LimitedPhase::Run,
+            LimitedPhase::Close,
+            LimitedPhase::Verify,
+            LimitedPhase::StopServer,
+            LimitedPhase::Remove,
+        ] {
+            assert_eq!(short.allowed_silence(phase), HANG_LIMIT, "{phase:?}");
+            assert!(long.allowed_silence(phase) >= S(1_000), "{phase:?}");
+        }
+        assert_eq!(short.allowed_silence(LimitedPhase::Recover), S(80));
+    }
+
+    #[test]
+    fn a_candidate_of_a_search_has_half_a_minute_beside_its_duration() {
+        let work = ExpectedWork {
+            run: S(8),
+            is_candidate: true,
+            ..NOTHING
+        };
+        assert_eq!(work.allowed_silence(LimitedPhase::Run), S(38));
+        assert_eq!(work.allowed_silence(LimitedPhase::Open), S(38));
+    }
+
+    /// A clock whose last check was just now, but whose phase began so long ago.
+    fn clock(phase: LimitedPhase, ago: Duration, total: Option<Duration>) -> PhaseClock {
+        let mut clock = PhaseClock::begin(phase, &NOTHING, total);
+        clock.began = clock.began.checked_sub(ago).unwrap();
+        clock.progressed_at = clock.began;
+        clock
+    }
+
+    #[test]
+    fn a_phase_without_progress_is_ended_and_one_that_gets_on_is_not() {
+        let mut hanging = clock(LimitedPhase::Prepare, S(61), None);
+        let reason = hanging.check(&[]).unwrap();
+        assert_eq!(
+            reason,
+            "preparing the database: no progress for 60 s, the limit of this phase"
+        );
+        let mut slow = clock(LimitedPhase::Prepare, S(5_000), None);
+        slow.note_fraction(0.3);
+        assert_eq!(slow.check(&[]), None);
+        // What repeats itself is no progress.
+        let mut stuck = clock(LimitedPhase::Prepare, S(61), None);
+        stuck.fraction = 1.0;
+        stuck.note_fraction(1.0);
+        assert!(stuck.check(&[]).is_some());
+    }
+
+    #[test]
+    fn the_end_of_a_long_phase_may_take_as_long_as_the_phase() {
+        let mut clock = clock(LimitedPhase::Prepare, S(1_000), None);
+        clock.progressed_at += S(600);
+        assert_eq!(clock.silence(), S(600));
+        assert_eq!(clock.check(&[]), None);
+    }
+
+    #[test]
+    fn a_total_ends_a_phase_that_gets_on() {
+        let mut clock = clock(LimitedPhase::Verify, S(20), Some(S(10)));
+        clock.note_fraction(0.5);
+        let reason = clock.check(&[]).unwrap();
+        assert_eq!(reason, "verification: no answer within 10 s");
+    }
+
+    #[test]
+    fn a_pause_is_left_out_once() {
+        let mut clock = clock(LimitedPhase::Run, S(65), None);
+        clock.checked_at = clock.checked_at.checked_sub(S(30)).unwrap();
+        clock.skip(S(30));
+        assert_eq!(clock.check(&[]), None);
+        clock.progressed_at = clock.progressed_at.checked_sub(S(26)).unwrap();
+        assert!(clock.check(&[]).is_some());
+    }
+
+    #[test]
+    fn time_in_which_the_runner_did_not_run_does_not_count() {
+        let mut clock = clock(LimitedPhase::Open, S(100), None);
+        clock.checked_at = clock.checked_at.checked_sub(S(99)).unwrap();
+        assert_eq!(clock.check(&[]), None);
+        assert!(Instant::now().duration_since(clock.progressed_at) < S(2));
+    }
+}

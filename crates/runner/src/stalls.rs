@@ -1,0 +1,337 @@
+//! Notices when a part of a trial does not run: the runner, a worker, the machine, the server.
+//!
+//! A thread of the runner, and the reporting thread of each worker's process, wake at known times.
+//! One that wakes late, and was not waiting for a processor meanwhile, did not run: it was stopped,
+//! or frozen, or its machine was paused. Nothing of this is in the measured loop.
+
+use crate::clock::read_monotonic_ns;
+use crate::protocol::ProcessResult;
+use nix::sys::time::TimeValLike;
+use nix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use trueput_host::process::{is_stopped, read_own_run_delay};
+use trueput_host::process_tree::list_members;
+use trueput_record::TrialSpec;
+use trueput_record::stall::{STALL_S, StalledPart, TrialStall};
+
+/// The interval at which the runner's thread wakes.
+const TICK: Duration = Duration::from_millis(100);
+
+/// An interval in which a process did not run, on `CLOCK_MONOTONIC`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ProcessStall {
+    /// Its start, nanoseconds.
+    pub from_ns: u64,
+    /// Its length, nanoseconds.
+    pub length_ns: u64,
+    /// Whether the machine was suspended, which stops that clock; another one has the length.
+    #[serde(default)]
+    pub is_suspension: bool,
+}
+
+impl ProcessStall {
+    /// Whether both are the same interval, as far as two processes can tell.
+    fn overlaps(&self, other: &Self) -> bool {
+        let end_ns = |stall: &Self| stall.from_ns.saturating_add(stall.length_ns);
+        let from_ns = self.from_ns.max(other.from_ns);
+        let common_ns = end_ns(self).min(end_ns(other)).saturating_sub(from_ns);
+        common_ns > self.length_ns.min(other.length_ns) / 2
+    }
+}
+
+/// Judges whether a thread that wakes late has not run.
+#[derive(Debug)]
+pub(crate) struct LateWaking {
+    run_delay: Duration,
+}
+
+impl LateWaking {
+    /// Begins on the thread that is judged.
+    pub fn begin() -> Self {
+        Self {
+            run_delay: read_own_run_delay(),
+        }
+    }
+
+    /// Judges a thread that wakes now and was to wake at `due` at the latest.
+    pub fn judge(&mut self, due: Instant) -> Option<ProcessStall> {
+        let late = Instant::now().saturating_duration_since(due);
+        let run_delay = read_own_run_delay();
+        let waited = run_delay.saturating_sub(std::mem::replace(&mut self.run_delay, run_delay));
+        let length = late.saturating_sub(waited);
+        if length.as_secs_f64() <= STALL_S {
+            return None;
+        }
+        let length_ns = u64::try_from(length.as_nanos()).ok()?;
+        let from_ns = read_monotonic_ns().ok()?.saturating_sub(length_ns);
+        Some(ProcessStall {
+            from_ns,
+            length_ns,
+            is_suspension: false,
+        })
+    }
+}
+
+/// Watches, on a thread, whether the runner and its machine run.
+pub(crate) struct RunnerWatch {
+    /// Dropped to end the thread.
+    end: Option<Sender<()>>,
+    thread: Option<JoinHandle<Vec<ProcessStall>>>,
+}
+
+impl RunnerWatch {
+    /// Begins to watch. Without a thread nothing is noticed.
+    pub fn start() -> Self {
+        let (end, ended) = channel::<()>();
+        let thread = std::thread::Builder::new().name("stalls".to_owned());
+        let thread = thread.spawn(move || {
+            let mut stalls = Vec::new();
+            let (mut waking, mut suspended_ns) = (LateWaking::begin(), read_suspended_ns());
+            loop {
+                let due = Instant::now() + TICK;
+                let is_over = ended.recv_timeout(TICK) != Err(RecvTimeoutError::Timeout);
+                stalls.extend(waking.judge(due));
+                let before_ns = std::mem::replace(&mut suspended_ns, read_suspended_ns());
+                stalls.extend(suspension_of(suspended_ns.saturating_sub(before_ns)));
+                if is_over {
+                    return stalls;
+                }
+            }
+        });
+        Self {
+            end: Some(end),
+            thread: thread.ok(),
+        }
+    }
+
+    /// Ends, and returns the intervals in which the runner did not run.
+    pub fn finish(mut self) -> Vec<ProcessStall> {
+        self.end = None;
+        let stalls = self.thread.take().and_then(|thread| thread.join().ok());
+        stalls.unwrap_or_default()
+    }
+}
+
+fn suspension_of(length_ns: u64) -> Option<ProcessStall> {
+    (length_ns as f64 / 1e9 > STALL_S).then(|| ProcessStall {
+        from_ns: read_monotonic_ns().unwrap_or_default(),
+        length_ns,
+        is_suspension: true,
+    })
+}
+
+/// Returns how long this machine has been suspended since it started: `CLOCK_MONOTONIC` stands
+/// still then, and `CLOCK_BOOTTIME` does not.
+fn read_suspended_ns() -> u64 {
+    let read = |clock| clock_gettime(clock).map_or(0, |time| time.num_nanoseconds());
+    let monotonic_ns = read(ClockId::CLOCK_MONOTONIC);
+    let boot_ns = read(ClockId::CLOCK_BOOTTIME);
+    boot_ns.saturating_sub(monotonic_ns).max(0).unsigned_abs()
+}
+
+/// Notices processes that are stopped by a signal, by their state once a second.
+#[derive(Debug, Default)]
+pub(crate) struct StoppedProcesses {
+    /// When each was first seen stopped.
+    since: HashMap<u32, Instant>,
+    ended: Vec<(Instant, Duration)>,
+}
+
+impl StoppedProcesses {
+    /// Looks at these processes.
+    pub fn look_at(&mut self, pids: impl Iterator<Item = u32>) {
+        let now = Instant::now();
+        let stopped: Vec<u32> = pids.filter(|&pid| is_stopped(pid)).collect();
+        let gone: Vec<u32> = self.since.keys().copied().collect();
+        for pid in gone.into_iter().filter(|pid| !stopped.contains(pid)) {
+            self.end(pid, now);
+        }
+        for pid in stopped {
+            self.since.entry(pid).or_insert(now);
+        }
+    }
+
+    fn end(&mut self, pid: u32, now: Instant) {
+        if let Some(since) = self.since.remove(&pid) {
+            self.ended.push((since, now.duration_since(since)));
+        }
+    }
+
+    /// Returns the intervals of over 2 s, from `measured_from` on; they are known to a second.
+    pub fn finish(mut self, measured_from: Instant) -> Vec<TrialStall> {
+        let now = Instant::now();
+        let pids: Vec<u32> = self.since.keys().copied().collect();
+        pids.into_iter().for_each(|pid| self.end(pid, now));
+        let long = self.ended.iter();
+        let long = long.filter(|(_, length)| length.as_secs_f64() > STALL_S);
+        // Children of a stopped server are stopped one by one: it is said once.
+        let longest = long.max_by_key(|(_, length)| *length);
+        longest
+            .map(|(since, length)| TrialStall {
+                part: StalledPart::Server,
+                worker: None,
+                from_s: since.saturating_duration_since(measured_from).as_secs_f64(),
+                length_s: length.as_secs_f64(),
+            })
+            .into_iter()
+            .collect()
+    }
+}
+
+/// Watches all parts of a trial.
+pub(crate) struct StallWatch {
+    runner: RunnerWatch,
+    stopped: StoppedProcesses,
+    /// The server, unless faults are planned, which stop its nodes.
+    server: Option<u32>,
+    measured_from: Instant,
+}
+
+impl StallWatch {
+    /// Begins to watch the measured part of a trial with that server.
+    pub fn start(spec: &TrialSpec, server: Option<u32>, measured_from: Instant) -> Self {
+        Self {
+            runner: RunnerWatch::start(),
+            stopped: StoppedProcesses::default(),
+            server: server.filter(|_| spec.conditions.faults.is_empty()),
+            measured_from,
+        }
+    }
+
+    /// Looks at the processes of the server, and at native programs, once a second.
+    pub fn look_at(&mut self, native_pids: &[u32]) {
+        let server = self.server.map(list_members).unwrap_or_default();
+        let pids = server.into_iter().chain(native_pids.iter().copied());
+        self.stopped.look_at(pids);
+    }
+
+    /// Ends, and returns all stalls; those of the workers' processes are in their results.
+    pub fn finish(self, executions: &[Option<ProcessResult>]) -> Vec<TrialStall> {
+        let runner = self.runner.finish();
+        let of_process = |result: &ProcessResult| {
+            let indices = result.workers.iter().map(|worker| worker.index);
+            (indices.min().unwrap_or_default(), result.stalls.clone())
+        };
+        let workers: Vec<_> = executions.iter().flatten().map(of_process).collect();
+        let measured_for = self.measured_from.elapsed().as_nanos();
+        let measured_for = u64::try_from(measured_for).unwrap_or(u64::MAX);
+        let now_ns = read_monotonic_ns().unwrap_or_default();
+        let mut stalls = merge_stalls(&runner, &workers, now_ns.saturating_sub(measured_for));
+        stalls.extend(self.stopped.finish(self.measured_from));
+        stalls
+    }
+}
+
+/// Merges the stalls of the runner and of the workers' processes, each with the index of its first
+/// worker. What all of them have in common is the machine's.
+pub(crate) fn merge_stalls(
+    runner: &[ProcessStall],
+    workers: &[(u32, Vec<ProcessStall>)],
+    measured_from_ns: u64,
+) -> Vec<TrialStall> {
+    let of_part = |part, worker, stall: &ProcessStall| TrialStall {
+        part,
+        worker,
+        from_s: stall.from_ns.saturating_sub(measured_from_ns) as f64 / 1e9,
+        length_s: stall.length_ns as f64 / 1e9,
+    };
+    let is_common = |stall: &ProcessStall| {
+        let mut all = workers.iter();
+        workers.len() > 1 && all.all(|(_, stalls)| stalls.iter().any(|one| one.overlaps(stall)))
+    };
+    let stops_workers = |stall: &ProcessStall| {
+        let mut all = workers.iter();
+        let has_it = |stalls: &[ProcessStall]| stalls.iter().any(|one| one.overlaps(stall));
+        !workers.is_empty() && all.all(|(_, stalls)| has_it(stalls))
+    };
+    let mut merged: Vec<_> = runner
+        .iter()
+        .map(|stall| match stall.is_suspension || stops_workers(stall) {
+            true => of_part(StalledPart::Machine, None, stall),
+            false => of_part(StalledPart::Runner, None, stall),
+        })
+        .collect();
+    let is_machines = |stall: &ProcessStall| {
+        let mut all = runner.iter();
+        all.any(|other| stops_workers(other) && other.overlaps(stall))
+    };
+    for (index, (first, stalls)) in workers.iter().enumerate() {
+        for stall in stalls.iter().filter(|stall| !is_machines(stall)) {
+            match is_common(stall) {
+                true if index == 0 => merged.push(of_part(StalledPart::Worker, None, stall)),
+                true => {}
+                false => merged.push(of_part(StalledPart::Worker, Some(*first), stall)),
+            }
+        }
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stall(from_s: u64, length_s: u64) -> ProcessStall {
+        ProcessStall {
+            from_ns: from_s * 1_000_000_000,
+            length_ns: length_s * 1_000_000_000,
+            is_suspension: false,
+        }
+    }
+
+    fn doubts(runner: &[ProcessStall], workers: &[Vec<ProcessStall>]) -> Vec<String> {
+        let workers: Vec<_> = (0..).zip(workers.iter().cloned()).collect();
+        let merged = merge_stalls(runner, &workers, 10_000_000_000);
+        merged.iter().map(TrialStall::doubt).collect()
+    }
+
+    #[test]
+    fn what_stopped_is_named_once() {
+        let (early, late) = (stall(12, 20), stall(40, 5));
+        let tail = "did not run for 20.0 s, from second 2.0 on";
+        let all = doubts(&[early], &[vec![early], vec![early]]);
+        let machine = format!("the machine, or every process of the trial, {tail}");
+        assert_eq!(all, std::slice::from_ref(&machine));
+        assert_eq!(
+            doubts(&[early], &[vec![], vec![]]),
+            [format!("the runner {tail}")]
+        );
+        assert_eq!(
+            doubts(&[], &[vec![], vec![early]]),
+            [format!("worker 1 {tail}")]
+        );
+        assert_eq!(
+            doubts(&[], &[vec![early], vec![early]]),
+            [format!("every worker {tail}")]
+        );
+        let other = "worker 0 did not run for 5.0 s, from second 30.0 on";
+        let mixed = doubts(&[early], &[vec![early, late], vec![early]]);
+        assert_eq!(mixed, [machine, other.to_owned()]);
+        assert!(doubts(&[], &[vec![], vec![]]).is_empty());
+    }
+
+    #[test]
+    fn a_suspended_machine_is_named_although_its_clock_stood_still() {
+        let suspension = ProcessStall {
+            is_suspension: true,
+            ..stall(12, 60)
+        };
+        let doubts = doubts(&[suspension], &[vec![]]);
+        assert!(doubts[0].starts_with("the machine, "), "{doubts:?}");
+        assert!(suspension_of(1_900_000_000).is_none());
+        assert!(suspension_of(2_100_000_000).is_some());
+    }
+
+    #[test]
+    fn a_thread_that_wakes_in_time_has_run_and_one_that_wakes_late_has_not() {
+        let mut waking = LateWaking::begin();
+        assert_eq!(waking.judge(Instant::now()), None);
+        let due = Instant::now().checked_sub(Duration::from_secs(30)).unwrap();
+        let stall = waking.judge(due).unwrap();
+        assert!(stall.length_ns > 25_000_000_000, "{stall:?}");
+    }
+}

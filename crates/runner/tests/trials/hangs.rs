@@ -1,0 +1,217 @@
+//! A phase that hangs ends by its limit, and the next trial runs.
+
+use crate::claims::claims;
+use crate::support::{Bench, doubts, failure, is_empty_or_absent, lives, on, spec, threads};
+use crate::toy::{HANGING, SLOW_STEP, SLOW_STEPS};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+use trueput_record::measurement::Outcome;
+use trueput_record::{Durability, TrialSpec};
+use trueput_runner::{Event, Phase};
+
+claims![
+    a_hang_in_any_phase_fails_the_trial_by_its_limit_and_the_plan_goes_on,
+    an_engine_that_hangs_in_the_suite_is_waited_for_once,
+    a_stopped_worker_fails_the_trial_and_is_named,
+    a_stopped_preparation_is_named_and_killed,
+    a_slow_load_that_gets_on_is_not_ended,
+    a_hang_is_interrupted_by_the_user_at_once,
+];
+
+/// The limit of these tests: short, and long enough for a busy machine.
+const LIMIT: Duration = Duration::from_secs(5);
+
+fn bench() -> Bench {
+    let mut bench = Bench::new();
+    bench.options.hang_limit = LIMIT;
+    bench
+}
+
+fn crashing(mut spec: TrialSpec) -> TrialSpec {
+    spec.durability = Durability::Process;
+    spec.conditions.crash_and_recover = true;
+    spec
+}
+
+/// The processes that this one has started.
+pub fn children() -> Vec<u32> {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let lists = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("children")));
+    let pids = lists.flat_map(|list| {
+        let list = list.unwrap_or_default();
+        list.split_whitespace()
+            .map(|pid| pid.parse().unwrap())
+            .collect::<Vec<u32>>()
+    });
+    pids.collect()
+}
+
+fn stop(pid: u32) {
+    kill(Pid::from_raw(pid.cast_signed()), Signal::SIGSTOP).unwrap();
+}
+
+fn a_hang_in_any_phase_fails_the_trial_by_its_limit_and_the_plan_goes_on() {
+    let cases = [
+        (
+            spec("prepare", "hang-prepare"),
+            "preparing the database: no progress for 5 s",
+        ),
+        (
+            spec("prime", "hang-prime"),
+            "opening the database: no progress for 5 s",
+        ),
+        (
+            on("hangs-at-open", spec("open", "store")),
+            "opening the database: no progress for 5 s",
+        ),
+        (
+            spec("run", "hang"),
+            "the measured run: no operation ended for 5 s",
+        ),
+        (
+            threads(spec("threads", "hang")),
+            "the measured run: no operation ended for 5 s",
+        ),
+        (
+            on("hangs-at-close", spec("close", "store")),
+            "closing the database: no progress",
+        ),
+        (
+            spec("verify", "hang-verify"),
+            "verification: no progress for 5 s",
+        ),
+        (
+            crashing(threads(on("hangs-at-recovery", spec("recovery", "store")))),
+            "opening the database after the crash: no progress for 5 s",
+        ),
+    ];
+    let mut trials: Vec<_> = cases.iter().map(|(spec, _)| spec.clone()).collect();
+    trials.push(spec("last", "store"));
+    let bench = bench();
+    let made = bench.create(trials).unwrap();
+    bench.run(&made, |_| {});
+    let records = made.records();
+    for (record, (_, words)) in records.iter().zip(&cases) {
+        let reason = failure(record);
+        assert!(reason.contains(words), "{}: {reason}", record.spec.id);
+        assert!(reason.contains("the limit of this phase"), "{reason}");
+    }
+    assert!(doubts(records.last().unwrap()).is_empty());
+    assert!(children().is_empty(), "nobody is left behind");
+    assert!(is_empty_or_absent(&made.folder.path().join("work")));
+}
+
+fn an_engine_that_hangs_in_the_suite_is_waited_for_once() {
+    let mut bench = bench();
+    bench.options.hang_limit = Duration::from_secs(2);
+    let hanging = ["a", "b"].map(|id| on("hangs-in-suite", spec(id, "store")));
+    let records = bench.records(hanging.into());
+    for record in &records {
+        let reason = failure(record);
+        let words = "the conformance suite: no progress for 6 s, the limit of this phase";
+        assert!(reason.contains(words), "{reason}");
+    }
+    let at = |index: usize| {
+        records[index]
+            .started_at
+            .parse::<jiff::Timestamp>()
+            .unwrap()
+    };
+    assert!(
+        at(1).duration_since(at(0)).as_secs() < 6,
+        "it is known to hang"
+    );
+}
+
+fn a_stopped_worker_fails_the_trial_and_is_named() {
+    for endless in [spec("a", "endless"), threads(spec("a", "endless"))] {
+        let bench = bench();
+        let made = bench.create(vec![endless, spec("b", "store")]).unwrap();
+        let mut stopped = None;
+        bench.run(&made, |event| {
+            let is_running = matches!(
+                event,
+                Event::TrialProgress {
+                    phase: Phase::Run,
+                    ..
+                }
+            );
+            if is_running && stopped.is_none() {
+                let pid = *children().last().unwrap();
+                stop(pid);
+                stopped = Some(pid);
+            }
+        });
+        let records = made.records();
+        let reason = failure(&records[0]);
+        let pid = stopped.unwrap();
+        assert!(reason.contains("has not responded for 5 s"), "{reason}");
+        assert!(reason.contains("the limit of this phase"), "{reason}");
+        assert!(reason.contains(&format!("process {pid} ")), "{reason}");
+        assert!(reason.contains("is stopped by a signal"), "{reason}");
+        assert!(!lives(pid));
+        assert!(doubts(&records[1]).is_empty());
+    }
+}
+
+fn a_stopped_preparation_is_named_and_killed() {
+    let bench = bench();
+    let made = bench.create(vec![spec("a", "slow-prepare")]).unwrap();
+    let mut stopped = None;
+    bench.run(&made, |event| {
+        let is_loading = matches!(
+            event,
+            Event::TrialProgress {
+                phase: Phase::Prepare,
+                ..
+            }
+        );
+        if is_loading && stopped.is_none() {
+            stopped = children().first().copied();
+            stopped.into_iter().for_each(stop);
+        }
+    });
+    let reason = failure(&made.record()).to_owned();
+    assert!(
+        reason.starts_with("preparing the database: no progress for"),
+        "{reason}"
+    );
+    assert!(reason.contains("is stopped by a signal"), "{reason}");
+    assert!(!lives(stopped.unwrap()));
+}
+
+fn a_slow_load_that_gets_on_is_not_ended() {
+    let bench = bench();
+    assert!(SLOW_STEP * SLOW_STEPS > LIMIT);
+    let record = bench.record(spec("a", "slow-prepare"));
+    assert!(doubts(&record).is_empty(), "{record:?}");
+}
+
+fn a_hang_is_interrupted_by_the_user_at_once() {
+    for act in ["hang", "hang-prepare", "hang-verify"] {
+        let mut bench = Bench::new();
+        bench.options.hang_limit = Duration::from_secs(600);
+        let made = bench
+            .create(vec![spec("a", act), spec("b", "store")])
+            .unwrap();
+        let stop = bench.options.stop.clone();
+        let run = made.folder.path();
+        let hanging = run.join("work").join(run.file_name().unwrap()).join("a");
+        std::thread::spawn(move || {
+            while !hanging.join(HANGING).exists() {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            stop.store(true, Relaxed);
+        });
+        let summary = bench.run(&made, |_| {});
+        assert!(summary.interrupted, "{act}");
+        let record = made.record();
+        assert_eq!(record.outcome, Outcome::Interrupted, "{act}");
+        // What was measured until then is kept.
+        assert_eq!(record.measurement.is_some(), act == "hang-verify", "{act}");
+        assert!(children().is_empty(), "{act}");
+        assert!(is_empty_or_absent(&made.folder.path().join("work")));
+    }
+}

@@ -340,9 +340,11 @@ fn a_choice_says_which_promises_were_audited_and_what_its_marks_mean() {
     let audited = AuditStanding {
         audited_at: "2026-11-27T10:00:00Z".to_owned(),
         models: vec![ModelStanding {
+            file_system: None,
             model: StorageModel::Journal,
             states: 1_058,
             distinct: 1_000,
+            undecided: false,
             refuted: 0,
             counterexample: None,
         }],

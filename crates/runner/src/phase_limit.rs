@@ -4,10 +4,12 @@
 //! the same data took to load, the duration of the trial. Progress extends it, so that a phase that
 //! is only slow is not ended. Time in which the runner itself did not run does not count.
 
-use crate::context::RunContext;
+use crate::context::{RunContext, TrialError};
+use std::path::Path;
 use std::time::{Duration, Instant};
 use trueput_host::process::describe_stuck;
 use trueput_record::TrialSpec;
+use trueput_record::value::format_bytes;
 
 /// The time that any phase of a trial may go on without progress, however little it has to do,
 /// unless the user says otherwise.
@@ -33,6 +35,9 @@ const RECOVERY_FACTOR: u32 = 10;
 
 /// The slowest storage at which a database is expected to be read or written, bytes a second.
 const MIN_BYTES_PER_S: f64 = 10e6;
+
+/// A disk with less free space is full.
+const FULL_BYTES: u64 = 4 << 20;
 
 /// A phase of a trial that has a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -239,6 +244,19 @@ impl PhaseClock {
             Some(stuck) => format!("{reason}; {stuck}"),
             None => reason,
         })
+    }
+}
+
+/// Adds to a phase that exceeded its limit that the disk is full, if so: some engines wait for
+/// room.
+pub(crate) fn explain_full_disk(error: TrialError, directory: &Path) -> TrialError {
+    let free_bytes = trueput_host::read_free_bytes(directory).unwrap_or(u64::MAX);
+    match error {
+        TrialError::Overrun(reason) if free_bytes < FULL_BYTES => TrialError::Overrun(format!(
+            "{reason}; the disk of its database is full: {} free",
+            format_bytes(free_bytes)
+        )),
+        error => error,
     }
 }
 

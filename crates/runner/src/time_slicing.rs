@@ -10,10 +10,9 @@ use crate::Phase;
 use crate::context::{RunContext, TrialError};
 use crate::environment::{Environment, finish_workers, start_workers};
 use crate::execution::{ExecutionResult, WorkerGroup};
+use crate::phase_limit::explain_full_disk;
 use crate::server_lifecycle::ServerLifecycle;
-use crate::trial::{
-    TrialResult, TrialSetup, derive_outcome, explain_full_disk, list_reasons_for_doubt,
-};
+use crate::trial::{TrialResult, TrialSetup, derive_outcome, list_reasons_for_doubt};
 use std::time::Duration;
 use trueput_host as host;
 use trueput_record::TrialSpec;

@@ -11,7 +11,7 @@ use crate::execution::{ExecutionPlan, ExecutionResult};
 use crate::failover;
 use crate::flush_evidence::{self, FlushCountsResult};
 use crate::log_directory::find_log_folder;
-use crate::phase_limit::LimitedPhase;
+use crate::phase_limit::{LimitedPhase, explain_full_disk};
 use crate::protocol::{
     Assignment, EngineState, ExecutionTotals, Report, VerificationResult, WorkerTask,
 };
@@ -36,9 +36,6 @@ use trueput_record::stall::TrialStall;
 use trueput_record::value::format_bytes;
 use trueput_record::{Conditions, FORMAT_VERSION, TrialRecord, TrialSpec, VerifyLevel, WorkerKind};
 use trueput_workloads::ExistingDatabase;
-
-/// A disk with less free space is full.
-const FULL_BYTES: u64 = 4 << 20;
 
 /// A trial that has ended: its record and its latencies.
 pub(crate) struct TrialResult {
@@ -279,19 +276,6 @@ fn run_to_end(
     ended?;
     stopped?;
     Ok(list_reasons_for_doubt(&setup, trial))
-}
-
-/// Adds to a phase that exceeded its limit that the disk is full, if so: some engines wait for
-/// room.
-pub(crate) fn explain_full_disk(error: TrialError, directory: &Path) -> TrialError {
-    let free_bytes = host::read_free_bytes(directory).unwrap_or(u64::MAX);
-    match error {
-        TrialError::Overrun(reason) if free_bytes < FULL_BYTES => TrialError::Overrun(format!(
-            "{reason}; the disk of its database is full: {} free",
-            format_bytes(free_bytes)
-        )),
-        error => error,
-    }
 }
 
 /// Prepares a trial, runs it and verifies its results, with its server running.

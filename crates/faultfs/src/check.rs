@@ -233,6 +233,7 @@ mod tests {
             offset,
             data_at,
             length,
+            cached: false,
         }
     }
 

@@ -68,7 +68,7 @@ pub struct Arguments {
     /// separated: over a minute for lists and another for registers, at each level
     #[arg(long, conflicts_with_all = ["isolation", "history"])]
     cluster: bool,
-    /// With --cluster: in the end, restart a leader whose followers are paused, and replace it.
+    /// With --cluster, as root: in the end, restart a leader that is separated from its followers.
     /// What waited for them is visible, then lost (docs/CLUSTERS.md)
     #[arg(long, requires = "cluster")]
     restart: bool,
@@ -348,18 +348,25 @@ fn subjects(arguments: &Arguments, registry: &Registry) -> Result<Vec<Subject>, 
     Ok(subjects)
 }
 
-/// Refuses `--restart` for a cluster that chooses its leader: paused nodes keep it from starting.
+/// Refuses `--restart` where nodes cannot be separated, and for a cluster that chooses its leader:
+/// a node without a majority shows nothing.
 fn check_restart(
     arguments: &Arguments,
     engines: &[(&'static str, &'static dyn Engine)],
 ) -> Result<(), String> {
+    if !arguments.restart {
+        return Ok(());
+    }
+    if !trueput_host::is_root() {
+        return Err("--restart separates nodes, which needs root: run as root".to_owned());
+    }
     let elects = |engine: &dyn Engine| engine.cluster().is_some_and(|it| it.elects_leader());
     match engines.iter().find(|(_, engine)| elects(*engine)) {
-        Some((name, _)) if arguments.restart => Err(format!(
+        None => Ok(()),
+        Some((name, _)) => Err(format!(
             "{name} chooses its leader itself, which --restart does not work with: it is for \
              clusters whose leader is promoted, as postgresql-cluster"
         )),
-        _ => Ok(()),
     }
 }
 

@@ -95,7 +95,6 @@ impl LogCheck {
             Operation::FlushAll { began } | Operation::FlushDirectory { began, .. } => {
                 self.check_began(*began)
             }
-            _ => Ok(()),
         }
     }
 

@@ -1,10 +1,10 @@
 //! The objective of a plan beside the contenders of a ranking, in words.
 
-use crate::sections::capacity::violation;
 use trueput_findings::answer::{Answer, RankingAnswer};
+use trueput_findings::capacity::Violation;
 use trueput_findings::objective::ObjectiveResult;
 use trueput_findings::rankings::Ranking;
-use trueput_findings::units::counted;
+use trueput_findings::units::{counted, per_cent, plural, seconds, separate};
 use trueput_record::objective::{Objective, ObjectiveLimit, ObjectiveMetric};
 
 /// Whether the repeats kept the objective: `kept`, `not kept`, `kept in 3 of 5`.
@@ -62,4 +62,28 @@ pub(crate) fn time_limit(
     let limits = objective?.limits().iter();
     let mut times = limits.filter(|limit| limit.metric != ObjectiveMetric::Errors);
     times.find(|limit| is_wanted(limit.metric)).copied()
+}
+
+/// Why a trial did not keep an objective, in words.
+pub(crate) fn violation(violation: &Violation) -> String {
+    match violation {
+        Violation::Limit(figure) => match figure.kind.as_str() {
+            "" => format!("{} of requests conflicted", per_cent(figure.value)),
+            kind => format!("{kind} {} {}", figure.metric, seconds(figure.value)),
+        },
+        Violation::Backlog {
+            requests,
+            oldest_wait_s,
+        } => format!(
+            "it fell behind by {} {} ({} late at the end)",
+            separate(&requests.to_string()),
+            if *requests == 1 {
+                "request".to_owned()
+            } else {
+                plural("request")
+            },
+            seconds(*oldest_wait_s)
+        ),
+        Violation::Trial { message } => message.clone(),
+    }
 }

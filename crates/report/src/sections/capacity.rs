@@ -4,16 +4,17 @@ use super::header;
 use super::{Part, Section, SectionInput};
 use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit};
 use crate::document::{Block, Table};
+use crate::objective::violation;
 use crate::storage_words;
 use trueput_findings::Run;
 use trueput_findings::capacity::{
     Capacity, CapacityComparison, CapacityProbe, CapacityState, FailedTrials, ObjectiveFigure,
-    Violation, capacities, comparisons,
+    capacities, comparisons,
 };
 use trueput_findings::power_loss::StoragePromise;
 use trueput_findings::rankings::groups;
 use trueput_findings::trial_names::TrialNames;
-use trueput_findings::units::{counted, number, per_cent, plural, seconds, separate};
+use trueput_findings::units::{counted, number, per_cent, seconds, separate};
 use trueput_record::objective::{Objective, ObjectiveLimit, ObjectiveMetric};
 use trueput_record::search::{CapacitySettings, SearchSettings, TrialPurpose};
 use trueput_record::trial::KILLED_BY_MEMORY_LIMIT;
@@ -480,29 +481,6 @@ fn note(capacity: &Capacity, name: &str) -> Option<String> {
 fn violations(probe: &CapacityProbe) -> String {
     let words = probe.judgement.violations.iter().map(violation);
     words.collect::<Vec<_>>().join("; ")
-}
-
-pub(crate) fn violation(violation: &Violation) -> String {
-    match violation {
-        Violation::Limit(figure) => match figure.kind.as_str() {
-            "" => format!("{} of requests conflicted", per_cent(figure.value)),
-            kind => format!("{kind} {} {}", figure.metric, seconds(figure.value)),
-        },
-        Violation::Backlog {
-            requests,
-            oldest_wait_s,
-        } => format!(
-            "it fell behind by {} {} ({} late at the end)",
-            separate(&requests.to_string()),
-            if *requests == 1 {
-                "request".to_owned()
-            } else {
-                plural("request")
-            },
-            seconds(*oldest_wait_s)
-        ),
-        Violation::Trial { message } => message.clone(),
-    }
 }
 
 /// A chart for each limited response time; none if none is limited, or nothing was measured.

@@ -36,7 +36,7 @@ pub enum Distribution {
         /// The hash is taken modulo this; an item that is not there yet is drawn again. The number
         /// of items where none are added; [`ycsb_keyspace`] to do as YCSB. Of a keyspace of more
         /// than twice the items only as much is used as they fill by half, and it doubles when the
-        /// items outgrow it: so a draw takes two attempts on average at most, whatever was expected.
+        /// items outgrow it. So a draw takes two attempts on average at most.
         keyspace: u64,
     },
     /// Zipfian with any exponent, the popular items scattered by a permutation of all items. Which

@@ -25,8 +25,8 @@ pub struct PropertyError {
     pub given: String,
 }
 
-/// Decodes a property file as Java does, which takes each byte for a character of ISO-8859-1. A file
-/// with a byte order mark says itself that it is UTF-8; the mark is skipped.
+/// Decodes a property file as Java does, which takes each byte for a character of ISO-8859-1. A
+/// file with a byte order mark says itself that it is UTF-8; the mark is skipped.
 #[must_use]
 pub fn decode_properties(bytes: &[u8]) -> String {
     let text = without_byte_order_mark(bytes);

@@ -18,6 +18,7 @@ use trueput_record::measurement::{
 };
 use trueput_record::placement::{AllocatorReport, Placement};
 use trueput_record::recovery::{EventRecord, Recovery};
+use trueput_record::stall::{StalledPart, TrialStall};
 use trueput_record::storage::{PowerLoss, StorageStack};
 use trueput_record::{
     ClusterSurvival, Conditions, Durability, FORMAT_VERSION, HostFacts, Outcome, Promise,
@@ -407,6 +408,16 @@ fn measurement() -> Measurement {
         timeline: vec![second()],
         workers: vec![worker()],
         load_generators: vec![load_generator()],
+        stalls: vec![stall()],
+    }
+}
+
+fn stall() -> TrialStall {
+    TrialStall {
+        part: StalledPart::Worker,
+        worker: Some(1),
+        from_s: 2.5,
+        length_s: 3.25,
     }
 }
 

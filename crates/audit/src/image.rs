@@ -371,7 +371,7 @@ impl Image {
         if let Some(node) = self.nodes.get(&Inode::ROOT) {
             set_access(&root, node.access)?;
         }
-        let mut written = Written {
+        let mut written = WrittenFiles {
             root: &root,
             files: HashMap::new(),
             left: MOST_ENTRIES,
@@ -385,7 +385,7 @@ impl Image {
         directory: Inode,
         folder: &OwnedFd,
         way: &mut Vec<String>,
-        written: &mut Written<'_>,
+        written: &mut WrittenFiles<'_>,
     ) -> io::Result<()> {
         if way.len() > DEEPEST {
             return Err(io::Error::other("folders are nested too deep"));
@@ -420,7 +420,7 @@ impl Image {
 }
 
 /// What has been written of an image.
-struct Written<'a> {
+struct WrittenFiles<'a> {
     root: &'a OwnedFd,
     /// The first path of each file, from the root.
     files: HashMap<Inode, String>,

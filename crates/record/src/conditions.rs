@@ -9,9 +9,13 @@ mod table;
 pub use hosts::HostList;
 pub use table::{CONDITIONS, Condition, ConditionLists, Conditions, Form};
 
+use crate::Value;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
+
+/// The name of a field of a trial, and how the value is read that a plan gives.
+pub(crate) type TrialField = (&'static str, fn(&Conditions) -> Option<Value>);
 
 /// The pace of an open loop.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

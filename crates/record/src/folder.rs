@@ -16,6 +16,7 @@ use crate::json_place::line_of;
 use crate::json_values::ValueLimit;
 use crate::lines::LineReader;
 use crate::objective::Objective;
+use crate::ranges::RangeCheck;
 use crate::regular_file::{self, OpenMode};
 use crate::reserve;
 use crate::search::SearchSettings;
@@ -38,8 +39,7 @@ const TRIALS: &str = "trials.jsonl";
 const HISTOGRAMS: &str = "histograms";
 const END: &str = "end.json";
 
-/// The most trials that a run may have.
-pub const MAX_TRIALS: usize = 10_000;
+pub use crate::ranges::MAX_TRIALS;
 
 /// Lines of `trials.jsonl` at most: some attempts at each trial.
 const MOST_LINES: usize = 4 * MAX_TRIALS;
@@ -288,7 +288,7 @@ impl RunFolder {
             line: Some(error.line()),
             message: error.to_string(),
         })?;
-        ranges::manifest(&manifest).map_err(|wrong| Error::Invalid {
+        check_ranges(&manifest).map_err(|wrong| Error::Invalid {
             path: file,
             line: line_of(text.as_bytes(), &wrong.place),
             message: wrong.message(),
@@ -502,6 +502,14 @@ fn append_line(folder: &Path, line: &str) -> std::io::Result<()> {
         let _ = file.set_len(length);
     }
     written
+}
+
+/// Checks the numbers of a plan against the ranges of the options.
+fn check_ranges(manifest: &RunManifest) -> RangeCheck {
+    ranges::trials(&manifest.trials)?;
+    let until = manifest.until.unwrap_or_default();
+    ranges::precision(until.half_width, until.budget_s)?;
+    manifest.search.as_ref().map_or(Ok(()), ranges::search)
 }
 
 /// Returns the path of a trial's latency histograms within its run folder.

@@ -2,7 +2,6 @@
 //! the folder, a reader meets no number that the program itself would have refused.
 
 use crate::conditions::{CONDITIONS, Condition};
-use crate::folder::{MAX_TRIALS, PrecisionTarget, RunManifest};
 use crate::plan::{MAX_REPEAT, MAX_WORKERS};
 use crate::search::{
     CapacitySettings, ChoiceSettings, SearchSettings, SearchedKnob, TuningLimits, TuningSettings,
@@ -11,6 +10,9 @@ use crate::trial::check_id;
 use crate::{Conditions, TrialRecord, TrialSpec};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
+
+/// The most trials that a run may have.
+pub const MAX_TRIALS: usize = 10_000;
 
 /// The longest time that a search or its limits may state, seconds: about 30 years.
 const TIME_S: RangeInclusive<f64> = 0.0..=1e9;
@@ -41,16 +43,17 @@ impl OutOfRange {
     }
 }
 
-type Checked = Result<(), OutOfRange>;
+/// The result of a check.
+pub(crate) type RangeCheck = Result<(), OutOfRange>;
 
-fn refuse(field: &str, found: &dyn Display, right: &str) -> Checked {
+fn refuse(field: &str, found: &dyn Display, right: &str) -> RangeCheck {
     Err(OutOfRange {
         place: vec![field.to_owned()],
         what: format!("{found}; {right}"),
     })
 }
 
-fn number(field: &str, found: f64, range: RangeInclusive<f64>) -> Checked {
+fn number(field: &str, found: f64, range: RangeInclusive<f64>) -> RangeCheck {
     if range.contains(&found) {
         return Ok(());
     }
@@ -67,11 +70,11 @@ fn number(field: &str, found: f64, range: RangeInclusive<f64>) -> Checked {
     )
 }
 
-fn option(field: &str, found: Option<f64>, range: RangeInclusive<f64>) -> Checked {
+fn option(field: &str, found: Option<f64>, range: RangeInclusive<f64>) -> RangeCheck {
     found.map_or(Ok(()), |found| number(field, found, range))
 }
 
-fn count(field: &str, found: u32, least: u32, most: usize) -> Checked {
+fn count(field: &str, found: u32, least: u32, most: usize) -> RangeCheck {
     match found >= least && found as usize <= most {
         true => Ok(()),
         false => refuse(
@@ -82,28 +85,25 @@ fn count(field: &str, found: u32, least: u32, most: usize) -> Checked {
     }
 }
 
-/// Checks the plan of a run.
-pub(crate) fn manifest(manifest: &RunManifest) -> Checked {
-    let found = manifest.trials.len();
+/// Checks the trials of a plan.
+pub(crate) fn trials(trials: &[TrialSpec]) -> RangeCheck {
+    let found = trials.len();
     if found > MAX_TRIALS {
         let right = format!("a run has at most {MAX_TRIALS}");
         return refuse("trials", &format!("a list of {found}"), &right);
     }
-    for (index, planned) in manifest.trials.iter().enumerate() {
+    for (index, planned) in trials.iter().enumerate() {
         spec(planned).map_err(|wrong| wrong.within(&index.to_string()).within("trials"))?;
     }
-    let until = manifest.until.as_ref().map_or(Ok(()), precision);
-    until.map_err(|wrong| wrong.within("until"))?;
-    let searched = manifest.search.as_ref().map_or(Ok(()), search);
-    searched.map_err(|wrong| wrong.within("search"))
+    Ok(())
 }
 
 /// Checks the record of a trial.
-pub(crate) fn trial(record: &TrialRecord) -> Checked {
+pub(crate) fn trial(record: &TrialRecord) -> RangeCheck {
     spec(&record.spec).map_err(|wrong| wrong.within("spec"))
 }
 
-fn spec(spec: &TrialSpec) -> Checked {
+fn spec(spec: &TrialSpec) -> RangeCheck {
     if let Err(why) = check_id(&spec.id) {
         return refuse("id", &format!("'{}'", spec.id), &why);
     }
@@ -120,10 +120,10 @@ fn spec(spec: &TrialSpec) -> Checked {
         .map_err(|wrong| wrong.within("role"))
 }
 
-fn conditions(conditions: &Conditions) -> Checked {
+fn conditions(conditions: &Conditions) -> RangeCheck {
     let given = CONDITIONS.iter().filter_map(|condition| {
-        let (field, value) = condition.given(conditions)?;
-        Some((condition, field, value))
+        let (field, value) = condition.field?;
+        Some((condition, field, value(conditions)?))
     });
     for (Condition { parameter, .. }, field, value) in given {
         if parameter.kind.admits(&value) {
@@ -142,20 +142,24 @@ fn conditions(conditions: &Conditions) -> Checked {
     Ok(())
 }
 
-fn precision(until: &PrecisionTarget) -> Checked {
-    option("half_width", until.half_width, LEAST_HALF_WIDTH..=1.0)?;
-    option("budget_s", until.budget_s, TIME_S)
+/// Checks the precision and the budget, seconds, at which repeats stop.
+pub(crate) fn precision(half_width: Option<f64>, budget_s: Option<f64>) -> RangeCheck {
+    option("half_width", half_width, LEAST_HALF_WIDTH..=1.0)
+        .and_then(|()| option("budget_s", budget_s, TIME_S))
+        .map_err(|wrong| wrong.within("until"))
 }
 
-fn search(settings: &SearchSettings) -> Checked {
-    match settings {
+/// Checks the question of a search.
+pub(crate) fn search(settings: &SearchSettings) -> RangeCheck {
+    let checked = match settings {
         SearchSettings::Capacity(settings) => capacity(settings),
         SearchSettings::Tuning(settings) => tuning(settings),
         SearchSettings::Choice(settings) => choice(settings),
-    }
+    };
+    checked.map_err(|wrong| wrong.within("search"))
 }
 
-fn capacity(settings: &CapacitySettings) -> Checked {
+fn capacity(settings: &CapacitySettings) -> RangeCheck {
     number("precision", settings.precision, CapacitySettings::PRECISION)?;
     let most = CapacitySettings::MOST_CONFIRMATIONS as usize;
     count("confirmations", settings.confirmations, 1, most)?;
@@ -163,7 +167,7 @@ fn capacity(settings: &CapacitySettings) -> Checked {
     limits(&settings.limits)
 }
 
-fn choice(settings: &ChoiceSettings) -> Checked {
+fn choice(settings: &ChoiceSettings) -> RangeCheck {
     capacity(&settings.capacity).map_err(|wrong| wrong.within("capacity"))?;
     let tuned = settings.tuning.as_ref().map_or(Ok(()), tuning);
     tuned.map_err(|wrong| wrong.within("tuning"))?;
@@ -175,7 +179,7 @@ fn choice(settings: &ChoiceSettings) -> Checked {
     number("budget_s", settings.budget_s, TIME_S)
 }
 
-fn tuning(settings: &TuningSettings) -> Checked {
+fn tuning(settings: &TuningSettings) -> RangeCheck {
     limits(&settings.limits)?;
     count("trials", settings.trials, 0, MAX_TRIALS)?;
     number("budget_s", settings.budget_s, TIME_S)?;
@@ -189,7 +193,7 @@ fn tuning(settings: &TuningSettings) -> Checked {
     Ok(())
 }
 
-fn limits(limits: &TuningLimits) -> Checked {
+fn limits(limits: &TuningLimits) -> RangeCheck {
     let checked = option("space_factor", limits.space_factor, 1.0..=1e9)
         .and_then(|()| option("recovery_s", limits.recovery_s, TIME_S))
         .and_then(|()| option("window_s", limits.window_s, TIME_S));
@@ -299,7 +303,7 @@ mod tests {
         assert_eq!(said("precision", 0.05), "");
         assert_eq!(
             said("precision", -5.0),
-            "precision is -5; it must be between 0.01 and 0.5"
+            "search.precision is -5; it must be between 0.01 and 0.5"
         );
         for (field, value) in [
             ("confirmations", 0.0),
@@ -309,7 +313,7 @@ mod tests {
             ("precision", 1e300),
         ] {
             assert!(
-                said(field, value).starts_with(&format!("{field} is ")),
+                said(field, value).starts_with(&format!("search.{field} is ")),
                 "{field} {value}"
             );
         }

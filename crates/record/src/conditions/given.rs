@@ -1,22 +1,9 @@
 //! The values of a trial's conditions as a plan gives them, to check them against their ranges.
 
-use super::table::{Condition, Conditions};
 use super::{Allocator, HostList, NumaPolicy, Rate, Start};
 use crate::Value;
 use crate::fault::FaultSchedule;
 use crate::filesystem::FileSystem;
-
-/// The name of a field of a trial, and how its value is read.
-pub(super) type TrialField = (&'static str, fn(&Conditions) -> Option<Value>);
-
-impl Condition {
-    /// Returns the name of the field in a record and its value, if a trial has one that its range
-    /// could refuse.
-    pub(crate) fn given(&self, conditions: &Conditions) -> Option<(&'static str, Value)> {
-        let (field, value) = self.field?;
-        Some((field, value(conditions)?))
-    }
-}
 
 /// The value of a trial as a plan gives it.
 pub(super) trait TrialValue {

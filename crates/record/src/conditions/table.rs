@@ -2,10 +2,10 @@
 //! in a trial, the plan key, the command-line option and its help, whether a step may change it,
 //! the selector of a comparison and the name in reports.
 
-use super::given::{TrialField, TrialValue};
+use super::given::TrialValue;
 use super::hosts::{HostList, parse_hosts};
 use super::lists::{parse_cpus, parse_numa};
-use super::{Allocator, Arrival, NumaPolicy, Rate, Start};
+use super::{Allocator, Arrival, NumaPolicy, Rate, Start, TrialField};
 use crate::fault::FaultSchedule;
 use crate::filesystem::{self, FileSystem, LEAST_IMAGE_BYTES};
 use crate::parameter::{Parameter, ValueKind};
@@ -29,7 +29,7 @@ pub struct Condition {
     /// Copies the condition from lists that set it to a trial; `None` if no step can change it.
     change: Option<fn(&ConditionLists, &Conditions, &mut Conditions)>,
     /// The field of a trial that it sets; `None` if the condition only affects others.
-    pub(super) field: Option<TrialField>,
+    pub(crate) field: Option<TrialField>,
     /// Formats the value of a trial for people; `None` if the condition only affects others.
     value: Option<fn(&Conditions) -> String>,
     /// Multiplies the value; `None` if the condition is not an amount of work.

@@ -39,12 +39,12 @@ fn modes(folder: &Path) -> Vec<(PathBuf, u32)> {
 }
 
 /// An audit made with a umask of 0, and copies of its folder.
-struct Audited {
+struct AuditedFolder {
     bench: Bench,
     folder: PathBuf,
 }
 
-impl Audited {
+impl AuditedFolder {
     fn new() -> Self {
         let bench = Bench::new();
         let mut command = bench.command(AUDIT);
@@ -107,7 +107,7 @@ fn a_recording_is_its_owners_alone_and_a_replay_of_it_has_no_privileged_files() 
     if !can_audit() {
         return;
     }
-    let audited = Audited::new();
+    let audited = AuditedFolder::new();
     for (path, mode) in modes(&audited.folder) {
         assert_eq!(
             mode & 0o022,
@@ -223,7 +223,7 @@ fn a_replay_reads_and_writes_only_in_its_folder_and_asks_before_it_loads_code() 
     if !can_audit() {
         return;
     }
-    let audited = Audited::new();
+    let audited = AuditedFolder::new();
     let outside = audited.outside().display().to_string();
     let mut cases = changed_records(&outside);
     cases.extend(changed_files(&outside));
@@ -242,7 +242,7 @@ fn a_recorded_link_that_leads_out_is_refused() {
     if !can_audit() {
         return;
     }
-    let audited = Audited::new();
+    let audited = AuditedFolder::new();
     let outside = audited.outside();
     for target in [outside.to_str().unwrap(), "../../../outside"] {
         let to_link = |operation: &mut Value| {

@@ -17,7 +17,7 @@ use trueput_host::run_marker::MarkedFolder;
 use trueput_host::trial_file_system::RECORDINGS;
 use trueput_host::{private_files, read_facts};
 use trueput_record::audit::{
-    AuditControl, AuditRecord, AuditResult, AuditVerdict, CONTROLS, Counterexample, StorageModel,
+    AuditControl, AuditRecord, AuditResult, AuditVerdict, CONTROLS, StorageModel,
 };
 use trueput_record::audit_folder::{AUDIT_FORMAT, AUDIT_RECORD};
 use trueput_record::audit_standing::AuditStanding;

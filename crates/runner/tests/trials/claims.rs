@@ -236,7 +236,7 @@ fn an_engine_with_anomalies_that_its_stated_isolation_proscribes_is_not_measured
     let cache = ConformanceCache::in_folder(&bench.folder.path().join("remembered"), true);
     bench.options.conformance_cache = cache;
     let run = |engine: &str| {
-        let trials = ["a", "b"].map(|id| on(engine, spec(id, "store")));
+        let trials = ["a", "b"].map(|id| threads(on(engine, spec(id, "store"))));
         let made = bench.create(trials.into()).unwrap();
         let mut from = Vec::new();
         bench.run(&made, |event| {

@@ -149,7 +149,8 @@ mod tests {
 
     #[test]
     fn a_state_that_the_recording_cannot_have_is_refused() {
-        let operation = Operation::FlushDirectory { inode: Inode::ROOT };
+        let (inode, size) = (Inode::ROOT, 0);
+        let operation = Operation::Truncate { inode, size };
         let logged = LoggedOperation {
             operation,
             phase: 0,

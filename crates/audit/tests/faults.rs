@@ -14,7 +14,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tempfile::TempDir;
-use trueput_audit::{AuditOptions, Subject, WORKER_COMMAND, audit, control, replay, worker};
+use trueput_audit::{
+    AuditOptions, StoredRecording, Subject, WORKER_COMMAND, audit, control, replay, worker,
+};
 use trueput_faultfs::server::{Folders, serve};
 use trueput_record::audit::{AuditResult, AuditVerdict, DamageKind, ModelResult, StorageModel};
 use trueput_record::plan::Contender;
@@ -305,8 +307,13 @@ impl Bench {
         let target = TempDir::new().unwrap();
         let options = self.options(StorageModel::Journal, 1);
         let subject = subject("flush_left_out", Durability::Sync);
-        let recording = self.recording();
-        let replayed = replay(&subject, example, &recording, target.path(), &options).unwrap();
+        let path = self.recording();
+        let recording = StoredRecording {
+            folder: path.parent().unwrap(),
+            within: Path::new(path.file_name().unwrap()),
+            most_bytes: 1 << 30,
+        };
+        let replayed = replay(&subject, example, recording, target.path(), &options).unwrap();
         assert!(is_state(&replayed.state), "{}", replayed.state.display());
         replayed.damage
     }

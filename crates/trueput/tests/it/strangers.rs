@@ -401,7 +401,7 @@ fn a_search_believes_no_number_that_its_options_would_refuse() {
         let text = std::fs::read_to_string(copy.join(file)).unwrap();
         let forged = ["\"per_s\":", "\"per_s\": ", "\"rate_per_s\":"]
             .iter()
-            .fold(text, forge);
+            .fold(text, |text, key| forge(&text, key));
         std::fs::write(copy.join(file), forged).unwrap();
     }
     let report = stdout(&bench.run("report copy --full"));
@@ -409,8 +409,8 @@ fn a_search_believes_no_number_that_its_options_would_refuse() {
 }
 
 /// Writes another rate after each occurrence of a key of a rate.
-fn forge(text: String, key: &&str) -> String {
-    let mut parts = text.split(*key);
+fn forge(text: &str, key: &str) -> String {
+    let mut parts = text.split(key);
     let mut forged = parts.next().unwrap().to_owned();
     for part in parts {
         let number = part.find([',', '}', '\n']).unwrap();

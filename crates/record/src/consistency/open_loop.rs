@@ -30,19 +30,26 @@ fn check_rate(record: &TrialRecord, measured: &Measurement, open: &OpenLoop) -> 
         return None;
     }
     let workers = f64::from(record.spec.workers.max(1));
-    let mut worked_s: f64 = measured.workers.iter().map(|one| one.elapsed_s).sum();
-    if measured.workers.is_empty() {
-        worked_s = measured.elapsed_s * workers;
-    }
+    let times_s = scheduled_s(record, measured);
     let due = open.issued as f64 + open.backlog as f64;
-    let expected = open.rate_per_s * worked_s / workers;
+    let expected_of = |times_s: &[f64]| open.rate_per_s * times_s.iter().sum::<f64>() / workers;
     // Each worker may be at a request when it begins and when it ends.
-    let slack = 2.0 * workers + DEVIATIONS * expected.max(0.0).sqrt() + TOLERANCE * expected;
-    let is_too_many = due > expected + slack;
+    let slack_of = |expected: f64| {
+        2.0 * workers + DEVIATIONS * expected.max(0.0).sqrt() + TOLERANCE * expected
+    };
+    let expected = expected_of(&times_s);
+    let is_too_many = due > expected + slack_of(expected);
     // Work of a fixed amount ends at its count, however late that is.
     let conditions = &record.spec.conditions;
-    let is_timed = conditions.duration_s.is_some() && conditions.time_slice_s.is_none();
-    let is_too_few = is_timed && due < expected - slack;
+    let timed_s = conditions
+        .duration_s
+        .filter(|_| conditions.time_slice_s.is_none());
+    let is_too_few = timed_s.is_some_and(|timed_s| {
+        let is_over = |time_s: &f64| *time_s >= timed_s * (1.0 - TOLERANCE);
+        let over_s: Vec<_> = times_s.iter().copied().filter(is_over).collect();
+        let least = expected_of(&over_s);
+        due < least - slack_of(least)
+    });
     (is_too_many || is_too_few).then(|| {
         format!(
             "{due} requests became due in {} s, and at {}/s it would be about {}",
@@ -51,6 +58,16 @@ fn check_rate(record: &TrialRecord, measured: &Measurement, open: &OpenLoop) -> 
             expected.round()
         )
     })
+}
+
+/// The seconds of each worker that kept a schedule; those that the job adds keep none.
+fn scheduled_s(record: &TrialRecord, measured: &Measurement) -> Vec<f64> {
+    let planned = record.spec.workers;
+    if measured.workers.is_empty() {
+        return vec![measured.elapsed_s; planned.max(1) as usize];
+    }
+    let scheduled = measured.workers.iter().filter(|one| one.index < planned);
+    scheduled.map(|one| one.elapsed_s).collect()
 }
 
 /// Checks the requests that were begun against those that ended.

@@ -347,6 +347,53 @@ fn a_rate_is_checked_against_the_requests_and_their_time() {
     assert_eq!(with(1_200.0, 300, 300, None), 0);
 }
 
+/// The contradictions of an open loop whose record was changed.
+fn of_rate(per_s: f64, issued: u64, change: impl Fn(&mut TrialRecord)) -> usize {
+    let found = found(|record, _| {
+        record.spec.conditions.duration_s = Some(2.5);
+        measured(record).open_loop = Some(OpenLoop {
+            rate_per_s: per_s,
+            issued,
+            responses: vec![ResponseSummary {
+                count: issued,
+                ..ResponseSummary::default()
+            }],
+            ..OpenLoop::default()
+        });
+        change(record);
+    });
+    let of_loop = |one: &&String| one.contains("became due");
+    found.iter().filter(of_loop).count()
+}
+
+#[test]
+fn workers_that_the_job_adds_keep_no_rate() {
+    let added = |record: &mut TrialRecord| record.spec.workers = 1;
+    assert_eq!(of_rate(2_000.0, 5_000, added), 0);
+    // The added worker has no share that could hide requests.
+    assert_eq!(of_rate(2_000.0, 10_000, added), 1);
+    assert_eq!(of_rate(2_000.0, 2_500, added), 1);
+}
+
+#[test]
+fn work_that_ends_at_its_count_before_its_time_may_be_behind_its_rate() {
+    let ended = |ended: usize| {
+        move |record: &mut TrialRecord| {
+            record.spec.conditions.duration_s = Some(60.0);
+            let measured = measured(record);
+            measured.elapsed_s = 60.0;
+            for (index, worker) in measured.workers.iter_mut().enumerate() {
+                worker.elapsed_s = if index < ended { 20.0 } else { 60.0 };
+            }
+        }
+    };
+    assert_eq!(of_rate(5_000.0, 1_000, ended(2)), 0);
+    // One of two had the whole time: half of the rate was due.
+    assert_eq!(of_rate(5_000.0, 151_000, ended(1)), 0);
+    assert_eq!(of_rate(5_000.0, 100_000, ended(1)), 1);
+    assert_eq!(of_rate(5_000.0, 151_000, ended(0)), 1);
+}
+
 #[test]
 fn a_contender_under_the_name_of_another_is_named() {
     let named = |name: &str| {

@@ -14,6 +14,10 @@ use std::ops::RangeInclusive;
 /// The most trials that a run may have.
 pub const MAX_TRIALS: usize = 10_000;
 
+/// The highest number of a cell: a search of several contenders numbers the cells of each from a
+/// multiple of 100,000.
+const MAX_CELL: usize = (MAX_TRIALS + 2) * 100_000;
+
 /// The longest time that a search or its limits may state, seconds: about 30 years.
 const TIME_S: RangeInclusive<f64> = 0.0..=1e9;
 
@@ -107,7 +111,7 @@ fn spec(spec: &TrialSpec) -> RangeCheck {
     if let Err(why) = check_id(&spec.id) {
         return refuse("id", &format!("'{}'", spec.id), &why);
     }
-    count("cell", spec.cell, 0, MAX_TRIALS)?;
+    count("cell", spec.cell, 0, MAX_CELL)?;
     count("repeat", spec.repeat, 1, MAX_REPEAT as usize)?;
     count("workers", spec.workers, 1, MAX_WORKERS as usize)?;
     conditions(&spec.conditions).map_err(|wrong| wrong.within("conditions"))?;

@@ -79,12 +79,14 @@ static LOST_OUTPUT: Mutex<Option<String>> = Mutex::new(None);
 /// command has failed then, with a message.
 pub fn finish(code: ExitCode) -> ExitCode {
     let mut lost = LOST_OUTPUT.lock().unwrap_or_else(PoisonError::into_inner);
-    match lost.take() {
-        Some(message) if code == ExitCode::SUCCESS => {
-            print_error(&message);
-            ExitCode::from(FAILED)
-        }
-        _ => code,
+    let Some(message) = lost.take() else {
+        return code;
+    };
+    print_error(&message);
+    if code == ExitCode::SUCCESS {
+        ExitCode::from(FAILED)
+    } else {
+        code
     }
 }
 

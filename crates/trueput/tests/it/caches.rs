@@ -186,9 +186,10 @@ fn conformance_that_was_passed_is_remembered_and_checked_again_on_demand() {
     );
     let (other, _) = run_with_cache(&bench, "--knob lmdb.writemap=on");
     assert!(!conformance(&other).cached, "another knob");
+    // Of either configuration: the conformance suite and the anomaly suite.
     for (line, report) in [
-        ("clean", "2 cached conformance results"),
-        ("clean --yes", "removed 2 cached conformance results"),
+        ("clean", "4 cached conformance results"),
+        ("clean --yes", "removed 4 cached conformance results"),
     ] {
         assert_contains(&stdout(&with_own_cache(&bench, line)), &[report]);
     }

@@ -81,7 +81,7 @@ fn fill_disk(disk: &Path, engines: &str) -> Vec<TrialRecord> {
     let results = disk.join("results");
     let line = format!(
         "run micro --engine {engines} --durability sync --workers 1 --set test=fill-batch \
-         --set value_bytes=4000 --set records=40000 --hang-limit 10s --no-hardware-limits \
+         --set value_bytes=4000 --set records=40000 --hang-limit 10s \
          --disk-factor 0.01 --results {}",
         results.display()
     );

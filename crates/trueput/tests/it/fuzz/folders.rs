@@ -86,7 +86,7 @@ fn make_audit(bench: &Bench) -> (PathBuf, Vec<String>) {
     let models = models.flat_map(|result| &result.models);
     let examples = models.filter_map(|model| Some(model.counterexample.as_ref()?.id.clone()));
     let examples: Vec<String> = examples.collect();
-    assert_eq!(examples.len(), 2, "{text}");
+    assert_eq!(examples.len(), 3, "two controls and the claim: {text}");
     (folder, examples)
 }
 

@@ -26,6 +26,10 @@ pub fn copied(bench: &Bench, run: &Path, name: &str, change: impl Fn(&mut TrialR
     trials.iter_mut().for_each(|trial| {
         trial.outcome = Outcome::Valid;
         change(trial);
+        // A change of the engine's name is one of its description, too.
+        if let Some(measured) = &mut trial.measurement {
+            measured.engine.name.clone_from(&trial.spec.engine);
+        }
     });
     manifest.name = name.to_owned();
     manifest.trials = trials.iter().map(|trial| trial.spec.clone()).collect();

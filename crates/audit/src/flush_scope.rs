@@ -33,8 +33,8 @@ pub(crate) struct FlushEffect<'a> {
 }
 
 impl<'a> FlushEffect<'a> {
-    /// Returns what the operation at an index flushes; `None` if it is no flush or, in this reading,
-    /// covers nothing. The flushes of a device concern all of it.
+    /// Returns what the operation at an index flushes; `None` if it is no flush or, in this
+    /// reading, covers nothing. The flushes of a device concern all of it.
     pub(crate) fn of(
         operation: &'a Operation,
         index: usize,

@@ -123,8 +123,8 @@ struct Files {
 }
 
 impl Files {
-    /// Applies an operation. Returns whether it is a write beyond the end of its file, and the pages
-    /// that it is the first to write.
+    /// Applies an operation. Returns whether it is a write beyond the end of its file, and the
+    /// pages that it is the first to write.
     fn apply(&mut self, operation: &Operation) -> (bool, Vec<u64>) {
         let inode = subject(operation);
         let end = match operation {

@@ -1,5 +1,5 @@
-//! The filter of system calls in a recorded process: calls that flush wait until the server has seen
-//! them.
+//! The filter of system calls in a recorded process: calls that flush wait until the server has
+//! seen them.
 //!
 //! It is set between fork and exec, and inherited by everything that the process starts. Its other
 //! end, the listener, is sent to the server. Everything here runs in a child of a process with

@@ -10,8 +10,8 @@ pub(crate) type Thread = u32;
 /// How far the calls behind flushes were seen.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Watch {
-    /// Whether calls of the recorded processes were seen. Without that, the range of `fdatasync` and
-    /// `msync` is not known, and `syncfs` and `sync` leave no trace.
+    /// Whether calls of the recorded processes were seen. Without that, the range of `fdatasync`
+    /// and `msync` is not known, and `syncfs` and `sync` leave no trace.
     pub listens: bool,
     /// Why they were not, if the kernel refused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -12,9 +12,9 @@
 //! cache, nor asynchronous direct I/O): each `write` arrives before the call returns, perhaps in
 //! several parts, which end at pages. `fsync`, `fdatasync`, `msync`, `O_SYNC`, `O_DSYNC`,
 //! `RWF_DSYNC` and flushes by io_uring arrive as FSYNC, which has no range (`fuse_fsync` drops it);
-//! `msync` and the two with a D as `fdatasync`. `syncfs` and `sync` do not arrive at all, and do not
-//! wait. Stores into a mapping arrive as writes of pages when the kernel writes them back. Locks
-//! stay in the kernel.
+//! `msync` and the two with a D as `fdatasync`. `syncfs` and `sync` do not arrive at all, and do
+//! not wait. Stores into a mapping arrive as writes of pages when the kernel writes them back.
+//! Locks stay in the kernel.
 //!
 //! So the part that a flush covers is found in two ways. A write that flushes carries its flag
 //! ([`mod@flush_watch`]). The other calls are seen by a filter of system calls (seccomp) in the

@@ -9,8 +9,8 @@ pub(crate) struct Device {
     pub(crate) minor: u32,
 }
 
-/// Returns the parts of the files on a device that a process has mapped, shared, at these addresses,
-/// in the order of addresses. `maps` is the text of its /proc/PID/maps.
+/// Returns the parts of the files on a device that a process has mapped, shared, at these
+/// addresses, in the order of addresses. `maps` is the text of its /proc/PID/maps.
 pub(crate) fn mapped_ranges(
     maps: &str,
     device: Device,

@@ -2,8 +2,8 @@
 //! syncfs or sync.
 //!
 //! It opens files of the server's own file system. A server that is killed meanwhile would wait for
-//! itself, so the thread has descriptors of its own: the connection to the kernel is closed with the
-//! other threads, and then its request fails.
+//! itself, so the thread has descriptors of its own: the connection to the kernel is closed with
+//! the other threads, and then its request fails.
 
 use nix::libc;
 use rustix::thread::{UnshareFlags, unshare_unsafe};

@@ -97,8 +97,8 @@ fn mount_of<'a>(mounts: &'a [Mount], directory: &Path) -> Option<&'a Mount> {
         .max_by_key(|mount| mount.facts.mount_point.len())
 }
 
-/// Parses one line of `/proc/self/mountinfo` (proc(5)): `36 35 98:0 /root /mnt rw,noatime master:1 - ext4 /dev/sda1
-/// rw,errors=continue`.
+/// Parses one line of `/proc/self/mountinfo` (proc(5)): `36 35 98:0 /root /mnt rw,noatime master:1
+/// - ext4 /dev/sda1 rw,errors=continue`.
 pub(crate) fn parse_mount(line: &str) -> Option<Mount> {
     let (mount, file_system) = line.split_once(" - ")?;
     let mut mount = mount.split(' ');

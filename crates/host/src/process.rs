@@ -1,6 +1,5 @@
 //! Processes as `/proc` shows them: memory, CPU, page faults, context switches, I/O.
 
-use crate::process_tree::list_members;
 use crate::usage::ResourceUsage;
 use nix::sys::resource::{Usage as SystemUsage, UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
@@ -14,9 +13,6 @@ use std::time::Duration;
 
 /// The number of processes that do not run that are named.
 const MAX_STUCK: usize = 3;
-
-/// A process that is still in the kernel after this time is kept there.
-const KEPT_PAUSE: Duration = Duration::from_millis(500);
 
 const STOPPED: &str = "is stopped by a signal";
 
@@ -186,19 +182,9 @@ fn describe_states(
     (!found.is_empty()).then(|| found.join(", "))
 }
 
-/// Describes descendants of this process that the kernel keeps, for a device or a file system, and
-/// that no signal ends; `None` if there are none.
-#[must_use]
-pub fn describe_unkillable_descendants() -> Option<String> {
-    let is_kept = |pid: &u32| read_stat(*pid).is_some_and(|stat| stat.state == 'D');
-    let mut kept = list_members(std::process::id());
-    kept.retain(is_kept);
-    if !kept.is_empty() {
-        // One that has just been there waits for nothing.
-        std::thread::sleep(KEPT_PAUSE);
-        kept.retain(is_kept);
-    }
-    describe_stuck(&kept)
+/// Returns whether the process waits in the kernel, and no signal ends it.
+pub(crate) fn is_uninterruptible(pid: u32) -> bool {
+    read_stat(pid).is_some_and(|stat| stat.state == 'D')
 }
 
 /// Returns whether a signal has stopped the process, and none has continued it.

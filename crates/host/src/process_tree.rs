@@ -4,6 +4,10 @@ use super::process::{self, MemoryUsage, ThreadContextSwitches};
 use super::usage::ResourceUsage;
 use std::collections::HashMap;
 use std::fs::{read_dir, read_to_string};
+use std::time::Duration;
+
+/// A process that is still in the kernel after this time is kept there.
+const KEPT_PAUSE: Duration = Duration::from_millis(500);
 
 /// Lists `root` and its descendants, `root` first.
 ///
@@ -23,6 +27,21 @@ pub fn list_members(root: u32) -> Vec<u32> {
         found.extend(new);
     }
     found
+}
+
+/// Describes descendants of this process that the kernel keeps, for a device or a file system, and
+/// that no signal ends; `None` if there are none.
+#[must_use]
+pub fn describe_unkillable_descendants() -> Option<String> {
+    let is_kept = |pid: &u32| process::is_uninterruptible(*pid);
+    let mut kept = list_members(std::process::id());
+    kept.retain(is_kept);
+    if !kept.is_empty() {
+        // One that has just been there waits for nothing.
+        std::thread::sleep(KEPT_PAUSE);
+        kept.retain(is_kept);
+    }
+    process::describe_stuck(&kept)
 }
 
 fn children(pid: u32) -> Option<Vec<u32>> {

@@ -255,8 +255,8 @@ pub struct ModelResult {
     /// The smallest counterexample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counterexample: Option<Counterexample>,
-    /// Damage that is damage only if flushes of which nobody knows the part covered nothing; then it
-    /// is not known whether the promise is kept.
+    /// Damage that is damage only if flushes of which nobody knows the part covered nothing; then
+    /// it is not known whether the promise is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<Doubt>,
     /// The time that it took, seconds.

@@ -27,8 +27,8 @@ pub struct ModelStanding {
     pub distinct: u64,
     /// The states that showed damage.
     pub refuted: u64,
-    /// Whether the promise depends on flushes of which nobody knows the part that they covered: then
-    /// this is no audit.
+    /// Whether the promise depends on flushes of which nobody knows the part that they covered:
+    /// then this is no audit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undecided: bool,
     /// The smallest counterexample.

@@ -40,12 +40,7 @@ pub(crate) fn build_measurement(
         .iter()
         .map(|part| part.histograms.as_slice());
     let histograms = merge_histograms(kinds.len(), encoded)?;
-    let elapsed_s = elapsed_s(
-        result
-            .executions
-            .iter()
-            .flat_map(|execution| &execution.workers),
-    );
+    let elapsed_s = elapsed_s(result.executions.iter().flat_map(|part| &part.workers));
     let finals: Vec<OperationCounts> = result
         .executions
         .iter()

@@ -1,6 +1,6 @@
-//! The result of a conformance suite.
+//! The results of the conformance suite and of the anomaly suite.
 
-use trueput_record::measurement::Conformance;
+use trueput_record::measurement::{Conformance, IsolationCheck};
 
 /// The result of a contender's conformance suite.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,4 +19,13 @@ pub(crate) enum ConformanceResult {
     KnobsRefused(String),
     /// The suite exceeded its limit, so that the engine's conformance is unknown: one sentence.
     Overrun(String),
+}
+
+/// The result of the anomaly suite.
+#[derive(Debug, Clone)]
+pub(crate) enum IsolationResult {
+    /// No anomaly refuted the stated level; `None` if no level is stated.
+    Stands(Option<IsolationCheck>),
+    /// Anomalies that it proscribes occurred: the reasons why trials are invalid.
+    Refuted(Vec<String>),
 }

@@ -1,9 +1,8 @@
 //! The state of a run.
 
-use crate::conformance_result::ConformanceResult;
+use crate::conformance_result::{ConformanceResult, IsolationResult};
 use crate::hosts::workers::HostWorkers;
-use crate::isolation_check::IsolationResult;
-use crate::phase_limit::LimitedPhase;
+use crate::phase_limit::{ExpectedWork, LimitedPhase, PhaseClock};
 use crate::resolution::{ResolvedTrial, resolve_trial};
 use crate::{Event, Options, Registry};
 use std::cell::RefCell;
@@ -12,10 +11,11 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
-use trueput_host::process::describe_unkillable_descendants;
+use trueput_host::process_tree::describe_unkillable_descendants;
 use trueput_host::run_work_folder::RunWorkFolder;
 use trueput_record::conditions::HostList;
 use trueput_record::hardware_limits::HardwareLimits;
+use trueput_record::value::format_bytes;
 use trueput_record::{TrialRecord, TrialSpec};
 
 /// The state that the parts of a run share.
@@ -54,6 +54,9 @@ const PREPARATION_FACTOR: u32 = 10;
 
 /// Covers what other programs take of a short preparation.
 const PREPARATION_MARGIN: Duration = Duration::from_secs(5);
+
+/// A disk with less free space is full.
+const FULL_BYTES: u64 = 4 << 20;
 
 /// Returns the longest preparation of a database with the default knobs, by contender of a search,
 /// of trials that have ended.
@@ -318,5 +321,53 @@ mod tests {
         // The example of FIPS 180-4.
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(sha256_of(&file).unwrap(), expected);
+    }
+}
+
+/// Adds to a phase that exceeded its limit that the disk is full, if so: some engines wait for
+/// room.
+pub(crate) fn explain_full_disk(error: TrialError, directory: &Path) -> TrialError {
+    let free_bytes = trueput_host::read_free_bytes(directory).unwrap_or(u64::MAX);
+    match error {
+        TrialError::Overrun(reason) if free_bytes < FULL_BYTES => TrialError::Overrun(format!(
+            "{reason}; the disk of its database is full: {} free",
+            format_bytes(free_bytes)
+        )),
+        error => error,
+    }
+}
+
+impl RunContext<'_> {
+    /// Returns what a trial is expected to do.
+    pub fn expected_work(&self, spec: &TrialSpec) -> ExpectedWork {
+        let conditions = &spec.conditions;
+        let run_s = conditions.warm_up_s + conditions.duration_s.unwrap_or_default();
+        let resolved = self.resolve(spec);
+        let scheduled = resolved.as_ref().map_or(Duration::ZERO, |resolved| {
+            let is_scheduled = resolved.job.scheduled_per_s().is_some();
+            let due_ns = is_scheduled.then(|| resolved.job.due_times(0, 1)).flatten();
+            Duration::from_nanos(due_ns.and_then(Iterator::last).unwrap_or_default())
+        });
+        ExpectedWork {
+            hang_limit: self.options.hang_limit,
+            load: self.longest_load(spec),
+            bytes: resolved.map_or(0, |resolved| resolved.job.expected_bytes()),
+            // A recorded workload states when its requests are due.
+            run: scheduled.max(Duration::try_from_secs_f64(run_s).unwrap_or_default()),
+            is_candidate: spec.role.is_some_and(|role| role.is_tried()),
+            has_faults: !conditions.faults.is_empty(),
+        }
+    }
+
+    /// Begins to watch a phase of a trial. A search's candidate may prepare, verify and recover its
+    /// database only for a multiple of the default's time.
+    pub fn begin_phase(&self, phase: LimitedPhase, spec: &TrialSpec) -> PhaseClock {
+        let total = match phase {
+            LimitedPhase::Prepare | LimitedPhase::Verify | LimitedPhase::Recover => {
+                self.preparation_limit(spec)
+            }
+            _ => None,
+        };
+        PhaseClock::begin(phase, &self.expected_work(spec), total)
     }
 }

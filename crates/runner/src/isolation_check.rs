@@ -3,6 +3,8 @@
 
 use crate::Event;
 use crate::conformance::{FOLDER, cache_key, is_tried_only, run_checks};
+use crate::conformance_cache::FileState;
+use crate::conformance_result::IsolationResult;
 use crate::context::{RunContext, TrialError};
 use crate::phase_limit::LimitedPhase;
 use crate::protocol::{Report, WorkerTask};
@@ -12,15 +14,6 @@ use trueput_record::measurement::{Conformance, IsolationCheck};
 /// In place of a level, in the key under which a suite is remembered: isolation is the same at
 /// every level.
 const ANY_LEVEL: &str = "isolation";
-
-/// The result of the anomaly suite.
-#[derive(Debug, Clone)]
-pub(crate) enum IsolationResult {
-    /// No anomaly refuted the stated level; `None` if no level is stated.
-    Stands(Option<IsolationCheck>),
-    /// Anomalies that it proscribes occurred: the reasons why trials are invalid.
-    Refuted(Vec<String>),
-}
 
 /// Runs the anomaly suite on a trial's engine with its knobs and its allocator, once per run for
 /// each combination and whatever the level, and remembers it as [`crate::conformance::check`] does
@@ -71,16 +64,7 @@ fn find_or_run(
             not_run: None,
         })));
     }
-    context.remove_database(FOLDER, spec)?;
-    let (directory, _) = context.area.trial_folder(FOLDER)?;
-    let suite = (WorkerTask::Isolation, LimitedPhase::Isolation);
-    let answer = run_checks(context, spec, &directory, suite);
-    let removed = context.remove_database(FOLDER, spec);
-    if answer.is_ok() {
-        removed?;
-    } else if let Err(message) = removed {
-        context.warn(message);
-    }
+    let answer = run_suite(context, spec)?;
     let checked_at = jiff::Timestamp::now().to_string();
     let not_run = |reason: String| {
         IsolationResult::Stands(Some(IsolationCheck {
@@ -127,6 +111,27 @@ fn find_or_run(
         cached: false,
         not_run: None,
     })))
+}
+
+/// What the suite's process reports, with the files that it used.
+type SuiteAnswer = (Report, Option<Vec<FileState>>);
+
+/// Runs the suite in a folder of its own, which is removed.
+fn run_suite(
+    context: &mut RunContext<'_>,
+    spec: &TrialSpec,
+) -> Result<Result<SuiteAnswer, TrialError>, TrialError> {
+    context.remove_database(FOLDER, spec)?;
+    let (directory, _) = context.area.trial_folder(FOLDER)?;
+    let suite = (WorkerTask::Isolation, LimitedPhase::Isolation);
+    let answer = run_checks(context, spec, &directory, suite);
+    let removed = context.remove_database(FOLDER, spec);
+    if answer.is_ok() {
+        removed?;
+    } else if let Err(message) = removed {
+        context.warn(message);
+    }
+    Ok(answer)
 }
 
 /// Returns the reason why the trials of an engine that showed anomalies are invalid.

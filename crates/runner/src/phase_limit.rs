@@ -4,12 +4,8 @@
 //! the same data took to load, the duration of the trial. Progress extends it, so that a phase that
 //! is only slow is not ended. Time in which the runner itself did not run does not count.
 
-use crate::context::{RunContext, TrialError};
-use std::path::Path;
 use std::time::{Duration, Instant};
 use trueput_host::process::describe_stuck;
-use trueput_record::TrialSpec;
-use trueput_record::value::format_bytes;
 
 /// The time that any phase of a trial may go on without progress, however little it has to do,
 /// unless the user says otherwise.
@@ -35,9 +31,6 @@ const RECOVERY_FACTOR: u32 = 10;
 
 /// The slowest storage at which a database is expected to be read or written, bytes a second.
 const MIN_BYTES_PER_S: f64 = 10e6;
-
-/// A disk with less free space is full.
-const FULL_BYTES: u64 = 4 << 20;
 
 /// A phase of a trial that has a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -244,54 +237,6 @@ impl PhaseClock {
             Some(stuck) => format!("{reason}; {stuck}"),
             None => reason,
         })
-    }
-}
-
-/// Adds to a phase that exceeded its limit that the disk is full, if so: some engines wait for
-/// room.
-pub(crate) fn explain_full_disk(error: TrialError, directory: &Path) -> TrialError {
-    let free_bytes = trueput_host::read_free_bytes(directory).unwrap_or(u64::MAX);
-    match error {
-        TrialError::Overrun(reason) if free_bytes < FULL_BYTES => TrialError::Overrun(format!(
-            "{reason}; the disk of its database is full: {} free",
-            format_bytes(free_bytes)
-        )),
-        error => error,
-    }
-}
-
-impl RunContext<'_> {
-    /// Returns what a trial is expected to do.
-    pub fn expected_work(&self, spec: &TrialSpec) -> ExpectedWork {
-        let conditions = &spec.conditions;
-        let run_s = conditions.warm_up_s + conditions.duration_s.unwrap_or_default();
-        let resolved = self.resolve(spec);
-        let scheduled = resolved.as_ref().map_or(Duration::ZERO, |resolved| {
-            let is_scheduled = resolved.job.scheduled_per_s().is_some();
-            let due_ns = is_scheduled.then(|| resolved.job.due_times(0, 1)).flatten();
-            Duration::from_nanos(due_ns.and_then(Iterator::last).unwrap_or_default())
-        });
-        ExpectedWork {
-            hang_limit: self.options.hang_limit,
-            load: self.longest_load(spec),
-            bytes: resolved.map_or(0, |resolved| resolved.job.expected_bytes()),
-            // A recorded workload states when its requests are due.
-            run: scheduled.max(Duration::try_from_secs_f64(run_s).unwrap_or_default()),
-            is_candidate: spec.role.is_some_and(|role| role.is_tried()),
-            has_faults: !conditions.faults.is_empty(),
-        }
-    }
-
-    /// Begins to watch a phase of a trial. A search's candidate may prepare, verify and recover its
-    /// database only for a multiple of the default's time.
-    pub fn begin_phase(&self, phase: LimitedPhase, spec: &TrialSpec) -> PhaseClock {
-        let total = match phase {
-            LimitedPhase::Prepare | LimitedPhase::Verify | LimitedPhase::Recover => {
-                self.preparation_limit(spec)
-            }
-            _ => None,
-        };
-        PhaseClock::begin(phase, &self.expected_work(spec), total)
     }
 }
 

@@ -3,7 +3,6 @@
 
 use crate::attachment::Attachment;
 use crate::failover::CommitLog;
-use crate::stalls::ProcessStall;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -271,6 +270,18 @@ pub(crate) struct OpenLoopResult {
     pub oldest_wait_ns: u64,
     /// Units started late because their worker, though free, did not run.
     pub late: u64,
+}
+
+/// An interval in which a process did not run, on `CLOCK_MONOTONIC`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ProcessStall {
+    /// Its start, nanoseconds.
+    pub from_ns: u64,
+    /// Its length, nanoseconds.
+    pub length_ns: u64,
+    /// Whether the machine was suspended, which stops that clock; another one has the length.
+    #[serde(default)]
+    pub is_suspension: bool,
 }
 
 /// The result of one worker.

@@ -382,23 +382,29 @@ pub fn run_search(
     area.close();
     let stopped = run?;
     let interrupted = stopped == Some(StopReason::ByUser);
-    let enough = stopped.and_then(StopReason::enough);
-    let all_ended = || {
-        let mut specs = manifest.trials.iter();
-        specs.all(|spec| ended.contains_key(&spec.id))
-    };
-    folder.finish(&RunEnd {
-        format: FORMAT_VERSION,
-        ended_at: jiff::Timestamp::now().to_string(),
-        complete: enough.is_some() || all_ended() && !interrupted,
-        stop_reason: enough,
-        load_at_end: host::read_load_average(),
-    })?;
+    let all_ended = manifest
+        .trials
+        .iter()
+        .all(|spec| ended.contains_key(&spec.id));
+    finish(folder, stopped, all_ended)?;
     observer(&Event::RunEnded {
         folder: folder.path().to_owned(),
         interrupted,
     });
     Ok(summary(&manifest.trials, &ended, interrupted))
+}
+
+fn finish(folder: &RunFolder, stopped: Option<StopReason>, all_ended: bool) -> Result<(), Error> {
+    let enough = stopped.and_then(StopReason::enough);
+    let interrupted = stopped == Some(StopReason::ByUser);
+    folder.finish(&RunEnd {
+        format: FORMAT_VERSION,
+        ended_at: jiff::Timestamp::now().to_string(),
+        complete: enough.is_some() || all_ended && !interrupted,
+        stop_reason: enough,
+        load_at_end: host::read_load_average(),
+    })?;
+    Ok(())
 }
 
 fn warn_of_damage(lines: Vec<DamagedLine>, observer: &mut dyn FnMut(&Event)) {

@@ -5,10 +5,9 @@
 //! or frozen, or its machine was paused. Nothing of this is in the measured loop.
 
 use crate::clock::read_monotonic_ns;
-use crate::protocol::ProcessResult;
+use crate::protocol::{ProcessResult, ProcessStall};
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
-use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -20,18 +19,6 @@ use trueput_record::stall::{STALL_S, StalledPart, TrialStall};
 
 /// The interval at which the runner's thread wakes.
 const TICK: Duration = Duration::from_millis(100);
-
-/// An interval in which a process did not run, on `CLOCK_MONOTONIC`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ProcessStall {
-    /// Its start, nanoseconds.
-    pub from_ns: u64,
-    /// Its length, nanoseconds.
-    pub length_ns: u64,
-    /// Whether the machine was suspended, which stops that clock; another one has the length.
-    #[serde(default)]
-    pub is_suspension: bool,
-}
 
 impl ProcessStall {
     /// Whether both are the same interval, as far as two processes can tell.
@@ -45,11 +32,11 @@ impl ProcessStall {
 
 /// Judges whether a thread that wakes late has not run.
 #[derive(Debug)]
-pub(crate) struct LateWaking {
+pub(crate) struct LateWakeup {
     run_delay: Duration,
 }
 
-impl LateWaking {
+impl LateWakeup {
     /// Begins on the thread that is judged.
     pub fn begin() -> Self {
         Self {
@@ -90,7 +77,7 @@ impl RunnerWatch {
         let thread = std::thread::Builder::new().name("stalls".to_owned());
         let thread = thread.spawn(move || {
             let mut stalls = Vec::new();
-            let (mut waking, mut suspended_ns) = (LateWaking::begin(), read_suspended_ns());
+            let (mut waking, mut suspended_ns) = (LateWakeup::begin(), read_suspended_ns());
             loop {
                 let due = Instant::now() + TICK;
                 let is_over = ended.recv_timeout(TICK) != Err(RecvTimeoutError::Timeout);
@@ -328,7 +315,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_wakes_in_time_has_run_and_one_that_wakes_late_has_not() {
-        let mut waking = LateWaking::begin();
+        let mut waking = LateWakeup::begin();
         assert_eq!(waking.judge(Instant::now()), None);
         let due = Instant::now().checked_sub(Duration::from_secs(30)).unwrap();
         let stall = waking.judge(due).unwrap();

@@ -7,10 +7,9 @@
 //! Accuracy in the Cloud", ICPE 2020), with time slices instead of two processors.
 
 use crate::Phase;
-use crate::context::{RunContext, TrialError};
+use crate::context::{RunContext, TrialError, explain_full_disk};
 use crate::environment::{Environment, finish_workers, start_workers};
 use crate::execution::{ExecutionResult, WorkerGroup};
-use crate::phase_limit::explain_full_disk;
 use crate::server_lifecycle::ServerLifecycle;
 use crate::trial::{TrialResult, TrialSetup, derive_outcome, list_reasons_for_doubt};
 use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use crate::Phase;
 use crate::aggregate::{self, NamedHistograms};
-use crate::context::{RunContext, TrialError};
+use crate::context::{RunContext, TrialError, explain_full_disk};
 use crate::contradictions;
 use crate::database_size::measure_database;
 use crate::engine_events;
@@ -11,7 +11,7 @@ use crate::execution::{ExecutionPlan, ExecutionResult};
 use crate::failover;
 use crate::flush_evidence::{self, FlushCountsResult};
 use crate::log_directory::find_log_folder;
-use crate::phase_limit::{LimitedPhase, explain_full_disk};
+use crate::phase_limit::LimitedPhase;
 use crate::protocol::{
     Assignment, EngineState, ExecutionTotals, Report, VerificationResult, WorkerTask,
 };

@@ -2,9 +2,10 @@
 //! trials themselves, and their outcomes.
 
 use crate::conformance_result::ConformanceResult;
+use crate::conformance_result::IsolationResult;
 use crate::context::{RunContext, TrialError};
 use crate::database_reuse::Follower;
-use crate::isolation_check::{self, IsolationResult};
+use crate::isolation_check;
 use crate::time_slice_group::derive_group_key;
 use crate::time_slicing::run_in_time_slices;
 use crate::trial::{TrialResult, derive_outcome, run_trial};

@@ -1,6 +1,6 @@
 //! The image of a loop device.
 
-use super::{LayerPlace, Resolver, as_number};
+use super::{LayerDepth, Resolver, as_number};
 use nix::libc;
 use std::fs::{File, metadata};
 use std::os::fd::AsRawFd;
@@ -46,7 +46,7 @@ impl Resolver {
                 return;
             }
             let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-            self.follow_path(&path, LayerPlace::Below);
+            self.follow_path(&path, LayerDepth::Below);
             return;
         }
         // A file that is not visible may still be on a file system that is.
@@ -57,7 +57,7 @@ impl Resolver {
             .find(|mount| Some(&mount.device) == number.as_ref())
             .cloned();
         match mount {
-            Some(mount) => self.follow_mount(&mount, None, LayerPlace::Below),
+            Some(mount) => self.follow_mount(&mount, None, LayerDepth::Below),
             None => self.stop(format!("the image {stated} is not visible here")),
         }
     }

@@ -56,21 +56,21 @@ const MAX_LAYERS: usize = 64;
 pub fn resolve(folders: &[&Path]) -> StorageStack {
     let mut resolver = Resolver::new(Path::new("/sys"), read_mount_table());
     for folder in folders {
-        resolver.follow_path(&find_nearest_existing(folder), LayerPlace::Top);
+        resolver.follow_path(&find_nearest_existing(folder), LayerDepth::Top);
     }
     resolver.into_stack()
 }
 
 /// The place of a file system in the stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LayerPlace {
+enum LayerDepth {
     /// The database's own, or that of its log.
     Top,
     /// Below another layer.
     Below,
 }
 
-impl LayerPlace {
+impl LayerDepth {
     /// Names a file system in a reason. The mount point of a trial's own would differ between
     /// repeats.
     fn name_of(self, facts: &FileSystemFacts) -> String {
@@ -137,7 +137,7 @@ impl Resolver {
     }
 
     /// Follows the file system of a file or folder, whose links are resolved.
-    fn follow_path(&mut self, path: &Path, place: LayerPlace) {
+    fn follow_path(&mut self, path: &Path, place: LayerDepth) {
         match find_mount(&self.mounts, path).cloned() {
             Some(mount) => self.follow_mount(&mount, Some(path), place),
             None => self.stop(format!("the mount of {} is not known", path.display())),
@@ -145,7 +145,7 @@ impl Resolver {
     }
 
     /// Follows a mounted file system; `path`, in it, is the folder or file of interest.
-    fn follow_mount(&mut self, mount: &Mount, path: Option<&Path>, place: LayerPlace) {
+    fn follow_mount(&mut self, mount: &Mount, path: Option<&Path>, place: LayerDepth) {
         let FileSystemFacts {
             kind,
             source,
@@ -161,7 +161,7 @@ impl Resolver {
         let own = PowerLoss::of_mount(&place.name_of(&mount.facts), kind, options);
         let is_memory = matches!(own, PowerLoss::Lost { in_memory, .. } if in_memory);
         match own {
-            PowerLoss::Lost { reason, .. } if place == LayerPlace::Below => self.lose(reason),
+            PowerLoss::Lost { reason, .. } if place == LayerDepth::Below => self.lose(reason),
             own => self.add(own),
         }
         if is_memory {
@@ -179,7 +179,7 @@ impl Resolver {
     }
 
     /// Follows the folder to which an overlay writes.
-    fn follow_overlay(&mut self, mount: &Mount, path: Option<&Path>, place: LayerPlace) {
+    fn follow_overlay(&mut self, mount: &Mount, path: Option<&Path>, place: LayerDepth) {
         let (name, point) = (place.name_of(&mount.facts), &mount.facts.mount_point);
         let mut options = mount.facts.options.split(',');
         let upper = options.find_map(|option| option.strip_prefix("upperdir="));
@@ -194,7 +194,7 @@ impl Resolver {
         // The options are those of the mount's maker, who may have seen other folders.
         match written.canonicalize() {
             Ok(written) if Path::new(&upper).is_absolute() => {
-                self.follow_path(&written, LayerPlace::Below);
+                self.follow_path(&written, LayerDepth::Below);
             }
             _ => self.stop(format!(
                 "the upper folder of {name}, {upper}, is not visible here"
@@ -203,7 +203,7 @@ impl Resolver {
     }
 
     /// Follows the devices of a file system.
-    fn follow_devices(&mut self, mount: &Mount, place: LayerPlace) {
+    fn follow_devices(&mut self, mount: &Mount, place: LayerDepth) {
         let facts = &mount.facts;
         let devices = match facts.kind.as_str() {
             "btrfs" => self.btrfs_devices(&facts.source),

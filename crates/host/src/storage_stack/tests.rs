@@ -54,7 +54,7 @@ impl Machine {
     fn resolve(&self, folders: &[&Path]) -> StorageStack {
         let mut resolver = Resolver::new(&self.path("sys"), self.mounts.clone());
         for folder in folders {
-            resolver.follow_path(folder, LayerPlace::Top);
+            resolver.follow_path(folder, LayerDepth::Top);
         }
         resolver.into_stack()
     }

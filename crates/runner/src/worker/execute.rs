@@ -8,11 +8,11 @@ use crate::attachment::Attachment;
 use crate::clock::read_monotonic_ns;
 use crate::meter::{ArrivalSpec, ClockMeter, MAX_KINDS, ResponseTimes, WorkerCounters};
 use crate::protocol::{
-    Assignment, CacheReport, OpenLoopResult, OperationCounts, ProcessResult, Report, WorkerResult,
-    WorkerTask,
+    Assignment, CacheReport, OpenLoopResult, OperationCounts, ProcessResult, ProcessStall, Report,
+    WorkerResult, WorkerTask,
 };
 use crate::resolution::ResolvedTrial;
-use crate::stalls::{LateWaking, ProcessStall};
+use crate::stalls::LateWakeup;
 use crate::trace_file::part_path;
 use hdrhistogram::Histogram;
 use std::cell::Cell;
@@ -477,7 +477,7 @@ impl ThreadMonitor<'_> {
         measured: Instant,
         outputs: &mut Vec<WorkerOutput>,
     ) -> Result<Vec<ProcessStall>, String> {
-        let (mut waking, mut stalls) = (LateWaking::begin(), Vec::new());
+        let (mut waking, mut stalls) = (LateWakeup::begin(), Vec::new());
         let duration = self.conditions.duration_s.map(Duration::from_secs_f64);
         // While the workers pause the trial's clock stands still.
         let after = |time: Duration| measured + time + self.control.paused_time();

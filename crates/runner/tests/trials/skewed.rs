@@ -11,12 +11,12 @@ use trueput_engine::{
 };
 
 /// The reference engine with copies in place of its lock.
-pub struct Skewed {
+pub struct SkewedEngine {
     pub name: &'static str,
     pub stated: Isolation,
 }
 
-impl Engine for Skewed {
+impl Engine for SkewedEngine {
     fn info(&self) -> Info {
         Info {
             name: self.name,

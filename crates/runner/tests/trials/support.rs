@@ -2,7 +2,7 @@
 
 use crate::keeper::Keeper;
 use crate::replay::Replay;
-use crate::skewed::Skewed;
+use crate::skewed::SkewedEngine;
 use crate::toy::{Hang, Play, Toy};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,11 +25,11 @@ pub const REGISTRY: Registry = Registry {
         &Toy::hanging("hangs-at-close", Hang::Close),
         &Keeper::new("keeper", true),
         &Keeper::new("liar", false),
-        &Skewed {
+        &SkewedEngine {
             name: "skewed",
             stated: Isolation::Serializable,
         },
-        &Skewed {
+        &SkewedEngine {
             name: "snapshot",
             stated: Isolation::Snapshot,
         },

@@ -45,7 +45,7 @@ fn a_stopped_postmaster_fails_its_trial_and_the_next_one_runs() {
     }
     let bench = Bench::new();
     let line = "run micro --engine postgresql,lmdb --durability process --workers 2 --duration 6 \
-                --set records=2000 --hang-limit 8s --no-hardware-limits";
+                --set records=2000 --hang-limit 8s";
     let mut child = bench.spawn_with(line, "");
     let began = Instant::now();
     // The trial's own server, and not that of the conformance suite: its workers run.

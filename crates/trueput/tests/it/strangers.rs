@@ -292,7 +292,7 @@ fn clean_finds_what_a_killed_audit_recorded_and_nothing_of_one_that_ended() {
     bench.run_expecting(0, "clean --results results --yes");
     let recordings = only_folder(&results).join("recordings");
     assert!(!recordings.join("sqlite-sync").exists());
-    assert!(recordings.join("control-flush_left_out/log").exists());
+    assert!(recordings.join("control-flushes-nothing/log").exists());
 }
 
 #[test]

@@ -173,6 +173,47 @@ fn host() -> HostFacts {
 
 /// A trial that ended well.
 pub fn record() -> TrialRecord {
+    TrialRecord {
+        format: FORMAT_VERSION,
+        spec: spec(),
+        outcome: Outcome::Valid,
+        resumed: false,
+        started_at: "2026-11-21T20:45:01Z".to_owned(),
+        file_system: Some(mounted()),
+        log_file_system: Some(mounted()),
+        storage: Some(StorageStack {
+            layers: vec!["ext4 on /data from /dev/vda (rw,nobarrier)".to_owned()],
+            power_loss: PowerLoss::Lost {
+                reason: "ext4 on /data is mounted with nobarrier".to_owned(),
+                in_memory: false,
+            },
+        }),
+        engine: Some(engine()),
+        audit: None,
+        conformance: Some(Conformance {
+            passed_at: "2026-11-21T20:44:00Z".to_owned(),
+            checks: 32,
+            cached: true,
+        }),
+        isolation_check: Some(IsolationCheck {
+            checked_at: "2026-11-21T09:59:58Z".to_owned(),
+            schedules: 0,
+            cached: false,
+            not_run: Some("no answer within 180 s".to_owned()),
+        }),
+        hardware_limits: Some(hardware_limits()),
+        load: Some(load()),
+        measurement: Some(measurement()),
+        verification: Some(Verification {
+            level: VerifyLevel::Full,
+            passed: true,
+            checks: vec![Check::equal("longest sequence", &278, &278)],
+            elapsed_s: 0.25,
+        }),
+    }
+}
+
+fn engine() -> EngineReport {
     let promise = Promise {
         durability: Durability::Async,
         mapped_to: "MDB_NOMETASYNC=1".to_owned(),
@@ -190,57 +231,19 @@ pub fn record() -> TrialRecord {
             all_power: false,
         }),
     };
-    TrialRecord {
-        format: FORMAT_VERSION,
-        spec: spec(),
-        outcome: Outcome::Valid,
-        resumed: false,
-        started_at: "2026-11-21T20:45:01Z".to_owned(),
-        file_system: Some(mounted()),
-        log_file_system: Some(mounted()),
-        storage: Some(StorageStack {
-            layers: vec!["ext4 on /data from /dev/vda (rw,nobarrier)".to_owned()],
-            power_loss: PowerLoss::Lost {
-                reason: "ext4 on /data is mounted with nobarrier".to_owned(),
-                in_memory: false,
-            },
-        }),
-        engine: Some(EngineReport {
-            name: "lmdb".to_owned(),
-            version: "0.9.70".to_owned(),
-            origin: "compiled in".to_owned(),
-            sha256: "ab".repeat(32),
-            assertions: Some(false),
-            workaround: Some("each put looks its key up first".to_owned()),
-            known_defect: Some("a put can go to the wrong leaf".to_owned()),
-            promise,
-            isolation: Some(trueput_record::Isolation::Serializable),
-            settings: named([("map_size", Value::Integer(1 << 30))]),
-            contradictions: vec!["the server runs with fsync=off".to_owned()],
-            counters: named([("depth", Value::Integer(3))]),
-        }),
-        audit: None,
-        conformance: Some(Conformance {
-            passed_at: "2026-11-21T20:44:00Z".to_owned(),
-            checks: 32,
-            cached: true,
-        }),
-
-        isolation_check: Some(IsolationCheck {
-            checked_at: "2026-11-21T09:59:58Z".to_owned(),
-            schedules: 0,
-            cached: false,
-            not_run: Some("no answer within 180 s".to_owned()),
-        }),
-        hardware_limits: Some(hardware_limits()),
-        load: Some(load()),
-        measurement: Some(measurement()),
-        verification: Some(Verification {
-            level: VerifyLevel::Full,
-            passed: true,
-            checks: vec![Check::equal("longest sequence", &278, &278)],
-            elapsed_s: 0.25,
-        }),
+    EngineReport {
+        name: "lmdb".to_owned(),
+        version: "0.9.70".to_owned(),
+        origin: "compiled in".to_owned(),
+        sha256: "ab".repeat(32),
+        assertions: Some(false),
+        workaround: Some("each put looks its key up first".to_owned()),
+        known_defect: Some("a put can go to the wrong leaf".to_owned()),
+        promise,
+        isolation: Some(trueput_record::Isolation::Serializable),
+        settings: named([("map_size", Value::Integer(1 << 30))]),
+        contradictions: vec!["the server runs with fsync=off".to_owned()],
+        counters: named([("depth", Value::Integer(3))]),
     }
 }
 

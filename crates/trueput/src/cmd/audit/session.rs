@@ -306,9 +306,9 @@ impl<'a> Session<'a> {
         Ok(result)
     }
 
-    /// Keeps a result for the rankings of later runs, in whatever form it was made. The promise of another level, an audit
-    /// without a result, and one that leaves out `journal` where lost power was to be survived, say
-    /// nothing about them: an engine that never flushes passes `prefix`.
+    /// Keeps a result for the rankings of later runs, in whatever form it was made. The promise of
+    /// another level, an audit without a result, and one that leaves out `journal` where lost power
+    /// was to be survived, say nothing about them: an engine that never flushes passes `prefix`.
     fn remember(&self, subject: &Subject, result: &AuditResult) {
         let mut models = result.models.iter();
         let has_journal = models.any(|model| model.model == StorageModel::Journal);

@@ -27,8 +27,8 @@ pub fn copied(bench: &Bench, run: &Path, name: &str, change: impl Fn(&mut TrialR
         trial.outcome = Outcome::Valid;
         change(trial);
         // A change of the engine's name is one of its description, too.
-        if let Some(measured) = &mut trial.measurement {
-            measured.engine.name.clone_from(&trial.spec.engine);
+        if let Some(engine) = &mut trial.engine {
+            engine.name.clone_from(&trial.spec.engine);
         }
     });
     manifest.name = name.to_owned();

@@ -261,6 +261,7 @@ impl WorkerContext<'_> {
             ..WorkerResult::default()
         };
         let mut attachment = Vec::new();
+        let mut responses = None;
         let mut task = self.task(session, &mut meter, &mut attachment, index);
         let made = self.resolved.job.initialize(&task);
         let made = made.and_then(|()| self.resolved.job.prime(&mut task));
@@ -274,6 +275,8 @@ impl WorkerContext<'_> {
             let executed = self.resolved.job.execute(&mut task);
             result.end_ns = read_monotonic_ns()?.saturating_sub(meter.paused_ns());
             meter.leave_warm_up();
+            // Nothing is due to a worker that has ended, however long what follows takes.
+            responses = meter.finish_open_loop();
             if let Some(measured_ns) = meter.measured_ns() {
                 result.start_ns = result.end_ns.saturating_sub(measured_ns);
             }
@@ -290,7 +293,6 @@ impl WorkerContext<'_> {
         result.not_found = meter.not_found_counts().to_vec();
         result.conflicts = counters.conflicts();
         result.deadlocks = counters.deadlocks();
-        let responses = meter.finish_open_loop();
         Ok(WorkerOutput {
             result,
             responses,

@@ -1,7 +1,7 @@
 //! Requirements on the runner for trials with a duration, a warm-up or a rate.
 
 use crate::claims::claims;
-use crate::support::{Bench, doubts, spec, threads, with};
+use crate::support::{Bench, doubts, on, spec, threads, with};
 use crate::toy::LOG;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -17,6 +17,7 @@ claims![
     a_rate_is_kept_and_its_responses_are_recorded,
     a_stopped_worker_shows_in_response_times_and_not_in_service_times,
     a_rate_that_cannot_be_held_leaves_a_backlog,
+    nothing_is_due_while_the_engine_gathers_its_counters,
 ];
 
 fn for_a_while(duration_s: f64, pause_ms: i64) -> TrialSpec {
@@ -138,4 +139,14 @@ fn a_rate_that_cannot_be_held_leaves_a_backlog() {
     let responses: u64 = open.responses.iter().map(|response| response.count).sum();
     assert_eq!(responses, open.issued + open.backlog);
     assert_ne!(record.spec.conditions, Conditions::default());
+}
+
+fn nothing_is_due_while_the_engine_gathers_its_counters() {
+    let spec = on("slow-counters", at(100_000.0, for_a_while(0.5, 10)));
+    let record = Bench::new().record(spec);
+    assert!(doubts(&record).is_empty(), "{record:?}");
+    let measurement = record.measurement.unwrap();
+    let open = measurement.open_loop.unwrap();
+    let due = (open.issued + open.backlog) as f64;
+    assert!(due < 2.0 * 100_000.0 * measurement.elapsed_s, "{open:?}");
 }

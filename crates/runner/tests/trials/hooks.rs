@@ -10,6 +10,7 @@ pub trait Hooks: Send + Sync {
     fn before_session(&self) {}
     fn before_get(&self, _key: &[u8], _visitor: &mut ValueVisitor<'_>) {}
     fn before_first_put(&self) {}
+    fn before_flush_counters(&self) {}
     /// With the number of commits of the session so far.
     fn after_commit(&self, _commits: u64) -> Result<()> {
         Ok(())
@@ -95,5 +96,10 @@ impl<H: Hooks> Session for HookedSession<'_, H> {
 
     fn abort(&mut self) -> Result<()> {
         self.inner.abort()
+    }
+
+    fn flush_counters(&mut self) -> Result<()> {
+        self.hooks.before_flush_counters();
+        self.inner.flush_counters()
     }
 }

@@ -37,6 +37,8 @@ pub enum Hang {
     Open,
     /// When a worker that has stored closes the database.
     Close,
+    /// For [`SLOW_STEP`], when a worker that has stored asks for the engine's counters.
+    Counters,
 }
 
 impl Toy {
@@ -65,7 +67,7 @@ impl Toy {
         let hangs = match self.hangs {
             Some(Hang::Conformance) => is_suite,
             Some(Hang::Open) => !is_suite && is_loaded,
-            Some(Hang::Close) | None => false,
+            Some(Hang::Close | Hang::Counters) | None => false,
         };
         if hangs {
             hang();
@@ -152,6 +154,7 @@ impl Engine for Toy {
             inner,
             hooks: ToyLog {
                 path: spec.directory.join(LOG),
+                has_slow_counters: self.hangs == Some(Hang::Counters),
                 hangs_at_close: self.hangs == Some(Hang::Close) && !is_of_suite(spec.directory),
                 has_stored: AtomicBool::new(false),
             },
@@ -164,6 +167,7 @@ impl Engine for Toy {
 struct ToyLog {
     path: PathBuf,
     hangs_at_close: bool,
+    has_slow_counters: bool,
     has_stored: AtomicBool,
 }
 
@@ -203,6 +207,12 @@ impl Hooks for ToyLog {
     fn before_first_put(&self) {
         note(&self.path, "put");
         self.has_stored.store(true, Ordering::Relaxed);
+    }
+
+    fn before_flush_counters(&self) {
+        if self.has_slow_counters && self.has_stored.load(Ordering::Relaxed) {
+            std::thread::sleep(SLOW_STEP);
+        }
     }
 }
 

@@ -139,6 +139,8 @@ impl TriedStates {
 pub struct AuditCoverage {
     /// The contenders whose promise was audited.
     pub audited: usize,
+    /// Those of them whose promise was refuted.
+    pub refuted: usize,
     /// The contenders.
     pub contenders: usize,
     /// The fewest states of an audited one.
@@ -173,13 +175,20 @@ impl Display for ModelCoverage {
 impl Display for AuditCoverage {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         match self.audited {
-            0 => formatter.write_str("not audited"),
+            0 => formatter.write_str("not audited")?,
             all if all == self.contenders => {
+                formatter.write_str("audited")?;
                 let models: Vec<_> = self.models.iter().map(ToString::to_string).collect();
-                write!(formatter, "audited: {}", models.join(", "))
+                if !models.is_empty() {
+                    write!(formatter, ": {}", models.join(", "))?;
+                }
             }
-            audited => write!(formatter, "{audited} of {} audited", self.contenders),
+            audited => write!(formatter, "{audited} of {} audited", self.contenders)?,
         }
+        if self.refuted > 0 {
+            write!(formatter, "; {} refuted", self.refuted)?;
+        }
+        Ok(())
     }
 }
 
@@ -209,6 +218,10 @@ pub fn coverage<'a>(states: impl Iterator<Item = &'a AuditState>) -> Option<Audi
     let all = || audited.iter().map(|(states, _)| *states);
     (!states.is_empty()).then(|| AuditCoverage {
         audited: audited.len(),
+        refuted: states
+            .iter()
+            .filter(|state| matches!(state, AuditState::Refuted { .. }))
+            .count(),
         contenders: states.len(),
         fewest_states: all().min().unwrap_or(0),
         most_states: all().max().unwrap_or(0),
@@ -277,4 +290,47 @@ pub fn audited_promises(
     }
     found.sort_by_key(|promise| promise.durability);
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tried(model: StorageModel, states: u64) -> AuditState {
+        AuditState::NotRefuted {
+            states,
+            models: vec![TriedStates {
+                model,
+                file_system: None,
+                states,
+                refuted: 0,
+            }],
+            refuted_by: Vec::new(),
+        }
+    }
+
+    fn refuted() -> AuditState {
+        AuditState::Refuted {
+            refuted: 3,
+            states: 26,
+            models: vec![StorageModel::Kill],
+        }
+    }
+
+    fn words(states: &[AuditState]) -> String {
+        coverage(states.iter()).unwrap().to_string()
+    }
+
+    #[test]
+    fn an_audited_level_says_how_many_were_refuted_and_never_ends_in_a_colon() {
+        let kill = || tried(StorageModel::Kill, 26);
+        assert_eq!(words(&[kill(), kill()]), "audited: kill 26");
+        assert_eq!(words(&[kill(), refuted()]), "audited: kill 26; 1 refuted");
+        assert_eq!(words(&[refuted(), refuted()]), "audited; 2 refuted");
+        let other = tried(StorageModel::Journal, 9);
+        assert_eq!(words(&[kill(), other]), "audited");
+        let open = AuditState::NotAudited;
+        assert_eq!(words(&[refuted(), open]), "1 of 2 audited; 1 refuted");
+        assert_eq!(words(&[AuditState::NotAudited]), "not audited");
+    }
 }

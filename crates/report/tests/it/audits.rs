@@ -107,14 +107,14 @@ fn a_refuted_contender_has_no_place_and_every_ranking_says_what_was_audited() {
     let text = answer.render(Layout::default(), &[]);
     assert_has!(
         text,
-        "sync (3 of 4 audited)",
+        "sync (3 of 4 audited; 1 refuted)",
         "–  careless [REFUTED]",
         "[REFUTED]: an audit here refuted its promise"
     );
     let full = run.render(Format::Markdown, Style::default());
     assert_has!(
         full,
-        "3 of 4 audited on this machine.",
+        "3 of 4 audited; 1 refuted on this machine.",
         "careless \\[REFUTED]: an audit refuted its promise at sync in 13 of 785 states (journal): \
          an acknowledged commit is missing.",
         "| REFUTED in 13 of 785 |",

@@ -415,21 +415,29 @@ impl<'a> ChoiceView<'a> {
             Some((name(candidate), audit_state(&trials)?))
         };
         let states: Vec<_> = self.choice.candidates.iter().filter_map(state).collect();
-        let (open, known): (Vec<_>, Vec<_>) = states
-            .into_iter()
-            .partition(|(_, state)| *state == AuditState::NotAudited);
-        let open: Vec<_> = open.into_iter().map(|(name, _)| name).collect();
-        let known: Vec<_> = known
+        let is_open =
+            |state: &AuditState| matches!(state, AuditState::NotAudited | AuditState::Undecided);
+        let (open, known): (Vec<_>, Vec<_>) =
+            states.into_iter().partition(|(_, state)| is_open(state));
+        let is_untouched = open
+            .iter()
+            .all(|(_, state)| *state == AuditState::NotAudited);
+        let open: Vec<_> = open
             .into_iter()
             .map(|(name, state)| match state {
-                AuditState::NotRefuted { .. } => format!("{name} (not refuted in {state})"),
-                _ => format!("{name} ({state})"),
+                AuditState::Undecided => format!("{name} ({state})"),
+                _ => name,
             })
+            .collect();
+        let known: Vec<_> = known
+            .into_iter()
+            .map(|(name, state)| format!("{name} ({})", audit_words(&state)))
             .collect();
         let how = "\"trueput audit\" tests promises by simulated power cuts.";
         match (known.is_empty(), open.is_empty()) {
             (true, true) => None,
-            (true, false) => Some(format!("Not audited: {how}")),
+            (true, false) if is_untouched => Some(format!("Not audited: {how}")),
+            (true, false) => Some(format!("Not audited: {}; {how}", open.join(", "))),
             (false, true) => Some(format!("Promises audited: {}.", known.join(", "))),
             (false, false) => Some(format!(
                 "Promises audited: {}. Not audited: {}; {how}",
@@ -621,4 +629,38 @@ fn tuned_knobs(candidate: &Candidate) -> Vec<String> {
 
 fn knobs(candidate: &Candidate) -> String {
     tuned_knobs(candidate).join(", ")
+}
+
+/// What an audit that decided something found; a refutation on storage weaker than usual by itself.
+fn audit_words(state: &AuditState) -> String {
+    let AuditState::NotRefuted {
+        states,
+        models,
+        refuted_by,
+    } = state
+    else {
+        return state.to_string();
+    };
+    let held = models
+        .iter()
+        .filter(|tried| !refuted_by.contains(&tried.model));
+    let held: Vec<_> = held.cloned().collect();
+    let mut words = Vec::new();
+    if !held.is_empty() {
+        let held = AuditState::NotRefuted {
+            states: *states,
+            models: held,
+            refuted_by: Vec::new(),
+        };
+        words.push(format!("not refuted in {held}"));
+    }
+    let mut weaker: Vec<_> = refuted_by.iter().map(ToString::to_string).collect();
+    weaker.dedup();
+    if !weaker.is_empty() {
+        words.push(format!(
+            "refuted on {}, weaker than usual storage",
+            weaker.join(", ")
+        ));
+    }
+    words.join("; ")
 }

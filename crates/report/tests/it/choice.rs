@@ -360,9 +360,43 @@ fn a_choice_says_which_promises_were_audited_and_what_its_marks_mean() {
     }
     assert_has!(
         answer(&run),
-        "Promises audited: sqlite (not refuted in 1,058 states). Not audited: lmdb;",
+        "Promises audited: sqlite (not refuted in journal 1,058). Not audited: lmdb;",
         "sqlite [flushes not verified]: no counter shows whether its commits reached storage (this \
          is why)."
+    );
+}
+
+#[test]
+fn an_undecided_audit_is_none_and_one_that_found_damage_on_weaker_storage_says_so() {
+    let model = |model, refuted, undecided| ModelStanding {
+        file_system: None,
+        model,
+        states: 314,
+        distinct: 300,
+        undecided,
+        refuted,
+        counterexample: None,
+    };
+    let answer = |models: Vec<ModelStanding>| {
+        let mut run = chosen(&["lmdb", "sqlite"], "p99<5ms");
+        for trial in &mut run.trials {
+            trial.spec.durability = Durability::Sync;
+            trial.audit = (trial.spec.engine == "sqlite").then(|| AuditStanding {
+                audited_at: "2026-11-27T10:00:00Z".to_owned(),
+                models: models.clone(),
+            });
+        }
+        flat(&run.render_search(Style::default()).unwrap())
+    };
+    let undecided = answer(vec![model(StorageModel::Journal, 0, true)]);
+    assert_has!(undecided, "Not audited: lmdb, sqlite (undecided);");
+    assert!(!undecided.contains("Promises audited"), "{undecided}");
+    let kill = model(StorageModel::Kill, 0, false);
+    let held = answer(vec![kill, model(StorageModel::Posix, 12, false)]);
+    assert_has!(
+        held,
+        "Promises audited: sqlite (not refuted in kill 314; refuted on posix, weaker than usual \
+         storage). Not audited: lmdb;"
     );
 }
 

@@ -2,6 +2,7 @@
 //! theirs, and an engine is not faster for them.
 
 use crate::Run;
+use crate::eligibility::HARNESS_ENGINE;
 use crate::trial_names::TrialNames;
 use serde::Serialize;
 use trueput_record::{Outcome, TrialRecord, Value};
@@ -88,6 +89,8 @@ fn emptied(run: &Run) -> Option<(i64, i64)> {
     emptied.next()
 }
 
+/// The valid trials of engines that keep records: the null engine finds none.
 fn valid(run: &Run) -> impl Iterator<Item = &TrialRecord> {
-    run.trials.iter().filter(|it| it.outcome == Outcome::Valid)
+    let trials = run.trials.iter();
+    trials.filter(|it| it.outcome == Outcome::Valid && it.spec.engine != HARNESS_ENGINE)
 }

@@ -531,6 +531,9 @@ impl Check {
     /// its last byte.
     pub const EVERY_BYTE: &str = "every byte compared";
 
+    /// The words in the detail of the check of reads, if old values could not be told from new.
+    pub const STALE_UNKNOWN: &str = "whether stale is not known, several processes having written";
+
     /// Creates a check that `found` equals `expected`.
     pub fn equal<T: PartialEq + std::fmt::Display>(name: &str, expected: &T, found: &T) -> Self {
         let passed = expected == found;

@@ -28,7 +28,7 @@ use std::collections::BTreeSet;
 use subject::subjects;
 use trueput_record::measurement::Check;
 use trueput_record::objective::Objective;
-use trueput_record::{Conditions, Outcome, WorkerKind};
+use trueput_record::{Conditions, Outcome, TrialRecord, WorkerKind};
 
 /// The findings of a run as data, without prose.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -245,13 +245,24 @@ fn is_unaudited(rankings: &[Ranking]) -> bool {
     !audits.is_empty() && audits.iter().all(|audit| audit.audited == 0)
 }
 
+/// Whether every valid trial compared all that its workers read, whole and with what was written.
 fn reads_compared_whole(report: &Run) -> bool {
     let valid = report.trials.iter();
     let valid = valid.filter(|trial| trial.outcome == Outcome::Valid);
-    let checks = valid.filter_map(|trial| trial.verification.as_ref());
-    let checks = checks.flat_map(|verification| &verification.checks);
+    let mut valid = valid
+        .filter(|trial| trial.spec.engine != HARNESS_ENGINE)
+        .peekable();
+    valid.peek().is_some() && valid.all(compared_whole)
+}
+
+fn compared_whole(trial: &TrialRecord) -> bool {
+    let checks = trial.verification.iter().flat_map(|it| &it.checks);
     let mut of_reads = checks.filter(|check| check.name == "reads").peekable();
-    of_reads.peek().is_some() && of_reads.all(|check| check.detail.contains(Check::EVERY_BYTE))
+    of_reads.peek().is_some()
+        && of_reads.all(|check| {
+            let detail = &check.detail;
+            detail.contains(Check::EVERY_BYTE) && !detail.contains(Check::STALE_UNKNOWN)
+        })
 }
 
 /// Fewer contenders than these make no ranking.

@@ -7,6 +7,14 @@ use trueput_record::measurement::{Check, IsolationCheck};
 use trueput_record::{Durability, TrialRecord};
 use trueput_report::answer::{AnswerText, Layout};
 
+/// A terminal in which no line is cut.
+fn wide() -> Layout {
+    Layout {
+        width: 200,
+        ..Layout::default()
+    }
+}
+
 fn trial() -> TrialRecord {
     valid(spec(0, "lmdb", Durability::Sync, 1), 2_000.0)
 }
@@ -14,7 +22,7 @@ fn trial() -> TrialRecord {
 /// The report of a trial, and its first screen.
 fn told(trial: TrialRecord) -> [String; 2] {
     let run = report(vec![trial]);
-    let screen = Answer::of(&run).render(Layout::default(), &[]);
+    let screen = Answer::of(&run).render(wide(), &[]);
     [terminal_line(&run), flat(&screen)]
 }
 
@@ -48,6 +56,20 @@ fn operations_that_find_no_record_are_told_with_their_share() {
 }
 
 #[test]
+fn the_null_engine_that_keeps_no_record_is_not_said_to_miss_any() {
+    let mut null = valid(spec(1, "null", Durability::None, 1), 9_000.0);
+    for operation in &mut null.measurement.as_mut().unwrap().operations {
+        operation.not_found = operation.count;
+    }
+    let run = report(vec![trial(), null]);
+    let screen = flat(&Answer::of(&run).render(wide(), &[]));
+    for text in [terminal_line(&run), screen] {
+        assert_has!(text, "null");
+        assert!(!text.contains("not found"), "{text}");
+    }
+}
+
+#[test]
 fn the_first_line_says_what_reads_were_compared_with() {
     let with_check = |detail: &str| {
         let mut record = trial();
@@ -63,6 +85,28 @@ fn the_first_line_says_what_reads_were_compared_with() {
     let header = with_check("9 reads saw what they may");
     assert_has!(header, "every stored record verified");
     assert!(!header.contains("to the last byte"), "{header}");
+    let unknown = with_check(&format!(
+        "9 reads saw what they may, every byte compared; {}",
+        Check::STALE_UNKNOWN
+    ));
+    assert!(!unknown.contains("to the last byte"), "{unknown}");
+}
+
+#[test]
+fn reads_that_no_check_compared_are_not_said_to_be_compared() {
+    let screen = |engine: &str| {
+        let mut compared = trial();
+        let verification = compared.verification.as_mut().unwrap();
+        let detail = "9 reads saw what they may, every byte compared";
+        verification.checks.push(Check::new("reads", true, detail));
+        let other = valid(spec(1, engine, Durability::Sync, 1), 1_000.0);
+        let run = report(vec![compared, other]);
+        flat(&Answer::of(&run).render(wide(), &[]))
+    };
+    assert_has!(screen("null"), "to the last byte");
+    let other = screen("sqlite");
+    assert_has!(other, "every stored record verified");
+    assert!(!other.contains("to the last byte"), "{other}");
 }
 
 #[test]

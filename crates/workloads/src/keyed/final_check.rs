@@ -81,7 +81,7 @@ fn check_reads(ended: &ExecutionSummary) -> Option<Check> {
 }
 
 /// Describes the part that workers could not check because they were processes.
-fn unchecked_part(ended: &ExecutionSummary) -> &'static str {
+fn unchecked_part(ended: &ExecutionSummary) -> String {
     let knows = |knowledge| {
         let number = knowledge as u64;
         let mut found = ended.findings.iter();
@@ -91,12 +91,11 @@ fn unchecked_part(ended: &ExecutionSummary) -> &'static str {
         knows(WriteKnowledge::Nothing),
         knows(WriteKnowledge::Rising),
     ) {
-        (true, _) => "; whether stale is not known, several processes having written",
-        (_, true) => {
-            "; fresh is checked as versions that never fall, because another process \
+        (true, _) => format!("; {}", Check::STALE_UNKNOWN),
+        (_, true) => "; fresh is checked as versions that never fall, because another process \
             wrote"
-        }
-        _ => "",
+            .to_owned(),
+        _ => String::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The objective of a plan beside the contenders of a ranking, in words.
 
-use trueput_findings::answer::{Answer, RankingAnswer};
+use trueput_findings::answer::{Answer, RankingAnswer, UnrankedReason};
 use trueput_findings::capacity::Violation;
 use trueput_findings::objective::ObjectiveResult;
 use trueput_findings::rankings::Ranking;
@@ -14,6 +14,11 @@ pub(crate) fn kept_text(result: &ObjectiveResult) -> String {
         0 => "not kept".to_owned(),
         held => format!("kept in {held} of {}", result.repeats),
     }
+}
+
+/// The same in parentheses, after a figure; empty if nothing was judged.
+pub(crate) fn kept_note(result: Option<&ObjectiveResult>) -> String {
+    result.map_or_else(String::new, |it| format!(" (objective {})", kept_text(it)))
 }
 
 /// Why contenders did not keep the objective, a sentence each.
@@ -37,20 +42,28 @@ pub(crate) fn missed(ranking: &Ranking, objective: Option<&Objective>) -> Vec<St
     judged.filter_map(sentence).collect()
 }
 
-/// That the objective was not judged, and how it would be; `None` if it was, or there is none.
+/// That the objective was not judged, or not everywhere, and how it would be; `None` if it was, or
+/// there is none.
 pub(crate) fn not_judged(answer: &Answer) -> Option<String> {
     let objective = answer.objective.as_ref()?;
     let rows = |ranking: &RankingAnswer| ranking.rows.iter().all(|row| row.objective.is_none());
-    let others = answer.not_ranked.iter();
-    let is_judged = !answer.rankings.iter().all(rows)
-        || others
-            .into_iter()
-            .any(|other| other.row.objective.is_some());
-    (!is_judged).then(|| {
-        format!(
+    let others = || {
+        let others = answer.not_ranked.iter();
+        others.filter(|other| other.reason != UnrankedReason::Harness)
+    };
+    let is_judged =
+        !answer.rankings.iter().all(rows) || others().any(|other| other.row.objective.is_some());
+    if !is_judged {
+        return Some(format!(
             "Objective {objective}: not judged. It limits response times, which need a rate: add \
              --rate, or find the highest one with trueput capacity."
-        )
+        ));
+    }
+    let rankings = answer.rankings.iter().map(|ranking| &ranking.subject);
+    let mut subjects = rankings.chain(others().map(|other| &other.subject));
+    let has_closed_loops = subjects.any(|subject| subject.rate_per_s.is_none());
+    has_closed_loops.then(|| {
+        format!("Objective {objective}: judged at fixed rates only. Response times need a rate.")
     })
 }
 

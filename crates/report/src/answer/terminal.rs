@@ -546,7 +546,12 @@ fn not_ranked_cells(one: &UnrankedContender) -> [String; 5] {
     [
         shown(&row.contender),
         shown(&subject::short(&one.subject)),
-        format!("{} {}/s", number(row.rate_per_s), one.subject.unit),
+        format!(
+            "{} {}/s{}",
+            number(row.rate_per_s),
+            one.subject.unit,
+            objective::kept_note(row.objective.as_ref())
+        ),
         latency.unwrap_or_default(),
         cpu.unwrap_or_default(),
     ]

@@ -23,7 +23,7 @@ fn trial(cell: u32, engine: &str, repeat: u32, p99_us: [u64; 3]) -> TrialRecord 
         per_s: RATE_PER_S,
         arrival: Arrival::Constant,
     });
-    spec.conditions.duration_s = Some(5.0);
+    spec.conditions.duration_s = Some(434.0);
     let mut record = valid(spec, RATE_PER_S);
     let measured = record.measurement.as_mut().unwrap();
     let mut put = measured.operations[1].clone();
@@ -121,6 +121,36 @@ fn an_objective_that_no_closed_loop_can_be_judged_by_is_not_ignored_in_silence()
 }
 
 #[test]
+fn the_only_contender_at_a_rate_and_the_first_table_of_the_page_say_whether_it_was_kept() {
+    let mut alone = run(Some("p99<1ms"));
+    assert_has!(alone.page(), "(objective kept)");
+    alone.trials.retain(|trial| trial.spec.cell == 1);
+    let objective = alone.manifest.objective.clone();
+    let mut alone = report(alone.trials);
+    alone.manifest.objective = objective;
+    assert_has!(answered(&alone), "(objective kept in 3 of 5)");
+    assert_has!(alone.page(), "(objective kept in 3 of 5)");
+}
+
+#[test]
+fn closed_loops_beside_fixed_rates_are_said_not_to_be_judged() {
+    let both = run(Some("p99<1ms"));
+    assert!(!answered(&both).contains("fixed rates only"));
+    let mut trials = both.trials;
+    for mut closed in trials.clone() {
+        closed.measurement.as_mut().unwrap().open_loop = None;
+        closed.spec.conditions.rate = None;
+        closed.spec.cell += 2;
+        closed.spec.id += "-closed";
+        trials.push(closed);
+    }
+    let mut both = report(trials);
+    both.manifest.objective = Some("p99<1ms".parse().unwrap());
+    let answer = flat(&answered(&both));
+    assert_has!(answer, "Objective p99<1ms: judged at fixed rates only.");
+}
+
+#[test]
 fn charts_have_the_limit_and_the_kind_that_decides() {
     let page = run(Some("p99<1ms")).page();
     assert_has!(
@@ -164,6 +194,7 @@ fn csv_has_rate_response_times_backlog_conditions_contender_and_what_was_loaded(
         let settings = &mut trial.spec.settings;
         settings.insert("records".to_owned(), Value::Integer(1_000_000));
         settings.insert("size".to_owned(), Value::Integer(512 << 20));
+        trial.measurement.as_mut().unwrap().operations[2].not_found = 1_200;
         trial.load = Some(LoadReport {
             records: 1_290_555,
             ..LoadReport::default()
@@ -175,7 +206,7 @@ fn csv_has_rate_response_times_backlog_conditions_contender_and_what_was_loaded(
         ("objective", "kept"),
         ("rate_per_s", "500"),
         ("arrival", "constant"),
-        ("duration_s", "5"),
+        ("duration_s", "434"),
         ("warm_up_s", "0"),
         ("condition.start", "warm"),
         ("condition.memory", "none"),
@@ -183,6 +214,8 @@ fn csv_has_rate_response_times_backlog_conditions_contender_and_what_was_loaded(
         ("put_response_p99_ns", "301000"),
         ("put_service_p99_ns", "900000"),
         ("put_p99_ns", "900000"),
+        ("put_count", "3000"),
+        ("put_not_found", "1200"),
         ("load_records", "1290555"),
         ("setting.records", "1290555"),
         ("setting.size", "536870912"),

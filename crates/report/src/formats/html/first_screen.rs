@@ -2,6 +2,7 @@
 
 use super::blocks::folded;
 use crate::answer::subject;
+use crate::objective::kept_note;
 use maud::{Markup, html};
 use trueput_findings::answer::{
     Answer, LeaderShare, RankingAnswer, RankingSubject, RankingVerdict, UnrankedReason,
@@ -44,7 +45,7 @@ pub(crate) fn table(answer: &Answer, anchor: impl Fn(usize) -> String, caption: 
     let single = single.map(|one| LeaderRow {
         subject: &one.subject,
         leader: one.row.contender.clone(),
-        rate: rate(one.row.rate_per_s, &one.subject),
+        rate: rate(one.row.rate_per_s, &one.subject) + &kept_note(one.row.objective.as_ref()),
         factor: String::new(),
         others: String::new(),
         verdict: None,
@@ -148,7 +149,7 @@ fn ranked(ranking: &RankingAnswer) -> LeaderRow<'_> {
         },
         rate: match no_order {
             true => String::new(),
-            false => leading_figure(ranking),
+            false => leading_figure(ranking) + &kept_note(leader.objective.as_ref()),
         },
         factor: factor.filter(|_| !no_order).unwrap_or_default(),
         others: match no_order {

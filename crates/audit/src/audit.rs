@@ -1,7 +1,7 @@
 //! The audit of one subject: record, explore, judge, shrink.
 
 use crate::block_form::{REGION_BYTES, concerns_devices, mounts_several};
-use crate::counterexample::{describe, describe_recovery, describe_unknown, shrink};
+use crate::counterexample::{describe, describe_recovery, shrink};
 use crate::exploration::Exploration;
 use crate::flush_scope::Reading;
 use crate::guarantee::Guarantee;
@@ -19,8 +19,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use trueput_record::Survival;
 use trueput_record::audit::{
-    AuditResult, Counterexample, CrashState, Damage, Doubt, ModelResult, RecoveryCrash,
-    SeenFlushes, StorageModel,
+    AuditResult, Counterexample, CrashState, Damage, ModelResult, RecoveryCrash, SeenFlushes,
+    StorageModel,
 };
 
 /// The states that have shown nothing new, after which a model's exploration ends.
@@ -137,6 +137,10 @@ fn try_models(
             scratch,
             model,
             reading: Reading::Generous,
+            half: until.map(|until| {
+                let now = Instant::now();
+                now + until.saturating_duration_since(now) / 2
+            }),
             until,
             progress,
         };
@@ -212,6 +216,8 @@ struct Attempt<'a> {
     /// How flushes are read of which the part is not known.
     reading: Reading,
     until: Option<Instant>,
+    /// The end of the first reading, if a second one is to follow.
+    half: Option<Instant>,
     progress: &'a (dyn Fn(Progress) + Sync),
 }
 
@@ -283,17 +289,8 @@ impl Attempt<'_> {
         seen: Option<&SeenFlushes>,
         run: &mut ModelRun,
     ) -> Result<(), Failure> {
-        let is_known = seen.is_none_or(|seen| seen.unknown == 0);
-        let now = Instant::now();
-        let half = |until: Instant| now + until.saturating_duration_since(now) / 2;
-        let generous = Self {
-            until: match is_known {
-                true => self.until,
-                false => self.until.map(half),
-            },
-            ..*self
-        };
-        generous.try_states(recorded, run)?;
+        run.has_unknown_flush = seen.is_some_and(|seen| seen.unknown > 0);
+        self.try_states(recorded, run)?;
         if run.refuted > 0 {
             if seen.is_some_and(|seen| !seen.watched) {
                 let words = run.counterexample.iter_mut();
@@ -301,28 +298,35 @@ impl Attempt<'_> {
             }
             return Ok(());
         }
-        // Nothing depends on flushes if all that came before a cut is there.
-        if self.model == StorageModel::Prefix || (is_known && !run.has_unknown_recovery) {
+        if !self.needs_strict_reading(run) {
             return Ok(());
         }
-        let mut strict_run = ModelRun::default();
+        let mut strict_run = ModelRun {
+            was_cut_off: self.is_over(),
+            ..ModelRun::default()
+        };
         let strict = Self {
             reading: Reading::Strict,
             ..*self
         };
-        strict.try_states(recorded, &mut strict_run)?;
-        if strict_run.states == 0 && !self.options.is_stopped() {
-            let why = "the time was over before it was tested whether flushes of unknown parts \
-                       matter: give a longer --budget";
-            return Err(Failure::Other(why.to_owned()));
+        if !strict_run.was_cut_off {
+            strict.try_states(recorded, &mut strict_run)?;
         }
-        run.undecided = strict_run.counterexample.map(|example| Doubt {
-            states: strict_run.states,
-            flushes: describe_unknown(recorded, &example.state),
-            damage: example.damage,
-            words: example.words,
-        });
+        run.undecided = strict_run.into_doubt(recorded);
         Ok(())
+    }
+
+    /// Whether it is not known what some flush covered, and this matters: nothing depends on
+    /// flushes if all that came before a cut is there.
+    fn needs_strict_reading(&self, run: &ModelRun) -> bool {
+        run.has_unknown_flush && self.model != StorageModel::Prefix
+    }
+
+    /// Whether the time of this reading is over. The first one leaves half of it to a second one.
+    fn is_reading_over(&self, run: &ModelRun) -> bool {
+        let is_first = self.reading == Reading::Generous && self.needs_strict_reading(run);
+        let half = self.half.filter(|_| is_first);
+        self.is_over() || half.is_some_and(|half| Instant::now() >= half)
     }
 
     fn try_states(&self, recorded: &RecordedWorkload, run: &mut ModelRun) -> Result<(), Failure> {
@@ -415,7 +419,10 @@ impl Attempt<'_> {
                     false => true,
                 }
             }
-            Ok(None) => false,
+            Ok(None) => {
+                lock(search).run.was_cut_off = true;
+                false
+            }
             Err(error) => {
                 lock(search).failure = Some(Failure::Other(error));
                 false
@@ -438,7 +445,7 @@ impl Attempt<'_> {
             Ok(attempts) => {
                 search.run.recoveries += u64::from(!attempts.is_empty());
                 for attempt in attempts {
-                    search.run.has_unknown_recovery |= attempt.has_unknown_flush;
+                    search.run.has_unknown_flush |= attempt.has_unknown_flush;
                     search.run.count(true, attempt.damage.as_ref());
                     if let (Some(damage), None) = (attempt.damage, &search.recovery) {
                         search.recovery = Some((state.clone(), attempt.crash, damage));
@@ -462,7 +469,11 @@ impl Attempt<'_> {
             let is_shown = self.reading == Reading::Strict && search.run.refuted > 0;
             let enough = search.run.states >= self.options.states || search.stale > STALE_STATES;
             let enough = enough || is_shown;
-            if enough || self.is_over() || search.failure.is_some() {
+            if enough || search.failure.is_some() {
+                return None;
+            }
+            if self.is_reading_over(search.run) {
+                search.run.was_cut_off = true;
                 return None;
             }
             let state = search.exploration.next()?;

@@ -1,5 +1,7 @@
 //! The counts of one model of storage.
 
+use crate::counterexample::describe_unknown;
+use crate::recorded::RecordedWorkload;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use trueput_record::audit::{Counterexample, Damage, DamageKind, Doubt, ModelResult, StorageModel};
@@ -18,11 +20,14 @@ pub(crate) struct ModelRun {
     pub(crate) recoveries: u64,
     pub(crate) refuted: u64,
     pub(crate) unmountable: u64,
-    damage: BTreeMap<DamageKind, u64>,
+    pub(crate) damage: BTreeMap<DamageKind, u64>,
     pub(crate) counterexample: Option<Counterexample>,
     pub(crate) undecided: Option<Doubt>,
-    /// Whether a recovery had flushes of which nobody knows the part.
-    pub(crate) has_unknown_recovery: bool,
+    /// Whether there are flushes of which nobody knows the part, in the recording or in that of a
+    /// recovery.
+    pub(crate) has_unknown_flush: bool,
+    /// Whether the time was over, or the user stopped it, before enough states were tried.
+    pub(crate) was_cut_off: bool,
 }
 
 impl ModelRun {
@@ -34,6 +39,25 @@ impl ModelRun {
         } else if let Some(damage) = damage {
             self.refuted += 1;
             *self.damage.entry(damage.kind).or_default() += 1;
+        }
+    }
+
+    /// Returns what a run with flushes of unknown parts covering nothing leaves open: the damage
+    /// that it found, or all of it if it was cut off.
+    pub(crate) fn into_doubt(self, recorded: &RecordedWorkload) -> Option<Doubt> {
+        match self.counterexample {
+            Some(example) => Some(Doubt {
+                states: self.states,
+                flushes: describe_unknown(recorded, &example.state),
+                damage: Some(example.damage),
+                words: example.words,
+            }),
+            None => self.was_cut_off.then(|| Doubt {
+                states: self.states,
+                damage: None,
+                words: Vec::new(),
+                flushes: Vec::new(),
+            }),
         }
     }
 

@@ -255,8 +255,8 @@ pub struct ModelResult {
     /// The smallest counterexample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counterexample: Option<Counterexample>,
-    /// Damage that is damage only if flushes of which nobody knows the part covered nothing; then
-    /// it is not known whether the promise is kept.
+    /// Damage that is damage only if flushes of which nobody knows the part covered nothing, or
+    /// that this could not be tried; then it is not known whether the promise is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<Doubt>,
     /// The time that it took, seconds.
@@ -264,14 +264,15 @@ pub struct ModelResult {
 }
 
 /// A state in which a promise is broken if flushes whose part is not known covered nothing, and
-/// which cannot be if they covered their whole file.
+/// which cannot be if they covered their whole file; or that it could not be tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Doubt {
     /// The states that were tried with such flushes covering nothing, to the first that showed
     /// damage.
     pub states: u64,
-    /// The damage.
-    pub damage: Damage,
+    /// The damage; absent if none was found in the time that there was, which was too short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub damage: Option<Damage>,
     /// What is missing, in words, one line each.
     pub words: Vec<String>,
     /// The flushes on which it depends, with their calls.
@@ -305,8 +306,8 @@ fn is_zero(count: &u64) -> bool {
 pub enum AuditVerdict {
     /// No state refuted the promise.
     NotRefuted,
-    /// A state refutes it if flushes of which nobody knows the part covered nothing, and none does
-    /// if they covered their whole file.
+    /// A state refutes it if flushes of which nobody knows the part covered nothing, or this could
+    /// not be tried, and none does if they covered their whole file.
     Undecided,
     /// A state refuted it.
     Refuted,

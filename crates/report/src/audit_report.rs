@@ -160,14 +160,23 @@ fn undecided(record: &AuditRecord) -> Vec<Block> {
             Some(seen) if !seen.watched => "its calls could not be watched here",
             _ => "some flushes came from threads whose calls could not be seen",
         };
+        let found = match &open.damage {
+            Some(damage) => format!("If the flushes below covered nothing: {damage}."),
+            None => format!(
+                "Whether this matters was to be tried, but the time was over after {} states: give \
+                 a longer --budget.",
+                thousands(open.states)
+            ),
+        };
         let text = format!(
-            "{}: UNDECIDED ({model}): {why}. If the flushes below covered nothing: {}. The block \
-             form sees what is flushed: add --form block.",
+            "{}: UNDECIDED ({model}): {why}. {found} The block form sees what is flushed: add \
+             --form block.",
             subject(result),
-            open.damage
         );
-        let lines = open.words.iter().chain(&open.flushes).cloned().collect();
-        vec![Block::Text(text), Block::List(lines)]
+        let lines = open.words.iter().chain(&open.flushes).cloned();
+        let lines = Block::List(lines.collect());
+        let lines = Some(lines).filter(|_| open.damage.is_some());
+        std::iter::once(Block::Text(text)).chain(lines).collect()
     };
     let results = record.results.iter().filter(is_open);
     results.flat_map(of_result).collect()

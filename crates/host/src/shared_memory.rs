@@ -4,6 +4,7 @@
 //! Only what processes of that server had mapped is removed, and what its own list of files names.
 //! A server that stops in good order removes all of it itself.
 
+use crate::fuse::{FuseMount, fuse_mounts, lies_on};
 use nix::libc;
 use std::collections::BTreeSet;
 use std::fs;
@@ -98,14 +99,18 @@ impl SharedMemory {
         }
     }
 
-    /// Returns the files that lists in the folder of a trial name.
+    /// Returns the files that lists in the folder of a trial name. Nothing on a FUSE file system is
+    /// looked at: its server may not answer.
     pub fn listed_below(folder: &Path) -> Self {
         let mut found = Self::default();
-        found.add_lists(folder, LIST_DEPTH);
+        found.add_lists(folder, LIST_DEPTH, &fuse_mounts());
         found
     }
 
-    fn add_lists(&mut self, folder: &Path, depth: u32) {
+    fn add_lists(&mut self, folder: &Path, depth: u32, fuse: &[FuseMount]) {
+        if lies_on(fuse, folder) {
+            return;
+        }
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let (path, kind) = (entry.path(), entry.file_type());
             let Ok(kind) = kind else { continue };
@@ -113,7 +118,7 @@ impl SharedMemory {
                 let text = fs::read_to_string(path).unwrap_or_default();
                 self.extend(Self::from_text(&text));
             } else if kind.is_dir() && depth > 0 {
-                self.add_lists(&path, depth - 1);
+                self.add_lists(&path, depth - 1, fuse);
             }
         }
     }

@@ -345,7 +345,6 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<String>> {
     if let [(LeftoverKind::Recording, path)] = left.items.as_slice() {
         return remove_recording(path);
     }
-    SharedMemory::listed_below(&left.path).remove();
     let recordings = recording_mounts(&left.path);
     let unmounted = recordings.iter().map(unmount_recording);
     let mut failures: Vec<String> = unmounted.filter_map(Result::err).collect();
@@ -353,6 +352,7 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<String>> {
         // What is still mounted may not answer, so nothing below it can be removed.
         return Err(failures);
     }
+    SharedMemory::listed_below(&left.path).remove();
     for trial in entries(&left.path)
         .map(|entry| entry.path())
         .filter(|path| is_folder(path))

@@ -104,7 +104,16 @@ pub(crate) fn trials(trials: &[TrialSpec]) -> RangeCheck {
 
 /// Checks the record of a trial.
 pub(crate) fn trial(record: &TrialRecord) -> RangeCheck {
-    spec(&record.spec).map_err(|wrong| wrong.within("spec"))
+    spec(&record.spec).map_err(|wrong| wrong.within("spec"))?;
+    let load = record.load.as_ref().map(|load| load.elapsed_s);
+    elapsed("load", load)?;
+    let measured = record.measurement.as_ref();
+    elapsed("measurement", measured.map(|measured| measured.elapsed_s))
+}
+
+/// Checks a measured time: searches that are resumed plan with it.
+fn elapsed(part: &str, found: Option<f64>) -> RangeCheck {
+    option("elapsed_s", found, TIME_S).map_err(|wrong| wrong.within(part))
 }
 
 fn spec(spec: &TrialSpec) -> RangeCheck {
@@ -287,6 +296,16 @@ mod tests {
         ] {
             let message = said(pointer, value);
             assert!(message.starts_with(expected), "{pointer}: {message}");
+        }
+    }
+
+    #[test]
+    fn measured_times_are_not_negative_and_end() {
+        assert_eq!(elapsed("load", Some(0.0)), Ok(()));
+        assert_eq!(elapsed("load", None), Ok(()));
+        for wrong in [-1e9, 1e19, 1e300, f64::NAN] {
+            let message = elapsed("load", Some(wrong)).unwrap_err().message();
+            assert!(message.starts_with("load.elapsed_s is "), "{message}");
         }
     }
 

@@ -309,21 +309,6 @@ impl From<String> for TrialError {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_is_hashed_as_the_standard_says() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("abc");
-        std::fs::write(&file, "abc").unwrap();
-        // The example of FIPS 180-4.
-        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(sha256_of(&file).unwrap(), expected);
-    }
-}
-
 /// Adds to a phase that exceeded its limit that the disk is full, if so: some engines wait for
 /// room.
 pub(crate) fn explain_full_disk(error: TrialError, directory: &Path) -> TrialError {
@@ -369,5 +354,20 @@ impl RunContext<'_> {
             _ => None,
         };
         PhaseClock::begin(phase, &self.expected_work(spec), total)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_hashed_as_the_standard_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("abc");
+        std::fs::write(&file, "abc").unwrap();
+        // The example of FIPS 180-4.
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(sha256_of(&file).unwrap(), expected);
     }
 }

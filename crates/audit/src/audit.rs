@@ -117,13 +117,7 @@ fn try_models(
             if !options.is_recorded {
                 result.version = record(subject, options, folder, scratch)?;
             }
-            let read = RecordedWorkload::read(folder, options)?;
-            result.commits = read.acknowledged();
-            result.operations = (read.recording.operations.len() - read.recording.base) as u64;
-            result.flushes = read.flushes();
-            let is_folder = options.file_system.is_none();
-            result.seen_flushes = is_folder.then(|| read.seen_flushes());
-            recorded = Some(read);
+            recorded = Some(read_recording(folder, options, result)?);
         }
         // Each model that is left has an equal share of the time that is left.
         let left = (models.len() - index) as u32;
@@ -164,6 +158,21 @@ fn try_models(
     let place = |model| StorageModel::ALL.iter().position(|one| *one == model);
     result.models.sort_by_key(|tried| place(tried.model));
     check_tried(&models, &result.models, options)
+}
+
+/// Reads the recording, and notes in the result what it holds.
+fn read_recording(
+    folder: &Path,
+    options: &AuditOptions,
+    result: &mut AuditResult,
+) -> Result<RecordedWorkload, Failure> {
+    let read = RecordedWorkload::read(folder, options)?;
+    result.commits = read.acknowledged();
+    result.operations = (read.recording.operations.len() - read.recording.base) as u64;
+    result.flushes = read.flushes();
+    let is_folder = options.file_system.is_none();
+    result.seen_flushes = is_folder.then(|| read.seen_flushes());
+    Ok(read)
 }
 
 /// Returns the models that test what the subject promises.

@@ -151,14 +151,17 @@ fn whole_files() {
 
 fn marked_writes() {
     let expected = [
-        "create a",
-        "write a 0+12288",
         "write a 0+1",
         "fdatasync a 0..1",
         "write a 4096+2",
         "fdatasync a 4096..4098",
     ];
-    assert_eq!(describe(&record("marked")), expected);
+    let described = describe(&record("marked"));
+    // The kernel may split the write before, where a page of its data is not in memory yet.
+    let (before, marked) = described.split_at(described.len() - expected.len());
+    assert_eq!(marked, expected);
+    assert_eq!(before[0], "create a");
+    assert!(before[1..].iter().all(|it| it.starts_with("write a ")));
 }
 
 fn mapped_pages() {

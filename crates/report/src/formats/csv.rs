@@ -360,9 +360,9 @@ fn machine() -> Vec<CsvColumn> {
     columns
 }
 
-/// Columns `KIND_count`, `KIND_not_found`, `KIND_per_s`, `KIND_p50_ns` … for every kind of operation
-/// of any trial, and with an open loop `KIND_service_p50_ns` …, the same. Latencies are empty if no
-/// operation was timed.
+/// Columns `KIND_count`, `KIND_not_found`, `KIND_per_s`, `KIND_p50_ns` … for every kind of
+/// operation of any trial, and with an open loop `KIND_service_p50_ns` …, the same. Latencies are
+/// empty if no operation was timed.
 fn of_operations(trials: &[&TrialRecord]) -> Vec<CsvColumn> {
     let mut kinds: Vec<&str> = Vec::new();
     let measurements = trials.iter().filter_map(|trial| trial.measurement.as_ref());

@@ -144,13 +144,15 @@ fn response_times_are_read_from_the_histogram_of_that_name() {
     let (mut service, mut response) = (histogram::new(), histogram::new());
     (0..20_000).for_each(|_| service.saturating_record(9_000));
     (0..20_000).for_each(|_| response.saturating_record(123_000));
-    let mut trials = [trial(0, "lmdb", Some(2_000.0), 0)];
+    let mut trials = [trial(0, "lmdb", Some(20_000.0), 0)];
     trials[0].spec.conditions.rate = Some(Rate {
-        per_s: 2_000.0,
+        per_s: 20_000.0,
         arrival: Arrival::Constant,
     });
     let measured = trials[0].measurement.as_mut().unwrap();
     measured.elapsed_s = 1.0;
+    let workers = measured.workers.iter_mut();
+    workers.for_each(|worker| worker.elapsed_s = 1.0);
     measured.operations.remove(0);
     measured.operations[0].count = service.len();
     measured.operations[0].latency = LatencySummary::of(&service);

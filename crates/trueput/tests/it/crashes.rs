@@ -159,10 +159,12 @@ fn goes_on_after_all_workers_are_killed(engine: &str, level: &str, commit: &str,
     let bench = Bench::new();
     let command = format!("threen1 --engine {engine} --durability {level} --commit {commit}");
     // The suites are remembered then, so that no worker of theirs is taken for one of the trial.
-    bench.run_expecting(
-        ALL_WELL,
-        &format!("{command} --set finish=100 --results suites"),
+    let suites = bench.spawn_with(
+        &format!("{command} --results suites"),
+        "1 100
+",
     );
+    suites.wait_with_output().unwrap();
     let mut child = bench.spawn_with(&command, LINE);
     // Workers before this line belong to the conformance suite.
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines();

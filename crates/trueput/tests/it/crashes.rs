@@ -159,11 +159,7 @@ fn goes_on_after_all_workers_are_killed(engine: &str, level: &str, commit: &str,
     let bench = Bench::new();
     let command = format!("threen1 --engine {engine} --durability {level} --commit {commit}");
     // The suites are remembered then, so that no worker of theirs is taken for one of the trial.
-    let suites = bench.spawn_with(
-        &format!("{command} --results suites"),
-        "1 100
-",
-    );
+    let suites = bench.spawn_with(&format!("{command} --results suites"), "1 100\n");
     suites.wait_with_output().unwrap();
     let mut child = bench.spawn_with(&command, LINE);
     // Workers before this line belong to the conformance suite.

@@ -149,10 +149,9 @@ fn response_times_are_read_from_the_histogram_of_that_name() {
         per_s: 20_000.0,
         arrival: Arrival::Constant,
     });
+    trials[0].spec.workers = 1;
     let measured = trials[0].measurement.as_mut().unwrap();
     measured.elapsed_s = 1.0;
-    let workers = measured.workers.iter_mut();
-    workers.for_each(|worker| worker.elapsed_s = 1.0);
     measured.operations.remove(0);
     measured.operations[0].count = service.len();
     measured.operations[0].latency = LatencySummary::of(&service);

@@ -58,7 +58,7 @@ fn a_killed_worker_fails_its_trial_with_the_reason_and_the_same_command_goes_on(
     };
     assert_contains(&reason, &[&format!("(process {pid})"), "SIGKILL"]);
     let trials = resumed(&bench, THREEN1);
-    assert!(trials[1].resumed);
+    assert!(trials[1].resumed, "{:?}", trials[0].outcome);
     assert_answers(&trials[1], 1, FINISH);
 }
 
@@ -176,7 +176,7 @@ fn goes_on_after_all_workers_are_killed(engine: &str, level: &str, commit: &str,
     let trials = resumed(&bench, &command);
     assert_eq!(trials.len(), 2);
     assert!(matches!(trials[0].outcome, Outcome::Failed { .. }));
-    assert!(trials[1].resumed);
+    assert!(trials[1].resumed, "{:?}", trials[0].outcome);
     assert_answers(&trials[1], 1, FINISH);
 }
 

@@ -391,8 +391,12 @@ fn allocated(folder: &Path) -> u64 {
         return 0;
     };
     let size = |path: PathBuf| {
+        let name = path.file_name().unwrap_or_default();
         if path.is_dir() {
             allocated(&path)
+        } else if name.to_string_lossy().starts_with("reserve") {
+            // Room for the records of a run, and no work.
+            0
         } else {
             std::fs::metadata(&path).map_or(0, |metadata| metadata.blocks() * 512)
         }

@@ -247,7 +247,12 @@ fn an_engine_with_anomalies_that_its_stated_isolation_proscribes_is_not_measured
                 from.push(remembered_from.is_some());
             }
         });
-        assert_eq!(from.len(), 1, "the suite runs once for both");
+        assert_eq!(
+            from.len(),
+            1,
+            "the suite runs once for both: {:?}",
+            made.records()
+        );
         (made.records(), from[0])
     };
     for _ in 0..2 {

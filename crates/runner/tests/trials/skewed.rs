@@ -121,7 +121,11 @@ impl SkewedSession<'_> {
 
 impl Session for SkewedSession<'_> {
     fn begin(&mut self, mode: Mode) -> Result<()> {
-        if self.open.is_some() || mode == Mode::Read {
+        if self.open.is_some() {
+            let reason = "a transaction is open already".to_owned();
+            return Err(Error::Unsupported(reason));
+        }
+        if mode == Mode::Read {
             return self.inner.begin(mode);
         }
         let before = self.records()?;
@@ -146,6 +150,10 @@ impl Session for SkewedSession<'_> {
         let Some(copies) = &mut self.open else {
             return self.inner.put(key, value);
         };
+        let capabilities = Reference.capabilities();
+        if key.len() > capabilities.max_key_bytes || value.len() > capabilities.max_value_bytes {
+            return Err(Error::Unsupported("it is too long".to_owned()));
+        }
         copies.written.push(key.to_vec());
         copies.now.insert(key.to_vec(), value.to_vec());
         Ok(())

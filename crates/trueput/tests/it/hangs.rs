@@ -48,7 +48,9 @@ fn a_stopped_postmaster_fails_its_trial_and_the_next_one_runs() {
                 --set records=2000 --hang-limit 8s";
     let mut child = bench.spawn_with(line, "");
     let began = Instant::now();
-    // The trial's own server, and not that of the conformance suite: its workers run.
+    // The trial's own server, and not that of the conformance suite. Its workers run: both have kept
+    // their connections for longer than opening and loading take.
+    let mut connected_since = None;
     let postmaster = loop {
         let servers = find_processes(child.id(), "listen_addresses=");
         let is_trial = |pid: &&i32| {
@@ -57,9 +59,15 @@ fn a_stopped_postmaster_fails_its_trial_and_the_next_one_runs() {
         };
         let backends = find_processes(child.id(), "postgres: postgres").len();
         match servers.iter().find(is_trial).filter(|_| backends >= 2) {
-            Some(postmaster) => break *postmaster,
-            None => std::thread::sleep(Duration::from_millis(20)),
+            Some(postmaster) => {
+                let since = *connected_since.get_or_insert_with(Instant::now);
+                if since.elapsed() > Duration::from_secs(2) {
+                    break *postmaster;
+                }
+            }
+            None => connected_since = None,
         }
+        std::thread::sleep(Duration::from_millis(20));
         assert!(began.elapsed() < Duration::from_secs(300), "no server");
     };
     signal(postmaster, SIGSTOP);

@@ -22,7 +22,7 @@ const SHRINK_LIMIT: Duration = Duration::from_secs(15);
 const MOST_LINES: usize = 8;
 
 /// The flushes that are named.
-const MOST_UNKNOWN: usize = 3;
+const MAX_UNKNOWN: usize = 3;
 
 /// Restores what need not be missing, as long as the same kind of damage shows (delta debugging,
 /// Zeller and Hildebrandt 2002).
@@ -151,8 +151,8 @@ pub(crate) fn describe_unknown(recorded: &RecordedWorkload, state: &CrashState) 
         .map(|index| description.unknown_flush(index))
         .collect();
     // Those of one file and one call differ only by their moment.
-    let more = lines.len().saturating_sub(MOST_UNKNOWN);
-    lines.truncate(MOST_UNKNOWN);
+    let more = lines.len().saturating_sub(MAX_UNKNOWN);
+    lines.truncate(MAX_UNKNOWN);
     if more > 0 {
         lines.push(format!("and {more} more flushes"));
     }

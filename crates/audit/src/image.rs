@@ -24,7 +24,7 @@ const PAGE: usize = PAGE_BYTES as usize;
 const DEEPEST: usize = 64;
 
 /// Names in an image at most.
-const MOST_ENTRIES: u64 = 1_000_000;
+const MAX_ENTRIES: u64 = 1_000_000;
 
 const PRIVATE_FOLDER: Mode = Mode::RWXU;
 const PRIVATE_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
@@ -374,7 +374,7 @@ impl Image {
         let mut written = WrittenFiles {
             root: &root,
             files: HashMap::new(),
-            left: MOST_ENTRIES,
+            left: MAX_ENTRIES,
         };
         self.materialize_directory(Inode::ROOT, &root, &mut Vec::new(), &mut written)
     }

@@ -122,9 +122,10 @@ impl Flushes {
             if grows {
                 let sized = self.activity.size_on_disk(*inode, state.cut) / PAGE_BYTES;
                 let mut behind = pages.iter().filter(|page| **page >= sized);
-                let first = match is_after(operation) || ended.contains(inode) {
-                    true => behind.next(),
-                    false => behind.find(|page| lost.contains(*inode, **page, operation)),
+                let first = if is_after(operation) || ended.contains(inode) {
+                    behind.next()
+                } else {
+                    behind.find(|page| lost.contains(*inode, **page, operation))
                 };
                 if let Some(first) = first {
                     ended.insert(*inode);
@@ -157,9 +158,10 @@ impl Flushes {
             return;
         };
         let fresh = self.activity.fresh_from[*operation];
-        let end = match self.activity.grows[*operation] {
-            true => self.activity.size_on_disk(*inode, cut) / PAGE_BYTES,
-            false => u64::MAX,
+        let end = if self.activity.grows[*operation] {
+            self.activity.size_on_disk(*inode, cut) / PAGE_BYTES
+        } else {
+            u64::MAX
         };
         let is_new = |page: &&u64| (fresh..end).contains(*page);
         let mut new = pages.iter().filter(is_new);

@@ -32,8 +32,8 @@ pub enum ReplayError {
 }
 
 impl From<String> for ReplayError {
-    fn from(why: String) -> Self {
-        Self::Other(why)
+    fn from(reason: String) -> Self {
+        Self::Other(reason)
     }
 }
 
@@ -68,8 +68,8 @@ pub fn replay(
     } = stored;
     let recorded = RecordedWorkload::read_foreign(audit, within, options, most_bytes)
         .map_err(|failure| ReplayError::BadRecording(failure.to_string()))?;
-    check_state(&counterexample.state, &recorded.recording).map_err(|why| {
-        ReplayError::BadRecording(format!("{}: {why}", audit.join(within).display()))
+    check_state(&counterexample.state, &recorded.recording).map_err(|reason| {
+        ReplayError::BadRecording(format!("{}: {reason}", audit.join(within).display()))
     })?;
     let images = Images::of(&recorded);
     let state = folder.join("state");
@@ -95,7 +95,7 @@ pub fn replay(
                 crash.operations
             )));
         }
-        check_state(&crash.state, &again).map_err(|why| format!("recovery: {why}"))?;
+        check_state(&crash.state, &again).map_err(|reason| format!("recovery: {reason}"))?;
         image = rebuild(&again, &crash.state);
         let written = std::fs::remove_dir_all(&state)
             .and_then(|()| create_dir(&state))
@@ -132,12 +132,13 @@ fn check_state(state: &CrashState, recording: &Recording) -> Result<(), String> 
         return Ok(());
     };
     let torn = recording.operations.get(tear.operation);
-    match torn.is_some_and(|logged| matches!(logged.operation, Operation::Write { .. })) {
-        true => Ok(()),
-        false => Err(format!(
+    if torn.is_some_and(|logged| matches!(logged.operation, Operation::Write { .. })) {
+        Ok(())
+    } else {
+        Err(format!(
             "operation {}, which the counterexample tears, is not a write",
             tear.operation
-        )),
+        ))
     }
 }
 

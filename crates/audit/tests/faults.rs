@@ -230,9 +230,10 @@ fn rings() {
         assert!(seen.io_uring && seen.unknown > 0, "{seen:?}");
         let (found, decided) = (only(&result), model == StorageModel::Prefix);
         assert_eq!(found.refuted, 0, "{found:?}");
-        let verdict = match decided {
-            true => AuditVerdict::NotRefuted,
-            false => AuditVerdict::Undecided,
+        let verdict = if decided {
+            AuditVerdict::NotRefuted
+        } else {
+            AuditVerdict::Undecided
         };
         assert_eq!(result.verdict(), verdict, "{found:?}");
         let doubt = found.undecided.as_ref();

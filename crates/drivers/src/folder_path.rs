@@ -19,8 +19,8 @@ mod tests {
     fn a_character_that_an_engine_cannot_have_is_named() {
         let said = |path: &str| objection(Path::new(path), " \"\\", "it splits paths");
         assert_eq!(said("/var/lib/a-b_c.d#;%'\u{e9}"), None);
-        let why = said("/var/my data").unwrap();
-        assert_eq!(why, "it splits paths, and its path has ' '");
+        let reason = said("/var/my data").unwrap();
+        assert_eq!(reason, "it splits paths, and its path has ' '");
         for other in ["/a\"b", "/a\\b", "/a\nb"] {
             assert!(said(other).is_some(), "{other}");
         }

@@ -6,10 +6,10 @@ use std::collections::HashSet;
 use std::path::{Component, Path};
 
 /// Bytes of a name at most, as in Linux.
-const LONGEST_NAME: usize = 255;
+const MAX_NAME_BYTES: usize = 255;
 
 /// The largest file of Linux, bytes.
-const LARGEST_FILE: u64 = i64::MAX as u64;
+const MAX_FILE_BYTES: u64 = i64::MAX as u64;
 
 /// The unit in which data are kept in memory, bytes.
 const PAGE_BYTES: u64 = 4096;
@@ -123,12 +123,13 @@ impl LogCheck {
         // Each write has data of its own, or a short file could fill the memory.
         self.taken_bytes = self.taken_bytes.saturating_add(length);
         let has_data = end.is_some_and(|end| end <= self.data_bytes);
-        match has_data && self.taken_bytes <= self.data_bytes {
-            true => Ok(()),
-            false => Err(format!(
+        if has_data && self.taken_bytes <= self.data_bytes {
+            Ok(())
+        } else {
+            Err(format!(
                 "it writes {length} bytes from {at} of a data file of {} bytes",
                 self.data_bytes
-            )),
+            ))
         }
     }
 
@@ -139,18 +140,19 @@ impl LogCheck {
         for page in offset / PAGE_BYTES..=(offset + length - 1) / PAGE_BYTES {
             self.pages += u64::from(self.recent.insert((inode, page)));
         }
-        match self.pages > self.most_pages {
-            true => Err(format!(
+        if self.pages > self.most_pages {
+            Err(format!(
                 "the writes so far take more than {} MiB of memory",
                 (self.most_pages * PAGE_BYTES) >> 20
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 }
 
 fn check_name(Entry { name, .. }: &Entry) -> Result<(), String> {
-    let is_name = (1..=LONGEST_NAME).contains(&name.len())
+    let is_name = (1..=MAX_NAME_BYTES).contains(&name.len())
         && !name.contains(['/', '\0'])
         && name != "."
         && name != "..";
@@ -161,17 +163,19 @@ fn check_name(Entry { name, .. }: &Entry) -> Result<(), String> {
 
 fn check_access(access: Access) -> Result<(), String> {
     // This number means nobody to chown(2).
-    match access.uid == u32::MAX || access.gid == u32::MAX {
-        true => Err(format!("{} is not the number of a user or group", u32::MAX)),
-        false => Ok(()),
+    if access.uid == u32::MAX || access.gid == u32::MAX {
+        Err(format!("{} is not the number of a user or group", u32::MAX))
+    } else {
+        Ok(())
     }
 }
 
 fn check_range(offset: u64, length: u64) -> Result<(), String> {
     let end = offset.checked_add(length);
-    match end.is_some_and(|end| end <= LARGEST_FILE) {
-        true => Ok(()),
-        false => Err(format!("no file has {length} bytes at {offset}")),
+    if end.is_some_and(|end| end <= MAX_FILE_BYTES) {
+        Ok(())
+    } else {
+        Err(format!("no file has {length} bytes at {offset}"))
     }
 }
 

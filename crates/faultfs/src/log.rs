@@ -162,7 +162,7 @@ impl Recording {
         let data = read(DATA_FILE, most)?;
         let mut check = LogCheck::new(data.len() as u64, most_bytes);
         let place = folder.join(within).join(OPERATIONS_FILE);
-        let wrong = |why: String| io::Error::other(format!("{}{why}", place.display()));
+        let wrong = |reason: String| io::Error::other(format!("{}{reason}", place.display()));
         let mut operations: Vec<LoggedOperation> = Vec::new();
         let text = read(OPERATIONS_FILE, most)?;
         for (index, line) in text.split_inclusive(is_end).enumerate() {
@@ -176,13 +176,14 @@ impl Recording {
                     check.add(&logged.operation)?;
                     Ok(logged)
                 });
-            operations.push(logged.map_err(|why| wrong(format!(":{number}: {why}")))?);
+            operations.push(logged.map_err(|reason| wrong(format!(":{number}: {reason}")))?);
         }
         let found = operations.len() as u64;
         let [expected, base] = clock;
         if found != expected || base > found {
-            let why = format!(": {found} operations, but the clock says {expected} after {base}");
-            return Err(wrong(why));
+            let reason =
+                format!(": {found} operations, but the clock says {expected} after {base}");
+            return Err(wrong(reason));
         }
         let base = usize::try_from(base).unwrap_or(usize::MAX);
         let watch = read_watch(folder, within)?;

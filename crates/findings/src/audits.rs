@@ -165,9 +165,10 @@ pub struct ModelCoverage {
 impl Display for ModelCoverage {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         let [fewest, most] = [self.fewest_states, self.most_states].map(thousands);
-        match fewest == most {
-            true => write!(formatter, "{} {most}", self.model),
-            false => write!(formatter, "{} {fewest} to {most}", self.model),
+        if fewest == most {
+            write!(formatter, "{} {most}", self.model)
+        } else {
+            write!(formatter, "{} {fewest} to {most}", self.model)
         }
     }
 }

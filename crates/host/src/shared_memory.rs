@@ -83,9 +83,10 @@ impl SharedMemory {
     /// Removes what is left of it and in nobody's use any more.
     pub fn remove(&self) {
         let left: Vec<&SharedFile> = self.files.iter().filter(|file| file.is_there()).collect();
-        let used = match left.is_empty() {
-            true => BTreeSet::new(),
-            false => mapped_names(),
+        let used = if left.is_empty() {
+            BTreeSet::new()
+        } else {
+            mapped_names()
         };
         for file in left.into_iter().filter(|file| !used.contains(&file.name)) {
             // It may have been removed meanwhile, which is all that is wanted.

@@ -16,10 +16,10 @@ pub const AUDIT_RECORD: &str = "audit.json";
 pub const AUDIT_FORMAT: u32 = 2;
 
 /// The most commits of each worker in each phase.
-pub const MOST_COMMITS_PER_PHASE: u64 = 100_000;
+pub const MAX_COMMITS_PER_PHASE: u64 = 100_000;
 
 /// Bytes of a file's name at most.
-const LONGEST_NAME: usize = 255;
+const MAX_NAME_BYTES: usize = 255;
 
 /// Reads the record of an audit's folder; `None` if the folder has none.
 ///
@@ -54,7 +54,7 @@ pub fn read(folder: &Path, most_bytes: u64) -> Result<Option<AuditRecord>, Error
             known: AUDIT_FORMAT,
         });
     }
-    check(&record).map_err(|Wrong { place, message }| Error::Invalid {
+    check(&record).map_err(|FieldError { place, message }| Error::Invalid {
         line: line_of(text, &place),
         path,
         message: format!("{}: {message}", place.join(".")),
@@ -69,7 +69,7 @@ pub fn read(folder: &Path, most_bytes: u64) -> Result<Option<AuditRecord>, Error
 pub fn check_name(name: &str) -> Result<(), String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.=".contains(c);
     let is_plain = !name.starts_with('.') && name.chars().all(fits);
-    if (1..=LONGEST_NAME).contains(&name.len()) && is_plain {
+    if (1..=MAX_NAME_BYTES).contains(&name.len()) && is_plain {
         return Ok(());
     }
     Err(format!(
@@ -79,12 +79,12 @@ pub fn check_name(name: &str) -> Result<(), String> {
 }
 
 /// A name or number that cannot be, with its place in the file.
-struct Wrong {
+struct FieldError {
     place: Vec<String>,
     message: String,
 }
 
-impl Wrong {
+impl FieldError {
     fn at(field: &str, message: String) -> Self {
         Self {
             place: vec![field.to_owned()],
@@ -98,7 +98,7 @@ impl Wrong {
     }
 }
 
-fn check(record: &AuditRecord) -> Result<(), Wrong> {
+fn check(record: &AuditRecord) -> Result<(), FieldError> {
     let lists = [
         ("controls", &record.controls),
         ("storage_controls", &record.storage_controls),
@@ -106,26 +106,26 @@ fn check(record: &AuditRecord) -> Result<(), Wrong> {
     ];
     for (name, results) in lists {
         for (index, result) in results.iter().enumerate() {
-            check_result(result).map_err(|wrong| wrong.within(&index.to_string()).within(name))?;
+            check_result(result).map_err(|error| error.within(&index.to_string()).within(name))?;
         }
     }
     Ok(())
 }
 
-fn check_result(result: &AuditResult) -> Result<(), Wrong> {
-    check_name(&result.id).map_err(|why| Wrong::at("id", why))?;
+fn check_result(result: &AuditResult) -> Result<(), FieldError> {
+    check_name(&result.id).map_err(|reason| FieldError::at("id", reason))?;
     let commits = result.commits_per_phase;
-    if !(1..=MOST_COMMITS_PER_PHASE).contains(&commits) {
-        let message = format!("{commits} is not between 1 and {MOST_COMMITS_PER_PHASE}");
-        return Err(Wrong::at("commits_per_phase", message));
+    if !(1..=MAX_COMMITS_PER_PHASE).contains(&commits) {
+        let message = format!("{commits} is not between 1 and {MAX_COMMITS_PER_PHASE}");
+        return Err(FieldError::at("commits_per_phase", message));
     }
     for (index, model) in result.models.iter().enumerate() {
-        check_model(model).map_err(|wrong| wrong.within(&index.to_string()).within("models"))?;
+        check_model(model).map_err(|error| error.within(&index.to_string()).within("models"))?;
     }
     Ok(())
 }
 
-fn check_model(model: &ModelResult) -> Result<(), Wrong> {
+fn check_model(model: &ModelResult) -> Result<(), FieldError> {
     let states = model.states;
     let counts = [
         ("distinct", model.distinct),
@@ -134,28 +134,28 @@ fn check_model(model: &ModelResult) -> Result<(), Wrong> {
     ];
     if let Some((name, count)) = counts.into_iter().find(|(_, count)| *count > states) {
         let message = format!("{count} of {states} states cannot be");
-        return Err(Wrong::at(name, message));
+        return Err(FieldError::at(name, message));
     }
     if !(model.elapsed_s.is_finite() && model.elapsed_s >= 0.0) {
         let message = format!("{} is no time", model.elapsed_s);
-        return Err(Wrong::at("elapsed_s", message));
+        return Err(FieldError::at("elapsed_s", message));
     }
     let Some(found) = &model.counterexample else {
         return Ok(());
     };
     check_name(&found.id)
-        .map_err(|why| Wrong::at("id", why))
+        .map_err(|reason| FieldError::at("id", reason))
         .and_then(|()| check_state(&found.state))
         .and_then(|()| {
             let crash = found.recovery.as_ref();
             let checked = crash.map_or(Ok(()), |crash| check_state(&crash.state));
-            checked.map_err(|wrong| wrong.within("recovery"))
+            checked.map_err(|error| error.within("recovery"))
         })
-        .map_err(|wrong| wrong.within("counterexample"))
+        .map_err(|error| error.within("counterexample"))
 }
 
 /// Checks that a state lacks nothing that came after its cut.
-fn check_state(state: &CrashState) -> Result<(), Wrong> {
+fn check_state(state: &CrashState) -> Result<(), FieldError> {
     let lost = state
         .lost_pages
         .iter()
@@ -168,7 +168,7 @@ fn check_state(state: &CrashState) -> Result<(), Wrong> {
         None => Ok(()),
         Some((name, index)) => {
             let message = format!("operation {index} is not before the cut, {}", state.cut);
-            Err(Wrong::at(name, message).within("state"))
+            Err(FieldError::at(name, message).within("state"))
         }
     }
 }

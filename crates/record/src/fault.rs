@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The most faults of a trial. A cluster takes seconds to elect a leader after each.
-const MOST_FAULTS: usize = 100;
+const MAX_FAULTS: usize = 100;
 
 crate::choices! {
     /// The action of a fault.
@@ -247,9 +247,9 @@ impl FromStr for FaultSchedule {
             return Ok(Self::default());
         }
         let count = text.split(',').count();
-        if count > MOST_FAULTS {
+        if count > MAX_FAULTS {
             return Err(format!(
-                "{count} faults exceed the maximum of {MOST_FAULTS}: a cluster that is never whole \
+                "{count} faults exceed the maximum of {MAX_FAULTS}: a cluster that is never whole \
                  measures nothing"
             ));
         }
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn more_faults_than_a_cluster_can_recover_from_are_refused() {
         let faults = |count: usize| vec!["1s:kill=leader"; count].join(",");
-        assert!(faults(MOST_FAULTS).parse::<FaultSchedule>().is_ok());
+        assert!(faults(MAX_FAULTS).parse::<FaultSchedule>().is_ok());
         let refused = faults(5_000).parse::<FaultSchedule>().unwrap_err();
         assert!(refused.contains("5000 faults exceed the maximum of 100"));
     }

@@ -23,21 +23,21 @@ const TIME_S: RangeInclusive<f64> = 0.0..=1e9;
 
 /// The narrowest half of an interval that repeats may be asked for: clocks and page caches by
 /// themselves differ by more between two runs of one binary.
-pub const LEAST_HALF_WIDTH: f64 = 0.000_1;
+pub const MIN_HALF_WIDTH: f64 = 0.000_1;
 
 /// A number that is out of its range.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct OutOfRange {
+pub(crate) struct RangeError {
     /// Its place in the file: names of fields and indexes of elements, from the outermost.
     pub(crate) place: Vec<String>,
     /// What it is, and what would be right.
-    what: String,
+    error: String,
 }
 
-impl OutOfRange {
+impl RangeError {
     /// Returns the sentence for the user.
     pub(crate) fn message(&self) -> String {
-        format!("{} is {}", self.place.join("."), self.what)
+        format!("{} is {}", self.place.join("."), self.error)
     }
 
     /// Adds the field or element that holds it.
@@ -48,12 +48,12 @@ impl OutOfRange {
 }
 
 /// The result of a check.
-pub(crate) type RangeCheck = Result<(), OutOfRange>;
+pub(crate) type RangeCheck = Result<(), RangeError>;
 
 fn refuse(field: &str, found: &dyn Display, right: &str) -> RangeCheck {
-    Err(OutOfRange {
+    Err(RangeError {
         place: vec![field.to_owned()],
-        what: format!("{found}; {right}"),
+        error: format!("{found}; {right}"),
     })
 }
 
@@ -62,9 +62,10 @@ fn number(field: &str, found: f64, range: RangeInclusive<f64>) -> RangeCheck {
         return Ok(());
     }
     // Rust writes 1e300 with 301 digits.
-    let shown = match found.abs() < 1e15 {
-        true => found.to_string(),
-        false => format!("{found:e}"),
+    let shown = if found.abs() < 1e15 {
+        found.to_string()
+    } else {
+        format!("{found:e}")
     };
     let (least, most) = range.into_inner();
     refuse(
@@ -79,13 +80,14 @@ fn option(field: &str, found: Option<f64>, range: RangeInclusive<f64>) -> RangeC
 }
 
 fn count(field: &str, found: u32, least: u32, most: usize) -> RangeCheck {
-    match found >= least && found as usize <= most {
-        true => Ok(()),
-        false => refuse(
+    if found >= least && found as usize <= most {
+        Ok(())
+    } else {
+        refuse(
             field,
             &found,
             &format!("it must be between {least} and {most}"),
-        ),
+        )
     }
 }
 
@@ -117,8 +119,8 @@ fn elapsed(part: &str, found: Option<f64>) -> RangeCheck {
 }
 
 fn spec(spec: &TrialSpec) -> RangeCheck {
-    if let Err(why) = check_id(&spec.id) {
-        return refuse("id", &format!("'{}'", spec.id), &why);
+    if let Err(reason) = check_id(&spec.id) {
+        return refuse("id", &format!("'{}'", spec.id), &reason);
     }
     count("cell", spec.cell, 0, MAX_CELL)?;
     count("repeat", spec.repeat, 1, MAX_REPEAT as usize)?;
@@ -157,7 +159,7 @@ fn conditions(conditions: &Conditions) -> RangeCheck {
 
 /// Checks the precision and the budget, seconds, at which repeats stop.
 pub(crate) fn precision(half_width: Option<f64>, budget_s: Option<f64>) -> RangeCheck {
-    option("half_width", half_width, LEAST_HALF_WIDTH..=1.0)
+    option("half_width", half_width, MIN_HALF_WIDTH..=1.0)
         .and_then(|()| option("budget_s", budget_s, TIME_S))
         .map_err(|wrong| wrong.within("until"))
 }
@@ -174,7 +176,7 @@ pub(crate) fn search(settings: &SearchSettings) -> RangeCheck {
 
 fn capacity(settings: &CapacitySettings) -> RangeCheck {
     number("precision", settings.precision, CapacitySettings::PRECISION)?;
-    let most = CapacitySettings::MOST_CONFIRMATIONS as usize;
+    let most = CapacitySettings::MAX_CONFIRMATIONS as usize;
     count("confirmations", settings.confirmations, 1, most)?;
     number("budget_s", settings.budget_s, TIME_S)?;
     limits(&settings.limits)
@@ -316,9 +318,10 @@ mod tests {
                 "kind": "capacity", "objective": "p99<5ms", "precision": 0.05, "confirmations": 3,
                 "budget_s": 60.0, "arrival": "constant",
             });
-            text[field] = match value.fract() == 0.0 && field == "confirmations" {
-                true => json!(value as u32),
-                false => json!(value),
+            text[field] = if value.fract() == 0.0 && field == "confirmations" {
+                json!(value as u32)
+            } else {
+                json!(value)
             };
             let read: SearchSettings = serde_json::from_value(text).unwrap();
             search(&read).map_or_else(|wrong| wrong.message(), |()| String::new())

@@ -97,7 +97,7 @@ impl CapacitySettings {
     pub const PRECISION: RangeInclusive<f64> = 0.01..=0.5;
 
     /// The most confirmations.
-    pub const MOST_CONFIRMATIONS: u32 = 20;
+    pub const MAX_CONFIRMATIONS: u32 = 20;
 
     /// The rate at which the objective must fail, as a multiple of the capacity.
     pub const EXCESS: f64 = 1.1;

@@ -153,7 +153,7 @@ fn undecided(record: &AuditRecord) -> Vec<Block> {
             return Vec::new();
         };
         let seen = result.seen_flushes.as_ref();
-        let why = match seen {
+        let reason = match seen {
             Some(seen) if seen.io_uring => {
                 "it flushes by io_uring, whose flushes can have a range that nobody sees"
             }
@@ -169,7 +169,7 @@ fn undecided(record: &AuditRecord) -> Vec<Block> {
             ),
         };
         let text = format!(
-            "{}: UNDECIDED ({model}): {why}. {found} The block form sees what is flushed: add \
+            "{}: UNDECIDED ({model}): {reason}. {found} The block form sees what is flushed: add \
              --form block.",
             subject(result),
         );

@@ -165,7 +165,7 @@ impl ConformanceCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::user_folder::MOST_ENTRIES;
+    use crate::user_folder::MAX_ENTRIES;
     use std::fs::File;
     use std::os::unix::fs::PermissionsExt;
 
@@ -331,11 +331,11 @@ mod tests {
     fn no_more_than_so_many_are_kept_and_where_nothing_can_be_written_nothing_is() {
         let room = Room::new();
         let cache = room.filled();
-        for number in 0..MOST_ENTRIES {
+        for number in 0..MAX_ENTRIES {
             std::fs::write(cache.folder().join(format!("{number}.json")), "").unwrap();
         }
         cache.store(key(), &passed(), Vec::new());
-        assert_eq!(cache.count(), MOST_ENTRIES);
+        assert_eq!(cache.count(), MAX_ENTRIES);
         assert!(ConformanceCache::in_folder(Path::new("/dev/null/trueput"), true).is_none());
         assert!(
             ConformanceCache::in_folder(Path::new("/proc/self/trueput"), true).is_none_or(

@@ -201,9 +201,10 @@ impl RunContext<'_> {
         let Some(reusable) = self.reusable.take() else {
             return;
         };
-        let done = match self.options.keep_databases {
-            true => self.area.unmount_trial(&reusable.id),
-            false => self.remove_database(&reusable.id, &reusable.spec),
+        let done = if self.options.keep_databases {
+            self.area.unmount_trial(&reusable.id)
+        } else {
+            self.remove_database(&reusable.id, &reusable.spec)
         };
         if let Err(message) = done {
             self.warn(message);

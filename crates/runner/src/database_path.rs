@@ -8,10 +8,10 @@ pub(crate) fn check_path(engine: &dyn Engine, place: &Path) -> Result<(), String
     let full = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
     match engine.path_objection(&full) {
         None => Ok(()),
-        Some(why) => {
+        Some(reason) => {
             let (name, shown) = (engine.info().name, full.display());
             Err(format!(
-                "{name} cannot keep databases in {shown}: {why}; name another by --work"
+                "{name} cannot keep databases in {shown}: {reason}; name another by --work"
             ))
         }
     }

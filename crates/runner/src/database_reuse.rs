@@ -61,9 +61,10 @@ pub(crate) fn remove_database(context: &mut RunContext<'_>, trial: &TrialResult)
         trial.record.outcome,
         Outcome::Failed { .. } | Outcome::Interrupted
     );
-    let done = match *keep_databases || (*keep_unfinished && unfinished) {
-        true => context.area.unmount_trial(&trial.database_id),
-        false => context.remove_database(&trial.database_id, &trial.record.spec),
+    let done = if *keep_databases || (*keep_unfinished && unfinished) {
+        context.area.unmount_trial(&trial.database_id)
+    } else {
+        context.remove_database(&trial.database_id, &trial.record.spec)
     };
     if let Err(message) = done {
         context.warn(message);

@@ -156,7 +156,7 @@ fn doubt_unflushed_writes(
         return evidence;
     }
     let devices = cached.join(" and ");
-    let what = if is_unflushed {
+    let absence = if is_unflushed {
         "no flush of a trial write reached"
     } else {
         "no flush reached"
@@ -165,7 +165,7 @@ fn doubt_unflushed_writes(
         basis: None,
         verdict: FlushVerdict::NotCounted,
         reason: Some(format!(
-            "{what} {devices}, which has a volatile write cache"
+            "{absence} {devices}, which has a volatile write cache"
         )),
         ..evidence
     }

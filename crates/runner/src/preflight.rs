@@ -23,7 +23,7 @@ pub(crate) fn check_feasibility(
     if let Some(cluster) = resolved.engine.cluster() {
         let quality = cluster.network(&resolved.knobs);
         check_network(&spec.conditions, quality, network::why_unavailable)
-            .map_err(|why| format!("{}: {why}", spec.engine))?;
+            .map_err(|reason| format!("{}: {reason}", spec.engine))?;
     }
     check_cold_start(&spec.conditions, place)
 }
@@ -41,13 +41,13 @@ fn check_network(
     if separation.is_none() && is_plain {
         return Ok(());
     }
-    let Some(why) = missing() else {
+    let Some(reason) = missing() else {
         return Ok(());
     };
     Err(match separation {
-        Some(fault) => format!("at: {fault}: {why}, or kill or pause nodes instead"),
+        Some(fault) => format!("at: {fault}: {reason}, or kill or pause nodes instead"),
         None => format!(
-            "a delay or loss between its nodes cannot be made: {why}, or remove network_delay and \
+            "a delay or loss between its nodes cannot be made: {reason}, or remove network_delay and \
              network_loss"
         ),
     })

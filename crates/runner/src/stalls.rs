@@ -237,9 +237,12 @@ pub(crate) fn merge_stalls(
     };
     let mut merged: Vec<_> = runner
         .iter()
-        .map(|stall| match stall.is_suspension || stops_workers(stall) {
-            true => of_part(StalledPart::Machine, None, stall),
-            false => of_part(StalledPart::Runner, None, stall),
+        .map(|stall| {
+            if stall.is_suspension || stops_workers(stall) {
+                of_part(StalledPart::Machine, None, stall)
+            } else {
+                of_part(StalledPart::Runner, None, stall)
+            }
         })
         .collect();
     let is_machines = |stall: &ProcessStall| {
@@ -248,10 +251,10 @@ pub(crate) fn merge_stalls(
     };
     for (index, (first, stalls)) in workers.iter().enumerate() {
         for stall in stalls.iter().filter(|stall| !is_machines(stall)) {
-            match is_common(stall) {
-                true if index == 0 => merged.push(of_part(StalledPart::Worker, None, stall)),
-                true => {}
-                false => merged.push(of_part(StalledPart::Worker, Some(*first), stall)),
+            if !is_common(stall) {
+                merged.push(of_part(StalledPart::Worker, Some(*first), stall));
+            } else if index == 0 {
+                merged.push(of_part(StalledPart::Worker, None, stall));
             }
         }
     }

@@ -322,17 +322,17 @@ fn hardware_limits(
         generation: 0,
         task,
     };
-    let why = match environment::run_limited_task(context, assignment, LimitedPhase::HardwareLimits)
-    {
-        Ok(Report::HardwareLimits(measured)) => {
-            context.hardware_limits.insert(key, (*measured).clone());
-            return Ok(Some(*measured));
-        }
-        Ok(_) => "the process returned an unexpected result".to_owned(),
-        Err(TrialError::Failed(reason) | TrialError::Overrun(reason)) => reason,
-        Err(TrialError::Interrupted) => return Err(TrialError::Interrupted),
-    };
-    context.warn(format!("cannot measure the hardware limits: {why}"));
+    let reason =
+        match environment::run_limited_task(context, assignment, LimitedPhase::HardwareLimits) {
+            Ok(Report::HardwareLimits(measured)) => {
+                context.hardware_limits.insert(key, (*measured).clone());
+                return Ok(Some(*measured));
+            }
+            Ok(_) => "the process returned an unexpected result".to_owned(),
+            Err(TrialError::Failed(reason) | TrialError::Overrun(reason)) => reason,
+            Err(TrialError::Interrupted) => return Err(TrialError::Interrupted),
+        };
+    context.warn(format!("cannot measure the hardware limits: {reason}"));
     Ok(None)
 }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use trueput_host::find_nearest_existing;
 
 /// The maximum number of entries; the oldest are removed first.
-pub(crate) const MOST_ENTRIES: usize = 1_000;
+pub(crate) const MAX_ENTRIES: usize = 1_000;
 
 /// The maximum size of an entry; a longer file is not an entry.
 const LONGEST_BYTES: u64 = 256 << 10;
@@ -85,7 +85,7 @@ impl UserFolder {
         written.inspect_err(|_| {
             let _ = remove_file(&temporary);
         })?;
-        for (_, path) in self.entries().into_iter().skip(MOST_ENTRIES) {
+        for (_, path) in self.entries().into_iter().skip(MAX_ENTRIES) {
             let _ = remove_file(path);
         }
         Ok(())

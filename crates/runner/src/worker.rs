@@ -164,7 +164,7 @@ fn open_spec<'a>(
 const STATE_LIMIT: Duration = Duration::from_secs(30);
 
 fn state(database: &dyn Database) -> Result<EngineState, String> {
-    let failed = |what: &str, error: &Error| format!("reading the engine's {what}: {error}");
+    let failed = |part: &str, error: &Error| format!("reading the engine's {part}: {error}");
     let settings = retry(STATE_LIMIT, || database.settings());
     let settings = settings.map_err(|error| failed("settings", &error))?;
     let counters = retry(STATE_LIMIT, || database.counters());

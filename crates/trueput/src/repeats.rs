@@ -9,7 +9,7 @@ use trueput_findings::Run;
 use trueput_findings::repeats::widest;
 use trueput_record::folder::{PrecisionTarget, RunManifest};
 use trueput_record::plan::{MAX_REPEAT, PlanFile};
-use trueput_record::ranges::LEAST_HALF_WIDTH;
+use trueput_record::ranges::MIN_HALF_WIDTH;
 use trueput_record::value::parse_seconds;
 use trueput_record::{RunFolder, TrialRecord};
 use trueput_runner::matrix::{self, BuildAccess};
@@ -38,11 +38,11 @@ pub fn parse_part(text: &str) -> Result<f64, String> {
 /// Reads how narrow an interval is to be.
 fn parse_half_width(text: &str) -> Result<f64, String> {
     let half_width = parse_part(text)?;
-    let fits = half_width >= LEAST_HALF_WIDTH;
+    let fits = half_width >= MIN_HALF_WIDTH;
     fits.then_some(half_width).ok_or_else(|| {
         format!(
             "repeats cannot make an interval as narrow as '{text}': write {}% or more",
-            LEAST_HALF_WIDTH * 100.0
+            MIN_HALF_WIDTH * 100.0
         )
     })
 }

@@ -17,7 +17,7 @@ pub fn check_parameters(
 ) -> Result<(), Failure> {
     for (index, spec) in manifest.trials.iter().enumerate() {
         let check = |field: &str, owner: &str, parameters: &[Parameter], given: &Settings| {
-            let Some((name, why)) = find_wrong(owner, parameters, given) else {
+            let Some((name, reason)) = find_wrong(owner, parameters, given) else {
                 return Ok(());
             };
             let place = ["trials", &index.to_string(), field, &name].map(str::to_owned);
@@ -25,7 +25,7 @@ pub fn check_parameters(
             Err(Failure::from(Error::Invalid {
                 path,
                 line,
-                message: why,
+                message: reason,
             }))
         };
         // A name that this program does not know is told when the trial runs.
@@ -46,7 +46,7 @@ fn find_wrong(owner: &str, known: &[Parameter], given: &Settings) -> Option<(Str
     resolve(owner, known, given).err()?;
     given.iter().find_map(|(name, value)| {
         let alone = Settings::from([(name.clone(), value.clone())]);
-        let why = resolve(owner, known, &alone).err()?;
-        Some((name.clone(), why))
+        let reason = resolve(owner, known, &alone).err()?;
+        Some((name.clone(), reason))
     })
 }

@@ -33,9 +33,10 @@ pub struct ForeignCode(Vec<String>);
 impl ForeignCode {
     /// The parts of a plan that are neither in a known place nor on the user's own command line.
     pub fn of_plan(plan: &PlanFile, overrides: &PlanOverrides) -> Self {
-        let mut foreign = match overrides.engine.is_empty() {
-            true => Self::of_contenders(&plan.engines),
-            false => Self::default(),
+        let mut foreign = if overrides.engine.is_empty() {
+            Self::of_contenders(&plan.engines)
+        } else {
+            Self::default()
         };
         let is_plans = |name: &str| !overrides.conditions.is_given(name);
         let steps = plan.steps.iter().map(|step| &step.conditions);

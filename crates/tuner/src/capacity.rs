@@ -28,7 +28,7 @@ const DISTURBED_FACTOR: f64 = 3.0;
 const MOST_TRIALS: usize = 60;
 
 /// The most confirmations that can be asked for: with more, [`MOST_TRIALS`] leaves too few others.
-pub const MOST_CONFIRMATIONS: i64 = CapacitySettings::MOST_CONFIRMATIONS as i64;
+pub const MAX_CONFIRMATIONS: i64 = CapacitySettings::MAX_CONFIRMATIONS as i64;
 
 /// Trials that a contender usually takes: one in closed loop, three until a rate fails, five to
 /// halve a factor of two down to 5 %, the confirmations, two in excess, and three for results that

@@ -122,12 +122,12 @@ fn a_users_node_that_does_not_flush_is_refused() {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
-    let why = refusal(&*server.engine(), folder.path(), Durability::Sync, "").to_string();
+    let reason = refusal(&*server.engine(), folder.path(), Durability::Sync, "").to_string();
     assert!(
-        why.contains("etcd_disk_wal_fsync_duration_seconds_count"),
-        "{why}"
+        reason.contains("etcd_disk_wal_fsync_duration_seconds_count"),
+        "{reason}"
     );
-    assert!(why.contains("unsafe-no-fsync"), "{why}");
+    assert!(reason.contains("unsafe-no-fsync"), "{reason}");
 }
 
 #[test]

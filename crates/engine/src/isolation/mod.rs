@@ -119,7 +119,7 @@ impl Report {
         self.observations
             .iter()
             .find_map(|observation| match &observation.result {
-                ScheduleResult::Failed(why) => Some(why.as_str()),
+                ScheduleResult::Failed(reason) => Some(reason.as_str()),
                 _ => None,
             })
     }

@@ -141,10 +141,10 @@ fn a_server_that_was_stopped_by_a_signal_is_not_waited_for() {
     let pid = Pid::from_raw(server.pid().cast_signed());
     kill(pid, SystemSignal::SIGSTOP).unwrap();
     let began = Instant::now();
-    let why = server.stop(&mut || true).unwrap_err().to_string();
+    let reason = server.stop(&mut || true).unwrap_err().to_string();
     assert!(
-        why.contains("was stopped by a signal") && why.contains("was killed"),
-        "{why}"
+        reason.contains("was stopped by a signal") && reason.contains("was killed"),
+        "{reason}"
     );
     assert!(began.elapsed() < RECOVERY_LIMIT);
 }

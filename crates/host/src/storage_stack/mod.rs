@@ -258,7 +258,7 @@ impl Resolver {
                     "the journal of {name}, device {number}, is not known"
                 )),
             },
-            Err(why) => self.stop(format!("the journal of {kind} on {name}: {why}")),
+            Err(reason) => self.stop(format!("the journal of {kind} on {name}: {reason}")),
         }
     }
 

@@ -241,12 +241,12 @@ fn unmount_recording(mount: &FuseMount) -> Result<(), String> {
     }
     let mut command = Command::new("fusermount3");
     command.args(["-u", "-z"]).arg(point);
-    let why = match run_within(command, UNMOUNT_LIMIT) {
+    let reason = match run_within(command, UNMOUNT_LIMIT) {
         Ok(None) => return Ok(()),
-        Ok(Some(why)) => why,
+        Ok(Some(reason)) => reason,
         Err(error) => format!("fusermount3: {error}"),
     };
-    Err(format!("cannot unmount {}: {why}", point.display()))
+    Err(format!("cannot unmount {}: {reason}", point.display()))
 }
 
 /// Runs a command. Returns its words if it failed, and kills it if it takes longer than the limit.

@@ -30,7 +30,7 @@ const FEWEST_ROWS: usize = 2;
 const MOST_WRAPPED: usize = 3;
 
 /// Likewise for what planned faults did: the answer of a run that has some.
-const MOST_FAULTS: usize = 6;
+const MAX_FAULTS: usize = 6;
 
 /// The color of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,7 +126,7 @@ impl AnswerScreen<'_> {
     fn tail(&self, columns: usize, is_followed: bool) -> Vec<PaintedLine> {
         let plain = |text| (Paint::Plain, text);
         let faults = failover::sentences(&self.0.failover).into_iter();
-        let faults = faults.flat_map(|text| wrapped(&shown(&text), columns, "  ", MOST_FAULTS));
+        let faults = faults.flat_map(|text| wrapped(&shown(&text), columns, "  ", MAX_FAULTS));
         let legends = [
             level_legend(&self.0.rankings, columns),
             objective::not_judged(self.0),

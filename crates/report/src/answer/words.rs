@@ -299,11 +299,12 @@ fn detectable(ranking: &RankingAnswer, reason: InconclusiveReason) -> String {
 
 /// A ratio above 1 as a difference: `32 %`, `2.4x`.
 fn difference(ratio: f64) -> String {
-    match ratio < 2.0 {
-        true => format!("{:.0} %", ((ratio - 1.0) * 100.0).ceil()),
-        false if ratio < 10.0 => format!("{ratio:.1}x"),
-        false if ratio <= 100.0 => format!("{ratio:.0}x"),
-        false => "100x".to_owned(),
+    if ratio < 2.0 {
+        format!("{:.0} %", ((ratio - 1.0) * 100.0).ceil())
+    } else if ratio < 10.0 {
+        format!("{ratio:.1}x")
+    } else {
+        format!("{:.0}x", ratio.min(100.0))
     }
 }
 

@@ -117,10 +117,10 @@ pub(crate) fn suggest_memory(
     let others = others.join(", ");
     let knob = match cache {
         Ok(knob) => knob,
-        Err(why) if others.is_empty() => {
-            return format!("{name} {why}: it needs a larger --memory");
+        Err(reason) if others.is_empty() => {
+            return format!("{name} {reason}: it needs a larger --memory");
         }
-        Err(why) => return format!("{name} {why}; lower {others}, or raise --memory"),
+        Err(reason) => return format!("{name} {reason}; lower {others}, or raise --memory"),
     };
     let CacheKnob {
         name: of,

@@ -73,9 +73,10 @@ mod tests {
         let attempts = Cell::new(0);
         let done = retry(Duration::from_secs(30), || {
             attempts.set(attempts.get() + 1);
-            match attempts.get() > failures {
-                true => Ok(7),
-                false => Err(error.clone()),
+            if attempts.get() > failures {
+                Ok(7)
+            } else {
+                Err(error.clone())
             }
         });
         (done, attempts.get())

@@ -16,7 +16,7 @@ use trueput_record::value::format_bytes;
 
 /// The most entries of a bundle: a histogram log for each trial, and the other files of a run
 /// folder.
-const MOST_ENTRIES: usize = MAX_TRIALS + 100;
+const MAX_ENTRIES: usize = MAX_TRIALS + 100;
 
 /// Limits the bytes read from an archive, which may expand a few bytes to endless zeros.
 struct LimitedReader<R> {
@@ -91,9 +91,9 @@ fn unpack_limited(
     std::fs::create_dir_all(place.join("histograms")).map_err(said)?;
     let mut found = BundleContents::default();
     for (index, entry) in archive.entries().map_err(said)?.enumerate() {
-        if index == MOST_ENTRIES {
+        if index == MAX_ENTRIES {
             return Err(format!(
-                "it holds more than {MOST_ENTRIES} files; a run has at most {MAX_TRIALS} trials"
+                "it holds more than {MAX_ENTRIES} files; a run has at most {MAX_TRIALS} trials"
             ));
         }
         unpack_entry(&mut entry.map_err(said)?, place, &mut found)?;

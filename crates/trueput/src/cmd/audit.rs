@@ -22,7 +22,7 @@ use trueput_audit::concerns_devices;
 use trueput_host::trial_file_system::{FileSystemError, check};
 use trueput_record::Durability;
 use trueput_record::audit::{AuditRecord, StorageModel};
-use trueput_record::audit_folder::MOST_COMMITS_PER_PHASE;
+use trueput_record::audit_folder::MAX_COMMITS_PER_PHASE;
 use trueput_record::filesystem::FileSystem;
 use trueput_record::value::parse_seconds;
 use trueput_report::{Format, audit_report, render_with};
@@ -90,7 +90,7 @@ pub struct Arguments {
     budget: Option<Duration>,
     /// Commits of each of three workers in each of three phases
     #[arg(long, value_name = "N", default_value_t = 120,
-        value_parser = clap::value_parser!(u64).range(1..=MOST_COMMITS_PER_PHASE))]
+        value_parser = clap::value_parser!(u64).range(1..=MAX_COMMITS_PER_PHASE))]
     commits: u64,
     /// Seed of the transactions and of the choice of states. The same recording and seed give the
     /// same states; each audit makes a recording of its own

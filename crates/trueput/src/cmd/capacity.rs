@@ -18,7 +18,7 @@ use trueput_record::search::{CapacitySettings, SearchSettings, TuningLimits};
 use trueput_record::value::{format_seconds, parse_seconds};
 use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
 use trueput_runner::{Options, Registry, matrix};
-use trueput_tuner::capacity::{MOST_CONFIRMATIONS, fewest_trials, usual_trials};
+use trueput_tuner::capacity::{MAX_CONFIRMATIONS, fewest_trials, usual_trials};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -55,7 +55,7 @@ pub struct Arguments {
     precision: f64,
     /// Trials that must keep the objective at the rate found, besides the first; one more may fail
     #[arg(long, value_name = "N", default_value_t = 3,
-        value_parser = clap::value_parser!(u32).range(1..=MOST_CONFIRMATIONS))]
+        value_parser = clap::value_parser!(u32).range(1..=MAX_CONFIRMATIONS))]
     confirmations: u32,
     /// Continue an interrupted search, with a new time budget
     #[arg(long, value_name = "RUN", conflicts_with_all = OF_A_NEW_RUN,

@@ -33,7 +33,7 @@ use trueput_record::search::{
 use trueput_record::value::{format_seconds, parse_seconds};
 use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
 use trueput_runner::{Options, Registry, matrix};
-use trueput_tuner::capacity::{MOST_CONFIRMATIONS, fewest_trials, usual_trials};
+use trueput_tuner::capacity::{MAX_CONFIRMATIONS, fewest_trials, usual_trials};
 
 /// The precision of a capacity, as a part of it.
 pub(super) const USUAL_PRECISION: f64 = 0.1;
@@ -75,7 +75,7 @@ pub struct Arguments {
     precision: f64,
     /// Trials that must keep the objective at the rate found, besides the first; one more may fail
     #[arg(long, value_name = "N", default_value_t = USUAL_CONFIRMATIONS,
-        value_parser = clap::value_parser!(u32).range(1..=MOST_CONFIRMATIONS))]
+        value_parser = clap::value_parser!(u32).range(1..=MAX_CONFIRMATIONS))]
     confirmations: u32,
     /// Compare the contenders with the knobs of the plan, or their defaults, only
     #[arg(long)]

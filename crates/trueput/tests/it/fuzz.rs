@@ -304,12 +304,12 @@ fn make(place: &Path, corpus: &Corpus, random: &mut Random) -> String {
             std::fs::write(place.join("input.tar.gz"), bundle).unwrap();
             "input.tar.gz"
         }
-        (what, _) => {
+        (case, _) => {
             let run = random.one(&corpus.runs);
             copy_folder(run, &place.join("input"));
             let logs = place.join("input/histograms");
             let logs: Vec<_> = std::fs::read_dir(logs).unwrap().flatten().collect();
-            let (file, is_log) = match what {
+            let (file, is_log) = match case {
                 4 | 5 => (place.join("input/trials.jsonl"), false),
                 6 => (random.one(&logs).path(), true),
                 _ => (

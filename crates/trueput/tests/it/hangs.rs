@@ -73,8 +73,8 @@ fn a_stopped_postmaster_fails_its_trial_and_the_next_one_runs() {
     signal(postmaster, SIGSTOP);
     assert_eq!(child.wait().unwrap().code(), Some(1));
     let trials = bench.trials();
-    let why = reason(&trials[0]);
-    assert_contains(why, &["is stopped by a signal", "(postgres)"]);
+    let reason = reason(&trials[0]);
+    assert_contains(reason, &["is stopped by a signal", "(postgres)"]);
     assert!(matches!(
         trials[1].outcome,
         Outcome::Valid | Outcome::Invalid { .. }
@@ -115,8 +115,8 @@ fn a_disk_that_every_engine_fills_keeps_a_record_of_each() {
     let [image, folder] = ["disk.img", "disk"].map(|name| bench.path().join(name));
     let disk = match LoopMount::new(&image, &folder, 64 << 20) {
         Ok(disk) => disk,
-        Err(why) => {
-            eprintln!("skipped: no small file system can be mounted: {why}");
+        Err(reason) => {
+            eprintln!("skipped: no small file system can be mounted: {reason}");
             return;
         }
     };
@@ -128,9 +128,9 @@ fn a_disk_that_every_engine_fills_keeps_a_record_of_each() {
     let trials = fill_disk(disk.folder(), &engines.join(","));
     assert_eq!(trials.len(), engines.len());
     for trial in &trials {
-        let why = reason(trial);
-        assert_eq!(why.lines().count(), 1, "{why}");
-        assert!(!why.contains("trials.jsonl"), "{why}");
+        let reason = reason(trial);
+        assert_eq!(reason.lines().count(), 1, "{reason}");
+        assert!(!reason.contains("trials.jsonl"), "{reason}");
     }
     drop(disk);
 }

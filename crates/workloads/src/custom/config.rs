@@ -168,9 +168,10 @@ impl CustomConfig {
             let counts = with_weights.map(|(one, weight)| weight * one.count(holds) as f64);
             counts.sum()
         };
-        let is_put: fn(Step) -> bool = match self.is_queue {
-            true => |step| step == Step::Insert,
-            false => |step| step.mutates() && step != Step::Delete,
+        let is_put: fn(Step) -> bool = if self.is_queue {
+            |step| step == Step::Insert
+        } else {
+            |step| step.mutates() && step != Step::Delete
         };
         RecordTurnover {
             deletes: each(|step| step == Step::Delete),

@@ -149,9 +149,10 @@ impl<'a> Worker<'a> {
         let loaded = Items::Fixed(properties.records);
         let chooser = Chooser::new(properties.request, loaded, worker, workers);
         let chooser = chooser.map_err(|error| Error::Workload(error.to_string()))?;
-        let verify = match task.verifies_reads() {
-            true => task.verify,
-            false => VerifyLevel::Off,
+        let verify = if task.verifies_reads() {
+            task.verify
+        } else {
+            VerifyLevel::Off
         };
         let random = |purpose| Random::for_worker(seed, worker, purpose);
         Ok(Self {

@@ -147,9 +147,10 @@ fn ranked(ranking: &RankingAnswer) -> LeaderRow<'_> {
             true => "none".to_owned(),
             false => leader.contender.clone(),
         },
-        rate: match no_order {
-            true => String::new(),
-            false => leading_figure(ranking) + &kept_note(leader.objective.as_ref()),
+        rate: if no_order {
+            String::new()
+        } else {
+            leading_figure(ranking) + &kept_note(leader.objective.as_ref())
         },
         factor: factor.filter(|_| !no_order).unwrap_or_default(),
         others: match no_order {

@@ -44,9 +44,10 @@ pub fn replay(
             path.display()
         )));
     };
-    let folder = match folder.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => folder,
+    let folder = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
     };
     let record = read_record(folder, arguments.size.most_bytes)?;
     let all = (record.controls.iter().chain(&record.storage_controls)).chain(&record.results);
@@ -129,7 +130,7 @@ impl Replay<'_> {
             .map(str::parse::<FileSystem>);
         let file_system = file_system
             .transpose()
-            .map_err(|why: String| self.refuse(&why))?;
+            .map_err(|reason: String| self.refuse(&reason))?;
         let subject = self.subject(file_system.as_ref())?;
         if let Some(file_system) = &file_system {
             check_block_form(file_system)?;
@@ -154,8 +155,8 @@ impl Replay<'_> {
             // Nothing is in it that could be looked at.
             let _ = fs::remove_dir_all(&target);
             match error {
-                ReplayError::BadRecording(why) => Failure::Usage(why),
-                ReplayError::Other(why) => Failure::Other(why),
+                ReplayError::BadRecording(reason) => Failure::Usage(reason),
+                ReplayError::Other(reason) => Failure::Other(reason),
             }
         })?;
         for line in &counterexample.words {
@@ -166,9 +167,10 @@ impl Replay<'_> {
             None => output::line("not reproduced: the engine opened the state without damage")?,
         }
         output::line(&format!("the state: {}", replay.state.display()))?;
-        Ok(match replay.damage.is_some() {
-            true => ExitCode::SUCCESS,
-            false => ExitCode::from(FAILED),
+        Ok(if replay.damage.is_some() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::from(FAILED)
         })
     }
 
@@ -182,19 +184,19 @@ impl Replay<'_> {
         let (level, claim) = (result.durability, result.claim);
         let given = result.given_knobs.clone();
         let subject = Subject::new(self.registry, &contender, level, claim, given);
-        let mut subject = subject.map_err(|why| self.refuse(&why))?;
+        let mut subject = subject.map_err(|reason| self.refuse(&reason))?;
         let engine = subject.find_engine(self.registry);
-        let engine = engine.map_err(|why| self.refuse(&why))?;
+        let engine = engine.map_err(|reason| self.refuse(&reason))?;
         parameter::resolve(&subject.engine, engine.knobs(), &result.knobs)
-            .map_err(|why| self.refuse(&why))?;
+            .map_err(|reason| self.refuse(&reason))?;
         subject.knobs.clone_from(&result.knobs);
         Ok(subject)
     }
 
     /// Refuses the record for a reason.
-    fn refuse(&self, why: &str) -> Failure {
+    fn refuse(&self, reason: &str) -> Failure {
         let path = self.folder.join(AUDIT_RECORD);
-        Failure::usage(format!("{}: {why}", path.display()))
+        Failure::usage(format!("{}: {reason}", path.display()))
     }
 
     /// Creates a folder for the replay. Former replays stay.

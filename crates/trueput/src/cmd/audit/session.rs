@@ -299,9 +299,10 @@ impl<'a> Session<'a> {
         result.build = build(subject, self.registry);
         let is_needed = |model: &trueput_record::audit::ModelResult| model.counterexample.is_some();
         // Only a counterexample is replayed.
-        match result.models.iter().any(is_needed) {
-            true => marked.keep(),
-            false => marked.remove(),
+        if result.models.iter().any(is_needed) {
+            marked.keep();
+        } else {
+            marked.remove();
         }
         Ok(result)
     }

@@ -148,9 +148,9 @@ impl PlanProperties {
             }
         }
         let of_count = all.iter().find(|given| given.name == "insertcount");
-        asked.check_insert_count().map_err(|why| {
+        asked.check_insert_count().map_err(|reason| {
             let place = of_count.map_or(PropertySource::CommandLine, |it| it.place.clone());
-            Failure::usage(format!("{place}: {why}"))
+            Failure::usage(format!("{place}: {reason}"))
         })?;
         if !without_meaning.is_empty() {
             asked.warnings.push(format!(

@@ -46,6 +46,8 @@ pub(crate) struct RunContext<'a> {
     pub preparations: HashMap<u32, Duration>,
     /// The longest load of each data set, by any engine.
     pub loads: HashMap<String, Duration>,
+    /// How long the workers of each trial have worked on its database, by the trial's id.
+    pub runs: HashMap<String, Duration>,
 }
 
 /// A configuration that a search tries may prepare its database for so many times as long as the
@@ -86,6 +88,23 @@ pub(crate) fn known_loads(trials: &[TrialRecord]) -> HashMap<String, Duration> {
 fn note_load(loads: &mut HashMap<String, Duration>, spec: &TrialSpec, took: Duration) {
     let longest = loads.entry(name_data_set(spec)).or_default();
     *longest = took.max(*longest);
+}
+
+/// Returns how long the workers of each trial have worked on its database, of all its parts.
+pub(crate) fn known_runs(trials: &[TrialRecord]) -> HashMap<String, Duration> {
+    let mut runs = HashMap::new();
+    for trial in trials {
+        if let Some(measurement) = &trial.measurement {
+            let took = Duration::try_from_secs_f64(measurement.elapsed_s).unwrap_or_default();
+            note_run(&mut runs, &trial.spec, took);
+        }
+    }
+    runs
+}
+
+fn note_run(runs: &mut HashMap<String, Duration>, spec: &TrialSpec, took: Duration) {
+    let whole = runs.entry(spec.id.clone()).or_default();
+    *whole = whole.saturating_add(took);
 }
 
 /// Returns what decides which data a trial loads.
@@ -131,6 +150,11 @@ impl RunContext<'_> {
     pub fn note_preparation(&mut self, spec: &TrialSpec, took: Duration) {
         note_preparation(&mut self.preparations, spec, took);
         note_load(&mut self.loads, spec, took);
+    }
+
+    /// Notes how long the workers of a trial have worked on its database.
+    pub fn note_run(&mut self, spec: &TrialSpec, took: Duration) {
+        note_run(&mut self.runs, spec, took);
     }
 
     /// Returns the longest time that the data of a trial took to load; zero if that is unknown.
@@ -340,6 +364,7 @@ impl RunContext<'_> {
             bytes: resolved.map_or(0, |resolved| resolved.job.expected_bytes()),
             // A recorded workload states when its requests are due.
             run: scheduled.max(Duration::try_from_secs_f64(run_s).unwrap_or_default()),
+            worked: self.runs.get(&spec.id).copied().unwrap_or_default(),
             is_candidate: spec.role.is_some_and(|role| role.is_tried()),
             has_faults: !conditions.faults.is_empty(),
         }

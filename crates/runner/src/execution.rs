@@ -358,6 +358,8 @@ struct WorkerMonitor<'a> {
     measured_from: Instant,
     /// The time at which all workers had paused.
     paused_since: Option<Instant>,
+    /// Whether the end of all workers has been noted.
+    has_noted_end: bool,
 }
 
 impl<'a> WorkerMonitor<'a> {
@@ -382,6 +384,7 @@ impl<'a> WorkerMonitor<'a> {
             watch,
             measured_from: now,
             paused_since: None,
+            has_noted_end: false,
         }
     }
 
@@ -445,6 +448,7 @@ impl<'a> WorkerMonitor<'a> {
             if self.has_executed() {
                 // Closing the database is not part of the measurement.
                 sampler.finish();
+                self.note_end(context);
                 if self.spec.conditions.crash_and_recover || slice_ends.is_some() {
                     break;
                 }
@@ -497,6 +501,16 @@ impl<'a> WorkerMonitor<'a> {
             true => reason,
             false => format!("{reason} (planned faults: {faults})"),
         }
+    }
+
+    /// Notes how long the workers have worked, on which the limits of all later phases depend.
+    fn note_end(&mut self, context: &mut RunContext<'_>) {
+        if std::mem::replace(&mut self.has_noted_end, true) {
+            return;
+        }
+        let warm_up = Duration::from_secs_f64(self.spec.conditions.warm_up_s);
+        context.note_run(self.spec, self.measured_from.elapsed() + warm_up);
+        self.watch.expect_close(context, self.spec);
     }
 
     /// Pauses the workers, and waits until all have paused or ended.

@@ -100,6 +100,9 @@ pub(crate) struct ExpectedWork {
     pub bytes: u64,
     /// The duration of the run with its warm-up; zero if it has none.
     pub run: Duration,
+    /// The time that its workers have worked on the database so far: before a resume, and once they
+    /// have ended.
+    pub worked: Duration,
     /// Whether a search tries its configuration.
     pub is_candidate: bool,
     /// Whether faults are planned.
@@ -111,9 +114,11 @@ impl ExpectedWork {
     fn allowed_silence(&self, phase: LimitedPhase) -> Duration {
         let storage = Duration::from_secs_f64(self.bytes as f64 / MIN_BYTES_PER_S);
         let whole = self.load.saturating_mul(FACTOR).max(storage);
-        let work = self.load.saturating_add(self.run);
+        // A trial without a duration has only the time that it really took.
+        let run = self.run.max(self.worked);
+        let work = self.load.saturating_add(run);
         let floor = if self.is_candidate {
-            (self.hang_limit / CANDIDATE_DIVISOR).saturating_add(self.run)
+            (self.hang_limit / CANDIDATE_DIVISOR).saturating_add(run)
         } else {
             self.hang_limit
         };
@@ -133,7 +138,11 @@ impl ExpectedWork {
             LimitedPhase::Verify | LimitedPhase::Close | LimitedPhase::StopServer => {
                 whole.max(work.saturating_mul(FACTOR))
             }
-            LimitedPhase::Prepare | LimitedPhase::Open | LimitedPhase::Remove => whole,
+            // A database that is resumed may have to be recovered first.
+            LimitedPhase::Prepare | LimitedPhase::Open => {
+                whole.max(self.worked.saturating_mul(RECOVERY_FACTOR))
+            }
+            LimitedPhase::Remove => whole,
         };
         expected.max(floor)
     }
@@ -251,6 +260,7 @@ mod tests {
         load: Duration::ZERO,
         bytes: 0,
         run: Duration::ZERO,
+        worked: Duration::ZERO,
         is_candidate: false,
         has_faults: false,
     };
@@ -281,6 +291,21 @@ mod tests {
             assert!(long.allowed_silence(phase) >= S(1_000), "{phase:?}");
         }
         assert_eq!(short.allowed_silence(LimitedPhase::Recover), S(80));
+    }
+
+    #[test]
+    fn a_trial_without_a_duration_is_given_the_time_that_its_work_took() {
+        let work = ExpectedWork {
+            worked: S(3_600),
+            ..NOTHING
+        };
+        assert_eq!(work.allowed_silence(LimitedPhase::Close), S(10_800));
+        assert_eq!(work.allowed_silence(LimitedPhase::StopServer), S(10_800));
+        assert_eq!(work.allowed_silence(LimitedPhase::Verify), S(10_800));
+        assert_eq!(work.allowed_silence(LimitedPhase::StartServer), S(36_000));
+        assert_eq!(work.allowed_silence(LimitedPhase::Recover), S(36_000));
+        // A part before this one is no reason to wait longer for an operation.
+        assert_eq!(work.allowed_silence(LimitedPhase::Run), HANG_LIMIT);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A run: checks, the run folder, then the trials.
 
-use crate::context::{RunContext, default_preparations, known_loads};
+use crate::context::{RunContext, default_preparations, known_loads, known_runs};
 use crate::database_path::check_path;
 use crate::database_reuse::Follower;
 use crate::disk_space::{DiskSpace, RunSpace};
@@ -343,6 +343,7 @@ pub fn run_search(
     let is_resumed = !stored.trials.is_empty();
     let preparations = default_preparations(&stored.trials);
     let loads = known_loads(&stored.trials);
+    let runs = known_runs(&stored.trials);
     let mut ended = ended_trials(stored.trials, options);
     let to_do: Vec<&TrialSpec> = manifest
         .trials
@@ -374,6 +375,7 @@ pub fn run_search(
         reusable: None,
         preparations,
         loads,
+        runs,
     };
     let mut manifest = manifest.clone();
     let run = run_batches(&mut context, folder, &mut manifest, &mut ended, source);

@@ -40,6 +40,11 @@ impl RunWatch {
         self.checked_at = now;
     }
 
+    /// Derives the limit of the close anew: it is known by now how long the run took.
+    pub fn expect_close(&mut self, context: &RunContext<'_>, spec: &TrialSpec) {
+        self.close = context.begin_phase(LimitedPhase::Close, spec);
+    }
+
     /// Notes that operations have ended.
     pub fn note_operations(&mut self) {
         self.run.note_progress();

@@ -1,7 +1,7 @@
 //! A phase that hangs ends by its limit, and the next trial runs.
 
 use crate::claims::claims;
-use crate::support::{Bench, doubts, failure, is_empty_or_absent, lives, on, spec, threads};
+use crate::support::{Bench, doubts, failure, is_empty_or_absent, lives, on, spec, threads, with};
 use crate::toy::{HANGING, SLOW_STEP, SLOW_STEPS};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -17,6 +17,7 @@ claims![
     a_stopped_worker_fails_the_trial_and_is_named,
     a_stopped_preparation_is_named_and_killed,
     a_slow_load_that_gets_on_is_not_ended,
+    a_close_after_long_work_without_a_duration_may_take_long,
     a_hang_is_interrupted_by_the_user_at_once,
 ];
 
@@ -186,6 +187,15 @@ fn a_slow_load_that_gets_on_is_not_ended() {
     let bench = bench();
     assert!(SLOW_STEP * SLOW_STEPS > LIMIT);
     let record = bench.record(spec("a", "slow-prepare"));
+    assert!(doubts(&record).is_empty(), "{record:?}");
+}
+
+fn a_close_after_long_work_without_a_duration_may_take_long() {
+    let bench = bench();
+    assert!(SLOW_STEP * SLOW_STEPS > LIMIT);
+    // A hundred stores: ten seconds of work.
+    let working = with(on("closes-slowly", spec("a", "store")), "pause_ms", 100);
+    let record = bench.record(working);
     assert!(doubts(&record).is_empty(), "{record:?}");
 }
 

@@ -23,6 +23,7 @@ pub const REGISTRY: Registry = Registry {
         &Toy::hanging("hangs-in-suite", Hang::Conformance),
         &Toy::hanging("hangs-at-open", Hang::Open),
         &Toy::hanging("hangs-at-close", Hang::Close),
+        &Toy::hanging("closes-slowly", Hang::SlowClose),
         &Toy::hanging("slow-counters", Hang::Counters),
         &Keeper::new("keeper", true),
         &Keeper::new("liar", false),

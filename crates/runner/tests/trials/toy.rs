@@ -37,6 +37,8 @@ pub enum Hang {
     Open,
     /// When a worker that has stored closes the database.
     Close,
+    /// For all [`SLOW_STEPS`], when a worker that has stored closes the database.
+    SlowClose,
     /// For [`SLOW_STEP`], when a worker that has stored asks for the engine's counters.
     Counters,
 }
@@ -67,7 +69,7 @@ impl Toy {
         let hangs = match self.hangs {
             Some(Hang::Conformance) => is_suite,
             Some(Hang::Open) => !is_suite && is_loaded,
-            Some(Hang::Close | Hang::Counters) | None => false,
+            Some(Hang::Close | Hang::SlowClose | Hang::Counters) | None => false,
         };
         if hangs {
             hang();
@@ -155,7 +157,7 @@ impl Engine for Toy {
             hooks: ToyLog {
                 path: spec.directory.join(LOG),
                 has_slow_counters: self.hangs == Some(Hang::Counters),
-                hangs_at_close: self.hangs == Some(Hang::Close) && !is_of_suite(spec.directory),
+                hangs_at_close: self.hangs.filter(|_| !is_of_suite(spec.directory)),
                 has_stored: AtomicBool::new(false),
             },
             settings: BTreeMap::from([("printed".to_owned(), Value::from(true))]),
@@ -166,15 +168,20 @@ impl Engine for Toy {
 /// The log of who was ready and who stored.
 struct ToyLog {
     path: PathBuf,
-    hangs_at_close: bool,
+    hangs_at_close: Option<Hang>,
     has_slow_counters: bool,
     has_stored: AtomicBool,
 }
 
 impl Drop for ToyLog {
     fn drop(&mut self) {
-        if self.hangs_at_close && self.has_stored.load(Ordering::Relaxed) {
-            hang();
+        if !self.has_stored.load(Ordering::Relaxed) {
+            return;
+        }
+        match self.hangs_at_close {
+            Some(Hang::Close) => hang(),
+            Some(Hang::SlowClose) => std::thread::sleep(SLOW_STEP * SLOW_STEPS),
+            _ => {}
         }
     }
 }

@@ -193,11 +193,16 @@ impl<'a> WorkerGroup<'a> {
         context: &mut RunContext<'_>,
         slice: Duration,
     ) -> Result<(), TrialError> {
-        match self.measurement {
+        match &mut self.measurement {
             None => self.release(context)?,
-            Some(_) => {
+            Some(measurement) => {
                 self.flushes.begin();
+                let paused_since = self.monitor.paused_since;
                 self.monitor.resume();
+                let paused_for = paused_since.map(|since| since.elapsed());
+                measurement
+                    .stalls
+                    .note_pause(paused_for.unwrap_or_default());
             }
         }
         self.follow_until(context, Some(Instant::now() + slice))?;

@@ -9,6 +9,7 @@ use crate::protocol::{ProcessResult, ProcessStall};
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -23,10 +24,18 @@ const TICK: Duration = Duration::from_millis(100);
 impl ProcessStall {
     /// Whether both are the same interval, as far as two processes can tell.
     fn overlaps(&self, other: &Self) -> bool {
+        self.common_ns(other) > self.length_ns.min(other.length_ns) / 2
+    }
+
+    /// Whether most of it is in another interval.
+    fn is_within(&self, other: &Self) -> bool {
+        self.common_ns(other) > self.length_ns / 2
+    }
+
+    fn common_ns(&self, other: &Self) -> u64 {
         let end_ns = |stall: &Self| stall.from_ns.saturating_add(stall.length_ns);
         let from_ns = self.from_ns.max(other.from_ns);
-        let common_ns = end_ns(self).min(end_ns(other)).saturating_sub(from_ns);
-        common_ns > self.length_ns.min(other.length_ns) / 2
+        end_ns(self).min(end_ns(other)).saturating_sub(from_ns)
     }
 }
 
@@ -148,13 +157,14 @@ impl StoppedProcesses {
         }
     }
 
-    /// Returns the intervals of over 2 s, from `measured_from` on; they are known to a second.
-    pub fn finish(mut self, measured_from: Instant) -> Vec<TrialStall> {
-        let now = Instant::now();
+    /// Returns the intervals of over 2 s that began in the measured part; they are known to a
+    /// second.
+    pub fn finish(mut self, measured: Range<Instant>) -> Vec<TrialStall> {
+        let (now, measured_from) = (Instant::now(), measured.start);
         let pids: Vec<u32> = self.since.keys().copied().collect();
         pids.into_iter().for_each(|pid| self.end(pid, now));
-        let long = self.ended.iter();
-        let long = long.filter(|(_, length)| length.as_secs_f64() > STALL_S);
+        let began_in_time = self.ended.iter().filter(|(since, _)| *since < measured.end);
+        let long = began_in_time.filter(|(_, length)| length.as_secs_f64() > STALL_S);
         // Children of a stopped server are stopped one by one: it is said once.
         let longest = long.max_by_key(|(_, length)| *length);
         longest
@@ -176,6 +186,8 @@ pub(crate) struct StallWatch {
     /// The server, unless faults are planned, which stop its nodes.
     server: Option<u32>,
     measured_from: Instant,
+    /// The intervals in which the workers were paused.
+    pauses: Vec<ProcessStall>,
 }
 
 impl StallWatch {
@@ -186,7 +198,20 @@ impl StallWatch {
             stopped: StoppedProcesses::default(),
             server: server.filter(|_| spec.conditions.faults.is_empty()),
             measured_from,
+            pauses: Vec::new(),
         }
+    }
+
+    /// Notes that the workers have been paused until now: what stalls meanwhile stalls others.
+    pub fn note_pause(&mut self, length: Duration) {
+        let length_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
+        self.pauses.push(ProcessStall {
+            from_ns: read_monotonic_ns()
+                .unwrap_or_default()
+                .saturating_sub(length_ns),
+            length_ns,
+            is_suspension: false,
+        });
     }
 
     /// Looks at the processes of the server, and at native programs, once a second.
@@ -196,21 +221,49 @@ impl StallWatch {
         self.stopped.look_at(pids);
     }
 
-    /// Ends, and returns all stalls; those of the workers' processes are in their results.
+    /// Ends, and returns all stalls of the measured part, which ends with the last worker; those of
+    /// the workers' processes are in their results.
     pub fn finish(self, executions: &[Option<ProcessResult>]) -> Vec<TrialStall> {
-        let runner = self.runner.finish();
+        let workers = executions
+            .iter()
+            .flatten()
+            .flat_map(|result| &result.workers);
+        let ended_ns = workers
+            .map(|worker| worker.end_ns)
+            .max()
+            .unwrap_or(u64::MAX);
+        let retain = |stalls| retain_measured(stalls, ended_ns, &self.pauses);
+        let runner = retain(self.runner.finish());
         let of_process = |result: &ProcessResult| {
             let indices = result.workers.iter().map(|worker| worker.index);
-            (indices.min().unwrap_or_default(), result.stalls.clone())
+            let stalls = retain(result.stalls.clone());
+            (indices.min().unwrap_or_default(), stalls)
         };
         let workers: Vec<_> = executions.iter().flatten().map(of_process).collect();
         let measured_for = self.measured_from.elapsed().as_nanos();
         let measured_for = u64::try_from(measured_for).unwrap_or(u64::MAX);
         let now_ns = read_monotonic_ns().unwrap_or_default();
         let mut stalls = merge_stalls(&runner, &workers, now_ns.saturating_sub(measured_for));
-        stalls.extend(self.stopped.finish(self.measured_from));
+        let ended_ago = Duration::from_nanos(now_ns.saturating_sub(ended_ns));
+        let now = Instant::now();
+        let ended = now.checked_sub(ended_ago).unwrap_or(now);
+        stalls.extend(self.stopped.finish(self.measured_from..ended));
         stalls
     }
+}
+
+/// Leaves those stalls of a process that began before the workers had ended, and while they were
+/// not paused. To close a database may take minutes, and is not measured.
+fn retain_measured(
+    mut stalls: Vec<ProcessStall>,
+    ended_ns: u64,
+    pauses: &[ProcessStall],
+) -> Vec<ProcessStall> {
+    stalls.retain(|stall| {
+        let is_paused = pauses.iter().any(|pause| stall.is_within(pause));
+        stall.from_ns < ended_ns && !is_paused
+    });
+    stalls
 }
 
 /// Merges the stalls of the runner and of the workers' processes, each with the index of its first
@@ -302,6 +355,17 @@ mod tests {
         let mixed = doubts(&[early], &[vec![early, late], vec![early]]);
         assert_eq!(mixed, [machine, other.to_owned()]);
         assert!(doubts(&[], &[vec![], vec![]]).is_empty());
+    }
+
+    #[test]
+    fn what_stalls_after_the_workers_or_in_a_pause_is_not_of_the_measured_part() {
+        let (measured, paused, later) = (stall(12, 3), stall(21, 4), stall(40, 5));
+        let ended_ns = stall(39, 0).from_ns;
+        let left = retain_measured(vec![measured, paused, later], ended_ns, &[stall(20, 6)]);
+        assert_eq!(left, [measured]);
+        // A stall that is longer than the pause in it is of this trial.
+        let left = retain_measured(vec![paused], ended_ns, &[stall(21, 1)]);
+        assert_eq!(left, [paused]);
     }
 
     #[test]

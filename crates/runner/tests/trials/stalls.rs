@@ -2,7 +2,7 @@
 
 use crate::claims::claims;
 use crate::hangs::children;
-use crate::support::{Bench, doubts, spec, threads, with};
+use crate::support::{Bench, doubts, on, spec, threads, with};
 use std::process::{Child, Command};
 use trueput_record::TrialSpec;
 use trueput_record::measurement::Outcome;
@@ -14,6 +14,7 @@ claims![
     a_trial_whose_runner_was_stopped_for_a_while_is_invalid,
     a_trial_that_was_stopped_whole_blames_the_machine,
     a_short_stop_is_no_matter,
+    a_runner_that_was_stopped_while_the_database_was_closed_is_no_matter,
     a_disturbed_trial_of_a_search_is_repeated,
 ];
 
@@ -104,6 +105,30 @@ fn a_trial_that_was_stopped_whole_blames_the_machine() {
 
 fn a_short_stop_is_no_matter() {
     assert_eq!(stopped(lasting("a"), true, 3, 1), "");
+}
+
+fn a_runner_that_was_stopped_while_the_database_was_closed_is_no_matter() {
+    let bench = Bench::new();
+    let made = bench
+        .create(vec![on("closes-slowly", lasting("a"))])
+        .unwrap();
+    let (mut reports_at_end, mut stopping) = (0, None);
+    bench.run(&made, |event| {
+        if let Event::TrialProgress { fraction: 1.0, .. } = event {
+            reports_at_end += 1;
+        }
+        // The workers end with the first of these reports.
+        if reports_at_end == 2 && stopping.is_none() {
+            stopping = Some(stop(Stop {
+                runner: true,
+                workers: 0,
+                time_s: 4,
+            }));
+        }
+    });
+    assert!(stopping.unwrap().wait().unwrap().success());
+    let record = made.record();
+    assert!(doubts(&record).is_empty(), "{record:?}");
 }
 
 fn a_disturbed_trial_of_a_search_is_repeated() {

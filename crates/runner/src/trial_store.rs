@@ -25,7 +25,8 @@ pub(crate) fn record_trial(
     if is_settled {
         keep_or_remove_database(context, &trial, follower);
     }
-    let mut stored = store_files(context, folder, &trial);
+    let mut files = StoredFiles::default();
+    let mut stored = files.store(context, folder, &trial);
     if !is_settled
         && stored
             .as_ref()
@@ -34,14 +35,12 @@ pub(crate) fn record_trial(
         remove_database(context, &trial);
         is_settled = true;
         folder.reserve();
-        stored = store_files(context, folder, &trial);
+        stored = files.store(context, folder, &trial);
     }
     if let Err(error) = stored {
         trace_folder::remove_parts(context, &trial.record.spec);
-        trial.record.outcome = Outcome::Failed {
-            reason: format!("its results cannot be stored: {error}"),
-            bad_input: false,
-        };
+        let reason = format!("its results cannot be stored: {error}");
+        trial.record.outcome = add_failure(trial.record.outcome, reason);
     }
     match folder.append(&trial.record) {
         Err(error) if !is_settled && error.is_disk_full() => {
@@ -57,14 +56,52 @@ pub(crate) fn record_trial(
     Ok(trial)
 }
 
-/// Writes the files of a trial beside its record; nothing of a file is left that cannot be written.
-fn store_files(
-    context: &mut RunContext<'_>,
-    folder: &RunFolder,
-    trial: &TrialResult,
-) -> Result<(), trueput_record::Error> {
-    store_histograms(folder, trial)?;
-    trace_folder::store(context, folder, &trial.record)
+/// Returns the outcome of a trial that fails now. Why it failed before says more.
+fn add_failure(outcome: Outcome, reason: String) -> Outcome {
+    match outcome {
+        Outcome::Failed {
+            reason: first,
+            bad_input,
+        } => Outcome::Failed {
+            reason: format!("{first}; {reason}"),
+            bad_input,
+        },
+        _ => Outcome::Failed {
+            reason,
+            bad_input: false,
+        },
+    }
+}
+
+/// The files of a trial beside its record; nothing of a file is left that cannot be written.
+#[derive(Debug, Default)]
+struct StoredFiles {
+    /// Whether the histograms are written: a second try must not take them for an earlier attempt.
+    has_histograms: bool,
+}
+
+impl StoredFiles {
+    /// Writes those that are not written yet.
+    fn store(
+        &mut self,
+        context: &mut RunContext<'_>,
+        folder: &RunFolder,
+        trial: &TrialResult,
+    ) -> Result<(), trueput_record::Error> {
+        self.write_histograms_once(|| store_histograms(folder, trial))?;
+        trace_folder::store(context, folder, &trial.record)
+    }
+
+    fn write_histograms_once(
+        &mut self,
+        write: impl FnOnce() -> Result<(), trueput_record::Error>,
+    ) -> Result<(), trueput_record::Error> {
+        if !self.has_histograms {
+            write()?;
+            self.has_histograms = true;
+        }
+        Ok(())
+    }
 }
 
 fn store_histograms(folder: &RunFolder, trial: &TrialResult) -> Result<(), trueput_record::Error> {
@@ -88,4 +125,27 @@ fn store_histograms(folder: &RunFolder, trial: &TrialResult) -> Result<(), truep
         let _ = std::fs::remove_file(&path);
     }
     written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn a_second_try_does_not_write_the_histograms_again() {
+        let (mut files, writes) = (StoredFiles::default(), Cell::new(0));
+        let mut write = |fails: bool| {
+            files.write_histograms_once(|| {
+                writes.set(writes.get() + 1);
+                let full = std::io::ErrorKind::StorageFull.into();
+                let error = trueput_record::Error::io("x", full);
+                if fails { Err(error) } else { Ok(()) }
+            })
+        };
+        assert!(write(true).is_err());
+        assert!(write(false).is_ok());
+        assert!(write(false).is_ok());
+        assert_eq!(writes.get(), 2);
+    }
 }

@@ -18,6 +18,7 @@ claims![
     a_stopped_preparation_is_named_and_killed,
     a_slow_load_that_gets_on_is_not_ended,
     a_close_after_long_work_without_a_duration_may_take_long,
+    a_failed_trial_keeps_its_reason_if_its_files_cannot_be_stored,
     a_hang_is_interrupted_by_the_user_at_once,
 ];
 
@@ -197,6 +198,21 @@ fn a_close_after_long_work_without_a_duration_may_take_long() {
     let working = with(on("closes-slowly", spec("a", "store")), "pause_ms", 100);
     let record = bench.record(working);
     assert!(doubts(&record).is_empty(), "{record:?}");
+}
+
+fn a_failed_trial_keeps_its_reason_if_its_files_cannot_be_stored() {
+    let bench = bench();
+    let made = bench.create(vec![spec("a", "hang-verify")]).unwrap();
+    let histograms = made.folder.histogram_path("a");
+    let folder = histograms.parent().unwrap();
+    let _ = std::fs::remove_dir(folder);
+    std::fs::write(folder, "no folder").unwrap();
+    bench.run(&made, |_| {});
+    let record = made.record();
+    let reason = failure(&record);
+    assert!(reason.starts_with("verification: no progress"), "{reason}");
+    let words = "; its results cannot be stored: ";
+    assert!(reason.contains(words), "{reason}");
 }
 
 fn a_hang_is_interrupted_by_the_user_at_once() {

@@ -3,7 +3,9 @@
 use super::process::{self, MemoryUsage, ThreadContextSwitches};
 use super::usage::ResourceUsage;
 use std::collections::HashMap;
-use std::fs::{read_dir, read_to_string};
+use std::fs::{read_dir, read_link, read_to_string};
+use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 /// A process that is still in the kernel after this time is kept there.
@@ -29,11 +31,11 @@ pub fn list_members(root: u32) -> Vec<u32> {
     found
 }
 
-/// Describes descendants of this process that the kernel keeps, for a device or a file system, and
-/// that no signal ends; `None` if there are none.
+/// Describes descendants of this process that use a folder, which the kernel keeps for a device or
+/// a file system, so that no signal ends them; `None` if there are none.
 #[must_use]
-pub fn describe_unkillable_descendants() -> Option<String> {
-    let is_kept = |pid: &u32| process::is_uninterruptible(*pid);
+pub(crate) fn describe_unkillable_users(folder: &Path) -> Option<String> {
+    let is_kept = |pid: &u32| process::is_uninterruptible(*pid) && uses(*pid, folder);
     let mut kept = list_members(std::process::id());
     kept.retain(is_kept);
     if !kept.is_empty() {
@@ -42,6 +44,24 @@ pub fn describe_unkillable_descendants() -> Option<String> {
         kept.retain(is_kept);
     }
     process::describe_stuck(&kept)
+}
+
+/// Returns whether a process has its working folder or an open file in a folder. One of which this
+/// cannot be seen may have.
+fn uses(pid: u32, folder: &Path) -> bool {
+    let process = Path::new("/proc").join(pid.to_string());
+    let is_hidden = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+    let is_below = |link: &Path| match read_link(link) {
+        Ok(target) => target.starts_with(folder),
+        Err(error) => is_hidden(error),
+    };
+    match read_dir(process.join("fd")) {
+        Ok(files) => {
+            let mut files = files.flatten();
+            is_below(&process.join("cwd")) || files.any(|file| is_below(&file.path()))
+        }
+        Err(error) => is_hidden(error),
+    }
 }
 
 fn children(pid: u32) -> Option<Vec<u32>> {
@@ -176,6 +196,29 @@ mod tests {
             let pid = nix::unistd::Pid::from_raw(*pid as i32);
             let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL);
         }
+    }
+
+    #[test]
+    fn a_process_uses_the_folders_of_its_files_and_no_others() {
+        let parent = tempfile::tempdir().unwrap();
+        let parent = parent.path().canonicalize().unwrap();
+        let folders = ["open", "working", "other"].map(|name| parent.join(name));
+        let [open, working, other] = &folders;
+        for folder in &folders {
+            std::fs::create_dir(folder).unwrap();
+        }
+        let mut child = Command::new("sleep")
+            .arg("60")
+            .current_dir(working)
+            .stdout(std::fs::File::create(open.join("file")).unwrap())
+            .spawn()
+            .unwrap();
+        until("the program runs", || uses(child.id(), working));
+        assert!(uses(child.id(), open));
+        assert!(!uses(child.id(), other));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!uses(child.id(), working));
     }
 
     #[test]

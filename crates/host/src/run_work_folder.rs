@@ -1,5 +1,6 @@
 //! The folder of one run in a work folder: a folder for the database of each trial.
 
+use crate::process_tree::describe_unkillable_users;
 use crate::run_marker::RunMarker;
 use crate::trial_file_system;
 use crate::work_folder::{WorkFolder, WorkFolderError, is_empty};
@@ -87,6 +88,15 @@ impl RunWorkFolder {
                  left"
             ))
         })
+    }
+
+    /// Describes processes of this run that use the folder of a trial and cannot be killed; `None`
+    /// if there are none.
+    #[must_use]
+    pub fn describe_unkillable_users(&self, id: &str) -> Option<String> {
+        let path = self.path.canonicalize().ok()?.join(id);
+        path.symlink_metadata().ok()?;
+        describe_unkillable_users(&path)
     }
 
     /// Unmounts the file systems of a trial whose database is kept; the images stay.

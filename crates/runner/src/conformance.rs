@@ -129,11 +129,10 @@ fn run_suite(
     spec: &TrialSpec,
     cached: Option<(ConformanceCache, ConformanceKey)>,
 ) -> Result<ConformanceResult, TrialError> {
-    context.remove_database(FOLDER, spec)?;
-    let (directory, _) = context.area.trial_folder(FOLDER)?;
+    let (folder, directory) = context.create_suite_folder(FOLDER, spec)?;
     let suite = (WorkerTask::Conformance, LimitedPhase::Conformance);
     let answer = run_checks(context, spec, &directory, suite);
-    let removed = context.remove_database(FOLDER, spec);
+    let removed = context.remove_database(&folder, spec);
     if answer.is_ok() {
         removed?;
     } else if let Err(message) = removed {

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
-use trueput_host::process_tree::describe_unkillable_descendants;
 use trueput_host::run_work_folder::RunWorkFolder;
 use trueput_record::conditions::HostList;
 use trueput_record::hardware_limits::HardwareLimits;
@@ -56,6 +55,9 @@ const PREPARATION_FACTOR: u32 = 10;
 
 /// Covers what other programs take of a short preparation.
 const PREPARATION_MARGIN: Duration = Duration::from_secs(5);
+
+/// Suites leave no more folders behind that cannot be removed.
+const MAX_SUITE_FOLDERS: u32 = 10;
 
 /// A disk with less free space is full.
 const FULL_BYTES: u64 = 4 << 20;
@@ -240,13 +242,37 @@ impl RunContext<'_> {
     /// # Errors
     /// A sentence, if it cannot be removed in time, or a process that cannot be killed has it.
     pub fn remove_database(&self, id: &str, spec: &TrialSpec) -> Result<(), String> {
-        if let Some(kept) = describe_unkillable_descendants() {
+        if let Some(kept) = self.area.describe_unkillable_users(id) {
             return Err(format!(
                 "the database of {id} is left behind: {kept}; 'trueput clean' removes it later"
             ));
         }
         let limit = self.begin_phase(LimitedPhase::Remove, spec).silence();
         self.area.remove_trial_within(id, limit)
+    }
+
+    /// Creates an empty folder for a suite, and returns its id. If that of an earlier suite cannot
+    /// be removed, a process that cannot be killed has it, and another one is used.
+    ///
+    /// # Errors
+    /// A sentence, if none can be created.
+    pub fn create_suite_folder(
+        &mut self,
+        name: &str,
+        spec: &TrialSpec,
+    ) -> Result<(String, PathBuf), String> {
+        let mut id = name.to_owned();
+        for number in 2..=MAX_SUITE_FOLDERS {
+            let Err(message) = self.remove_database(&id, spec) else {
+                break;
+            };
+            self.warn(message);
+            id = format!("{name}-{number}");
+        }
+        match self.area.trial_folder(&id)? {
+            (directory, false) => Ok((id, directory)),
+            (directory, true) => Err(format!("{} is not empty", directory.display())),
+        }
     }
 
     /// Sends a warning to the observer.

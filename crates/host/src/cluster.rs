@@ -79,15 +79,17 @@ pub fn run(
     let is_wanted = || !stop.load(Ordering::SeqCst);
     let all: Vec<u32> = host.numbers().collect();
     host.start(&all, &mut || is_wanted())?;
+    let mut available = Vec::new();
     std::thread::scope(|scope| {
         let hosted = host.serve(scope, stop);
+        available = host.list_available();
         // Questions to paused nodes are answered now.
         for node in &mut host.nodes {
             node.resume();
         }
         hosted
     })?;
-    host.stop()
+    host.stop(&available)
 }
 
 impl<'a> ClusterHost<'a> {
@@ -171,6 +173,12 @@ impl<'a> ClusterHost<'a> {
         }
         self.log_lost_frames();
         Ok(())
+    }
+
+    /// Returns the nodes that the cluster can count on.
+    fn list_available(&self) -> Vec<u32> {
+        let is_available = |number: &u32| self.nodes[*number as usize - 1].is_available();
+        self.numbers().filter(is_available).collect()
     }
 
     fn numbers(&self) -> impl Iterator<Item = u32> + use<> {
@@ -562,13 +570,15 @@ impl<'a> ClusterHost<'a> {
     }
 
     /// Stops all nodes in good order, the leader first, so that its followers receive its last
-    /// transactions.
-    fn stop(mut self) -> Result<(), String> {
+    /// transactions. Those that were available before must say what they run with.
+    fn stop(mut self, available: &[u32]) -> Result<(), String> {
         // Without a leader there is nobody to catch up with.
         if self.state.leader.is_some() {
             self.await_catch_up();
         }
-        self.check_promises_at_end();
+        for line in self.check_promises_at_end(available, promise_check::ANSWER_LIMIT) {
+            self.log_event(&line);
+        }
         let leader = self.state.last_leader;
         let rest = self.numbers().filter(|number| *number != leader);
         let mut first = Ok(());

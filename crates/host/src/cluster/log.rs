@@ -11,6 +11,9 @@ const MARK: &str = " cluster: ";
 /// What the log says of a node that has ended without an order.
 pub(super) const UNORDERED_END: &str = "has ended by itself";
 
+/// What the log says of a node that could answer and did not say at the end what it runs with.
+pub(super) const SILENCE: &str = "did not say at the end what it runs with";
+
 /// Returns a line of the log.
 pub(super) fn line(at: jiff::Timestamp, text: &str) -> String {
     format!("{at}{MARK}{text}")
@@ -26,16 +29,12 @@ pub fn read_log(cluster: &Path, since: SystemTime) -> Vec<EngineEvent> {
 }
 
 /// Returns the lines about nodes of the cluster in a folder that have ended without an order since
-/// a time, or that did not keep the promise; each once.
+/// a time, that did not keep the promise, or that did not say whether they keep it; each once.
 #[must_use]
 pub fn list_doubtful_changes(cluster: &Path, since: SystemTime) -> Vec<String> {
-    let is_doubtful = |text: &String| {
-        [UNORDERED_END, RUNS_WITH]
-            .iter()
-            .any(|it| text.contains(it))
-    };
     let texts = read_log(cluster, since).into_iter();
-    let texts = texts.map(|event| event.detail).filter(is_doubtful);
+    let texts = texts.map(|event| event.detail);
+    let texts = texts.filter(|text| is_doubtful(text));
     let mut doubtful = Vec::new();
     for text in texts {
         if !doubtful.contains(&text) {
@@ -43,6 +42,12 @@ pub fn list_doubtful_changes(cluster: &Path, since: SystemTime) -> Vec<String> {
         }
     }
     doubtful
+}
+
+/// Whether a line is about a node that makes the figures of a trial invalid.
+pub(super) fn is_doubtful(text: &str) -> bool {
+    let signs = [UNORDERED_END, RUNS_WITH, SILENCE];
+    signs.iter().any(|sign| text.contains(sign))
 }
 
 fn event(line: &str) -> Option<EngineEvent> {

@@ -80,6 +80,12 @@ impl Node {
         Some(reason)
     }
 
+    /// Whether its server has ended by itself.
+    pub(super) fn has_ended(&mut self) -> bool {
+        let server = self.server.as_mut();
+        server.is_some_and(|server| server.exit_reason().is_some())
+    }
+
     /// Kills its processes.
     ///
     /// # Errors

@@ -1,14 +1,13 @@
 //! Whether the nodes run with the settings that the promise of the level needs.
 
 use super::{CHECK_INTERVAL, ClusterHost, log};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 use trueput_engine::SettingContradiction;
 
 /// The time that a node which was started or promoted may take to say what it runs with.
-const ANSWER_LIMIT: Duration = Duration::from_secs(20);
+pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(20);
 
 impl<'a> ClusterHost<'a> {
     /// Asks nodes that were started or promoted what they run with, without waiting for the
@@ -32,7 +31,7 @@ impl<'a> ClusterHost<'a> {
                         Err(error) => error,
                     };
                     if began.elapsed() >= ANSWER_LIMIT || stop.load(Ordering::SeqCst) {
-                        return log_silence(number, &error.to_string());
+                        return log_event(&in_words(number, &error.to_string()));
                     }
                     std::thread::sleep(CHECK_INTERVAL);
                 }
@@ -41,17 +40,49 @@ impl<'a> ClusterHost<'a> {
     }
 
     /// Asks every node that runs what it runs with at the end: settings can change meanwhile.
-    pub(super) fn check_promises_at_end(&self) {
-        let directory: &PathBuf = &self.assignment.directory;
-        for (number, node) in self.numbers().zip(&self.nodes) {
-            if !node.is_available() {
+    /// Returns what to log. Of the nodes that were available when the trial ended, one that does
+    /// not say it in time is doubtful.
+    pub(super) fn check_promises_at_end(
+        &mut self,
+        available: &[u32],
+        limit: Duration,
+    ) -> Vec<String> {
+        let until = Instant::now() + limit;
+        let mut lines = Vec::new();
+        for number in self.numbers() {
+            if !self.node(number).is_available() {
                 continue;
             }
-            let spec = self.spec(directory);
-            match self.cluster.contradictions(number, &self.site, &spec) {
-                Ok(found) => log_contradictions(&found),
-                Err(error) => log_silence(number, &error.to_string()),
+            let error = match self.ask_for_contradictions(number, until) {
+                Ok(found) => {
+                    lines.extend(found.iter().map(SettingContradiction::to_string));
+                    continue;
+                }
+                Err(error) => error,
+            };
+            let is_doubtful = available.contains(&number) && !self.node(number).has_ended();
+            if is_doubtful {
+                lines.push(format!("node {number} {}: {error}", log::SILENCE));
+            } else {
+                lines.push(in_words(number, &error));
             }
+        }
+        lines
+    }
+
+    /// Asks a node until it answers, has ended, or the time is over.
+    fn ask_for_contradictions(
+        &mut self,
+        number: u32,
+        until: Instant,
+    ) -> Result<Vec<SettingContradiction>, String> {
+        loop {
+            let spec = super::spec_of(self.assignment, self.knobs, &self.assignment.directory);
+            let answer = self.cluster.contradictions(number, &self.site, &spec);
+            if answer.is_ok() || self.node(number).has_ended() || Instant::now() >= until {
+                return answer.map_err(|error| error.to_string());
+            }
+            std::thread::sleep(CHECK_INTERVAL);
         }
     }
 }
@@ -62,11 +93,9 @@ fn log_contradictions(found: &[SettingContradiction]) {
     }
 }
 
-/// A node may have been killed meanwhile.
-fn log_silence(number: u32, error: &str) {
-    log_event(&format!(
-        "node {number} did not say what it has set: {error}"
-    ));
+/// The silence of a node that may have been killed meanwhile.
+fn in_words(number: u32, error: &str) -> String {
+    format!("node {number} did not say what it has set: {error}")
 }
 
 fn log_event(text: &str) {

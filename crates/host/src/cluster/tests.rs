@@ -1,6 +1,7 @@
 //! A cluster of shell processes, whose roles are files.
 
-use super::{run, send_order};
+use super::log::is_doubtful;
+use super::{ClusterHost, run, send_order};
 use crate::network::tests::reason_for_no_network;
 use std::collections::BTreeMap;
 use std::fs::{read_to_string, write};
@@ -29,6 +30,9 @@ const DEAF: &str = "deaf";
 
 /// The file with a sign for each time that a node was asked for its settings.
 const ASKED: &str = "asked";
+
+/// The file by which a node does not say what it runs with.
+const SECRETIVE: &str = "secretive";
 
 /// The time that a change of the cluster may take.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -65,6 +69,9 @@ impl Cluster for ShellCluster {
         site: &ClusterSite,
         _spec: &OpenSpec<'_>,
     ) -> Result<Vec<SettingContradiction>> {
+        if site.folder(number).join(SECRETIVE).exists() {
+            return Err(Error::engine("it tells nobody"));
+        }
         let file = site.folder(number).join(ASKED);
         let asked = read_to_string(&file).unwrap_or_default();
         write(file, asked + ".").map_err(Error::engine)?;
@@ -233,21 +240,26 @@ fn with_electing_cluster(test: impl FnOnce(&HostedCluster)) {
     with(&electing, test);
 }
 
+fn assign(directory: &Path) -> (ClusterAssignment, ParameterValues) {
+    let assignment = ClusterAssignment {
+        engine: "shell".to_owned(),
+        library: None,
+        directory: directory.to_owned(),
+        durability: Durability::None,
+        knobs: BTreeMap::new(),
+        sessions: 1,
+    };
+    let knobs = parameter::resolve("shell", &[], &BTreeMap::new()).unwrap();
+    (assignment, knobs)
+}
+
 fn with(shell: &ShellCluster, test: impl FnOnce(&HostedCluster)) {
     if let Some(why) = reason_for_no_network() {
         eprintln!("skipped: {why}");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let assignment = ClusterAssignment {
-        engine: "shell".to_owned(),
-        library: None,
-        directory: folder.path().to_owned(),
-        durability: Durability::None,
-        knobs: BTreeMap::new(),
-        sessions: 1,
-    };
-    let knobs = parameter::resolve("shell", &[], &BTreeMap::new()).unwrap();
+    let (assignment, knobs) = assign(folder.path());
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let host = scope.spawn(|| run(shell, &assignment, &knobs, &stop));
@@ -312,6 +324,35 @@ fn a_node_is_asked_for_its_settings_when_it_starts_and_when_it_leads() {
             cluster.leader() == Some(3) && asked(cluster, 3) > before
         });
     });
+}
+
+#[test]
+fn a_node_that_could_say_what_it_runs_with_and_does_not_is_doubtful() {
+    if let Some(why) = reason_for_no_network() {
+        eprintln!("skipped: {why}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (assignment, knobs) = assign(folder.path());
+    let mut host = ClusterHost::set_up(&REPLACED, &assignment, &knobs).unwrap();
+    host.start(&[1, 2, 3], &mut || true).unwrap();
+    let all = host.list_available();
+    assert_eq!(all, [1, 2, 3]);
+    let secret = node_folder(folder.path(), 2).join(SECRETIVE);
+    write(&secret, "").unwrap();
+    let doubts = |lines: Vec<String>| {
+        let doubtful = lines.iter().filter(|line| is_doubtful(line)).cloned();
+        (lines.len(), doubtful.collect::<Vec<_>>())
+    };
+    let (lines, doubtful) = doubts(host.check_promises_at_end(&all, Duration::ZERO));
+    let expected = "node 2 did not say at the end what it runs with: it tells nobody";
+    assert_eq!((lines, doubtful), (1, vec![expected.to_owned()]));
+    // One that was paused until now may not be able to.
+    let lines = host.check_promises_at_end(&[1, 3], Duration::ZERO);
+    assert_eq!(doubts(lines), (1, Vec::new()));
+    std::fs::remove_file(secret).unwrap();
+    assert!(host.check_promises_at_end(&all, Duration::ZERO).is_empty());
+    assert_eq!(host.stop(&all), Ok(()));
 }
 
 #[test]

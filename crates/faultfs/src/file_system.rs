@@ -1,5 +1,6 @@
 //! The file system: passes each request through to the folder below, logs it, and replies.
 
+use crate::flush_watch::Thread;
 use crate::operation::{Inode, Operation};
 use crate::state::{Handle, SharedLog, State, WriteOrigin, named};
 use fuser::{
@@ -25,16 +26,20 @@ const GENERATION: Generation = Generation(0);
 pub(crate) struct RecordingFileSystem {
     state: Mutex<State>,
     log: SharedLog,
+    /// The thread of this server that writes back: nobody asked for its flushes.
+    own_thread: Thread,
 }
 
 impl RecordingFileSystem {
-    /// Creates the file system over `backing` and logs what the folder holds already.
-    pub(crate) fn new(backing: &Path, log: &Path) -> io::Result<Self> {
+    /// Creates the file system over `backing` and logs what the folder holds already. Flushes of
+    /// `own_thread` are left out.
+    pub(crate) fn new(backing: &Path, log: &Path, own_thread: Thread) -> io::Result<Self> {
         let log = SharedLog::create(log)?;
         let state = State::new(backing, log.clone())?;
         Ok(Self {
             state: Mutex::new(state),
             log,
+            own_thread,
         })
     }
 
@@ -345,6 +350,9 @@ impl Filesystem for RecordingFileSystem {
         data_only: bool,
         reply: ReplyEmpty,
     ) {
+        if request.pid() == self.own_thread {
+            return reply.ok();
+        }
         let by = (request.pid(), handle.0);
         let flushed = self.state().flush(by, Inode(inode.0), data_only);
         reply_empty(flushed, reply);

@@ -37,7 +37,8 @@ pub fn serve(folders: &Folders) -> io::Result<()> {
     rustix::process::umask(rustix::fs::Mode::empty());
     raise_descriptor_limit();
     let write_back = WriteBack::start(&folders.mount_point)?;
-    let file_system = RecordingFileSystem::new(&folders.backing, &folders.log)?;
+    let own_thread = write_back.thread();
+    let file_system = RecordingFileSystem::new(&folders.backing, &folders.log, own_thread)?;
     let log = file_system.log();
     let session = mount(file_system, &folders.mount_point)?;
     let observer = Arc::new(Observer {

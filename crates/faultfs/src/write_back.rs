@@ -4,12 +4,16 @@
 //! It opens files of the server's own file system. A server that is killed meanwhile would wait for
 //! itself, so the thread has descriptors of its own: the connection to the kernel is closed with
 //! the other threads, and then its request fails.
+//!
+//! It calls fsync, whose own request is not logged. Only that waits for what was written back
+//! before Linux 6.16: there, FUSE writes copies of the pages, and for all else the pages count as
+//! written when their copies wait to be sent (kernel commit 0c58a97f919c, "fuse: remove tmp folio
+//! for writebacks and internal rb tree").
 
-use nix::libc;
+use crate::flush_watch::Thread;
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
@@ -17,6 +21,7 @@ use std::sync::{Mutex, PoisonError};
 /// The thread, which waits for requests.
 pub(crate) struct WriteBack {
     ends: Mutex<(Sender<()>, Receiver<io::Result<()>>)>,
+    thread: Thread,
 }
 
 impl WriteBack {
@@ -31,17 +36,24 @@ impl WriteBack {
             // SAFETY: the thread uses no descriptor that another one opened.
             let parted = unsafe { unshare_unsafe(UnshareFlags::FILES) };
             let is_parted = parted.is_ok();
-            let _ = ready.send(parted.map_err(io::Error::from));
+            let thread = rustix::thread::gettid().as_raw_pid().unsigned_abs();
+            let _ = ready.send(parted.map(|()| thread).map_err(io::Error::from));
             while is_parted && asked.recv().is_ok() {
                 let _ = answer.send(write_back(mount_point.clone()));
             }
         })?;
-        is_ready
+        let thread = is_ready
             .recv()
             .map_err(|_| io::Error::other("a thread ended"))??;
         Ok(Self {
             ends: Mutex::new((ask, answered)),
+            thread,
         })
+    }
+
+    /// Returns the thread, whose flushes are this server's own.
+    pub(crate) fn thread(&self) -> Thread {
+        self.thread
     }
 
     /// Writes back every file, and waits until that is done.
@@ -70,16 +82,8 @@ fn write_back(folder: PathBuf) -> io::Result<()> {
 }
 
 fn write_back_file(path: &Path) -> io::Result<()> {
-    let file = match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        file => file?,
-    };
-    let how = libc::SYNC_FILE_RANGE_WAIT_BEFORE
-        | libc::SYNC_FILE_RANGE_WRITE
-        | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-    // SAFETY: the call takes numbers only, and the descriptor is open.
-    match unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, how) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
+    match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        file => file?.sync_data(),
     }
 }

@@ -214,6 +214,9 @@ pub(crate) fn record(
             Ok(version)
         }
         Report::Failed { message } => {
+            // What the engine met may be what the recording could not do.
+            let cause = stopped.err().map(|error| format!(" ({error})"));
+            let message = message + &cause.unwrap_or_default();
             let room = read_free_bytes(folder).unwrap_or(u64::MAX);
             Err(Failure::Other(match room < LEAST_ROOM_BYTES {
                 true => format!(

@@ -145,7 +145,7 @@ pub(crate) union DescriptorRoom {
 }
 
 /// Sends one byte, and perhaps a descriptor.
-fn send(socket: RawFd, byte: u8, descriptor: Option<RawFd>) -> io::Result<()> {
+pub(crate) fn send(socket: RawFd, byte: u8, descriptor: Option<RawFd>) -> io::Result<()> {
     let mut byte = byte;
     let mut part = libc::iovec {
         iov_base: (&raw mut byte).cast::<c_void>(),

@@ -15,6 +15,10 @@ use std::sync::Arc;
 /// The flag of msync that waits.
 const MS_SYNC: u64 = libc::MS_SYNC as u64;
 
+/// Why a recording fails whose process cannot flush any more: the kernel closed its listener.
+const LOST: &str =
+    "the filter of a process was lost, so that it cannot flush: too many files are open";
+
 /// What listeners need of the server.
 pub(crate) struct Observer {
     pub(crate) log: SharedLog,
@@ -35,6 +39,7 @@ pub(crate) fn receive_listeners(observer: &Arc<Observer>) -> io::Result<()> {
                 let error = io::Error::from_raw_os_error(number.into());
                 observer.log.lock().flushes.watch.refused = Some(error.to_string());
             }
+            Ok(Message::Lost) => observer.log.lock().fail(&io::Error::other(LOST)),
             Ok(Message::End) => return Ok(()),
             Err(error) if error.raw_os_error() == Some(libc::ENOTSOCK) => {
                 // A terminal or a pipe, from which nothing comes but its end.
@@ -45,8 +50,11 @@ pub(crate) fn receive_listeners(observer: &Arc<Observer>) -> io::Result<()> {
     }
 }
 
+#[derive(Debug)]
 enum Message {
     Listener(OwnedFd),
+    /// A listener for which this process has no room.
+    Lost,
     Refused(u8),
     End,
 }
@@ -77,14 +85,23 @@ fn receive(socket: RawFd) -> io::Result<Message> {
             };
         }
     }
-    // SAFETY: the message was filled by the kernel; a header of this type is followed by a
-    // descriptor, which is this process's own from now on.
+    // SAFETY: the message was filled by the kernel. A header of this level, type and length is
+    // followed by one descriptor, which is this process's own from now on.
     unsafe {
         let header = libc::CMSG_FIRSTHDR(&raw const message);
-        if !header.is_null() && (*header).cmsg_type == libc::SCM_RIGHTS {
+        let length = u64::from(libc::CMSG_LEN(size_of::<RawFd>() as u32));
+        let has_one = !header.is_null()
+            && (*header).cmsg_level == libc::SOL_SOCKET
+            && (*header).cmsg_type == libc::SCM_RIGHTS
+            && u64::try_from((*header).cmsg_len) == Ok(length);
+        if has_one {
             let descriptor = libc::CMSG_DATA(header).cast::<RawFd>().read_unaligned();
             return Ok(Message::Listener(OwnedFd::from_raw_fd(descriptor)));
         }
+    }
+    // The kernel drops a descriptor for which there is no room. A refusal has a number.
+    if message.msg_flags & libc::MSG_CTRUNC != 0 || byte == 0 {
+        return Ok(Message::Lost);
     }
     Ok(Message::Refused(byte))
 }
@@ -209,4 +226,25 @@ fn wait(listener: &OwnedFd) -> bool {
     // SAFETY: one structure, which lives until the call returns.
     let ready = unsafe { libc::poll(&raw mut poll, 1, -1) };
     ready < 0 || poll.revents & libc::POLLIN != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::send;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn a_listener_that_was_dropped_on_its_way_is_no_refusal() {
+        let (from, to) = UnixStream::pair().unwrap();
+        let receive = || receive(to.as_raw_fd()).unwrap();
+        send(from.as_raw_fd(), 0, Some(from.as_raw_fd())).unwrap();
+        assert!(matches!(receive(), Message::Listener(_)));
+        send(from.as_raw_fd(), 13, None).unwrap();
+        assert!(matches!(receive(), Message::Refused(13)));
+        send(from.as_raw_fd(), 0, None).unwrap();
+        assert!(matches!(receive(), Message::Lost));
+        drop(from);
+        assert!(matches!(receive(), Message::End));
+    }
 }

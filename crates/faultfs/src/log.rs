@@ -37,7 +37,7 @@ pub(crate) struct LogWriter {
     watch_file: File,
     is_finished: bool,
     /// The first error, after which the log would not be whole.
-    failure: Option<io::ErrorKind>,
+    failure: Option<(io::ErrorKind, String)>,
 }
 
 impl LogWriter {
@@ -75,12 +75,13 @@ impl LogWriter {
 
     /// Notes that the log is not whole, because something could not be seen.
     pub(crate) fn fail(&mut self, error: &io::Error) {
-        self.failure.get_or_insert(error.kind());
+        self.failure
+            .get_or_insert_with(|| (error.kind(), error.to_string()));
     }
 
     fn check(&self) -> io::Result<()> {
-        match self.failure {
-            Some(kind) => Err(kind.into()),
+        match &self.failure {
+            Some((kind, _)) => Err((*kind).into()),
             None if self.is_finished => Err(io::Error::other("the recording has ended")),
             None => Ok(()),
         }
@@ -88,7 +89,7 @@ impl LogWriter {
 
     fn note(&mut self, written: io::Result<()>) -> io::Result<()> {
         if let Err(error) = &written {
-            self.failure.get_or_insert(error.kind());
+            self.fail(error);
         }
         written
     }
@@ -116,7 +117,8 @@ impl LogWriter {
         let watch = serde_json::to_vec(&self.flushes.watch)?;
         self.watch_file.set_len(0)?;
         self.watch_file.write_all_at(&watch, 0)?;
-        self.failure.map_or(Ok(()), |kind| Err(kind.into()))
+        let failure = self.failure.clone();
+        failure.map_or(Ok(()), |(kind, words)| Err(io::Error::new(kind, words)))
     }
 }
 

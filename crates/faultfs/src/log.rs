@@ -228,10 +228,14 @@ fn is_end(byte: &u8) -> bool {
     *byte == b'\n'
 }
 
-/// Reads how far calls were seen; recordings of earlier versions saw none.
+/// Reads how far calls were seen; recordings of earlier versions saw none. The file is empty until
+/// the recording ends.
 fn read_watch(folder: &Path, within: &Path) -> io::Result<Watch> {
     match regular_file::read(folder, &within.join(WATCH_FILE), WATCH_BYTES) {
-        Ok(text) if text.is_empty() => Ok(Watch::default()),
+        Ok(text) if text.is_empty() => Err(io::Error::other(format!(
+            "{}: the recording did not end",
+            folder.join(within).join(WATCH_FILE).display()
+        ))),
         Ok(text) => Ok(serde_json::from_slice(&text)?),
         Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             Ok(Watch::default())

@@ -50,10 +50,10 @@ pub fn serve(folders: &Folders) -> io::Result<()> {
     writeln!(output, "{READY}")?;
     output.flush()?;
     // Standard input ends with the process that started this one, however it ends.
-    receive_listeners(&observer)?;
+    let received = receive_listeners(&observer);
     let unmounted = unmount(session, &folders.mount_point);
-    log.lock().finish()?;
-    unmounted
+    let finished = log.lock().finish();
+    received.and(finished).and(unmounted)
 }
 
 fn device_of(mount_point: &Path) -> io::Result<Device> {

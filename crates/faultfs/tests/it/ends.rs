@@ -2,7 +2,7 @@
 
 use crate::support::{Fixture, empty_folders, folders, is_mounted, mount, this_program};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::panic::AssertUnwindSafe;
@@ -15,6 +15,10 @@ use trueput_faultfs::Recording;
 pub const ALL: &[(&str, fn())] = &[
     ("a_killed_server_leaves_nothing_mounted", killed_server),
     ("a_server_ends_with_its_parent", killed_parent),
+    (
+        "a_server_whose_input_fails_ends_in_good_order",
+        failing_input,
+    ),
     ("a_file_system_in_use_is_unmounted", file_in_use),
     ("a_recording_under_writes_is_complete", writer),
     ("a_mount_that_is_looked_at_is_unmounted", looker),
@@ -78,6 +82,26 @@ fn killed_parent() {
     }
     let recording = Recording::read(&folders.log).unwrap();
     assert_eq!(recording.operations.len(), recording.base + 2);
+}
+
+fn failing_input() {
+    let parent = empty_folders();
+    let folders = folders(parent.path());
+    let paths = [&folders.backing, &folders.mount_point, &folders.log];
+    let [backing, mount_point, log] = paths.map(|path| path.as_path());
+    let mut server = this_program(&["faultfs".as_ref(), backing, mount_point, log]);
+    // A folder cannot be read.
+    let server = server.stdin(File::open("/").unwrap());
+    let ended = server.output().unwrap();
+    let words = String::from_utf8_lossy(&ended.stderr);
+    assert!(words.contains("Is a directory"), "{words}");
+    assert!(!ended.status.success());
+    assert!(!is_mounted(mount_point));
+    let recording = Recording::read(log).unwrap();
+    assert_eq!(recording.operations.len(), recording.base);
+    fs::write(log.join("watch.json"), "").unwrap();
+    let unfinished = Recording::read(log).unwrap_err().to_string();
+    assert!(unfinished.contains("did not end"), "{unfinished}");
 }
 
 fn file_in_use() {

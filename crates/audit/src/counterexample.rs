@@ -173,6 +173,7 @@ fn by(cause: FlushCause) -> &'static str {
     match cause {
         FlushCause::IoUring => " by io_uring",
         FlushCause::Unannounced => " by a thread whose calls were not seen",
+        FlushCause::Msync => " by msync over several mappings",
         FlushCause::Unwatched => " by fdatasync or msync, which were not watched",
         _ => "",
     }

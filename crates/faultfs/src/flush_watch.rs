@@ -30,7 +30,7 @@ pub(crate) enum AnnouncedCall {
     Fsync,
     Fdatasync,
     /// Parts of files, in the order in which the kernel flushes them.
-    Msync(Vec<(Inode, ByteRange)>),
+    Msync(Vec<(Inode, FlushExtent)>),
     /// A call that sends no FSYNC.
     Other,
 }
@@ -147,8 +147,7 @@ impl FlushWatch {
             AnnouncedCall::Fdatasync => (FlushExtent::Whole, FlushCause::Fdatasync, true),
             AnnouncedCall::Msync(parts) => {
                 let next = parts.iter().position(|(of, _)| *of == inode)?;
-                let (_, range) = parts.remove(next);
-                let extent = FlushExtent::Ranges(vec![range]);
+                let (_, extent) = parts.remove(next);
                 (extent, FlushCause::Msync, parts.is_empty())
             }
             AnnouncedCall::Other => return None,
@@ -234,7 +233,8 @@ mod tests {
     #[test]
     fn msync_covers_a_part_of_each_file() {
         let mut flushes = watched();
-        let parts = vec![(FILE, range(0, 4096)), (FILE, range(8192, 12288))];
+        let part = |start, end| (FILE, FlushExtent::Ranges(vec![range(start, end)]));
+        let parts = vec![part(0, 4096), part(8192, 12288)];
         flushes.announce(7, AnnouncedCall::Msync(parts), 30);
         for expected in [range(0, 4096), range(8192, 12288)] {
             let (_, extent, _) = flush(&mut flushes, OTHER);

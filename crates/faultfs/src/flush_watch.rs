@@ -75,6 +75,10 @@ impl FlushWatch {
 
     /// Notes a write that flushes, after it was logged.
     pub(crate) fn mark(&mut self, thread: Thread, handle: u64, range: ByteRange, began: usize) {
+        // The FSYNC of a thread that is not known does not find it.
+        if thread == 0 {
+            return;
+        }
         self.announced.remove(&thread);
         let marked = self.marked.entry((thread, handle));
         let marked = marked.or_insert_with(|| FlushingWrites {
@@ -258,6 +262,8 @@ mod tests {
         assert_eq!(flush(&mut unwatched, OTHER).2, FlushCause::Unwatched);
         let whole = unwatched.describe((7, 1), (FILE, false), 50, || OTHER);
         assert_eq!(whole.1, FlushExtent::Whole);
+        unwatched.mark(0, 1, range(0, 1), 20);
+        assert!(unwatched.marked.is_empty());
         let hidden = unwatched.describe((0, 1), (FILE, false), 50, || OTHER);
         assert_eq!(hidden.1, FlushExtent::Unknown);
     }

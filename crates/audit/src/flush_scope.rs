@@ -59,12 +59,13 @@ impl<'a> FlushEffect<'a> {
                 (scope, *began, *data_only)
             }
             Operation::FlushDirectory { inode, began } => (Scope::Directory(*inode), *began, false),
-            Operation::FlushAll { began } => (Scope::Everything, *began, false),
+            Operation::FlushAll { began } => (Scope::Everything, Some(*began), false),
             _ => return None,
         };
         Some(Self {
             scope,
-            began: began.min(index),
+            // Recordings of earlier versions do not say it. There, a flush begins where it ends.
+            began: began.map_or(index, |began| began.min(index)),
             data_only,
         })
     }
@@ -115,6 +116,23 @@ pub(crate) fn pages_of(offset: u64, length: u64) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_flush_of_an_earlier_version_covers_what_came_before_it() {
+        let lines = [
+            (r#"{"operation":"flush","inode":2,"data_only":true}"#, 7),
+            (r#"{"operation":"flush_directory","inode":1}"#, 7),
+            (
+                r#"{"operation":"flush","inode":2,"data_only":true,"began":3}"#,
+                3,
+            ),
+        ];
+        for (line, began) in lines {
+            let operation: Operation = serde_json::from_str(line).unwrap();
+            let effect = FlushEffect::of(&operation, 7, false, Reading::Generous);
+            assert_eq!(effect.unwrap().began, began, "{line}");
+        }
+    }
 
     #[test]
     fn a_write_touches_the_pages_in_which_its_bytes_lie() {

@@ -279,10 +279,15 @@ mod tests {
         }
     }
 
-    /// A flush that began when all before it was logged: [`recording`] sets that.
-    const AT_ONCE: usize = usize::MAX;
+    /// The beginning of a flush that began when all before it was logged.
+    const AT_ONCE: Option<usize> = None;
 
-    fn flush_of(inode: Inode, data_only: bool, extent: FlushExtent, began: usize) -> Operation {
+    fn flush_of(
+        inode: Inode,
+        data_only: bool,
+        extent: FlushExtent,
+        began: Option<usize>,
+    ) -> Operation {
         Operation::Flush {
             inode,
             data_only,
@@ -511,7 +516,7 @@ mod tests {
             length: 4096,
             cached: true,
         };
-        let late = flush_of(FILE, true, FlushExtent::Whole, 2);
+        let late = flush_of(FILE, true, FlushExtent::Whole, Some(2));
         let operations = vec![create(), write(0, 10), write(10, 10), mapped, late];
         // Pages of the cache are written by the flush itself.
         let pending = pending_pages(operations, Reading::Generous);

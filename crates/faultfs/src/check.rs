@@ -92,17 +92,16 @@ impl LogCheck {
                 self.check_began(*began)?;
                 check_extent(extent)
             }
-            Operation::FlushAll { began } | Operation::FlushDirectory { began, .. } => {
-                self.check_began(*began)
-            }
+            Operation::FlushAll { began } => self.check_began(Some(*began)),
+            Operation::FlushDirectory { began, .. } => self.check_began(*began),
         }
     }
 
     /// A flush covers what was logged before it.
-    fn check_began(&self, began: usize) -> Result<(), String> {
-        if began < self.operations {
+    fn check_began(&self, began: Option<usize>) -> Result<(), String> {
+        let Some(began) = began.filter(|began| *began >= self.operations) else {
             return Ok(());
-        }
+        };
         Err(format!(
             "a flush that began after {began} operations is operation {}",
             self.operations

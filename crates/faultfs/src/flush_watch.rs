@@ -105,7 +105,7 @@ impl FlushWatch {
         Operation::Flush {
             inode,
             data_only,
-            began,
+            began: Some(began),
             extent,
             cause,
         }

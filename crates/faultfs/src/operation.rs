@@ -143,8 +143,8 @@ pub enum Operation {
         data_only: bool,
         /// The operations that were logged when it began: it covers these, and pages of the cache
         /// that were written since.
-        #[serde(default)]
-        began: usize,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        began: Option<usize>,
         /// The part of the file.
         #[serde(default)]
         extent: FlushExtent,
@@ -163,8 +163,8 @@ pub enum Operation {
         /// The directory.
         inode: Inode,
         /// The operations that were logged when it began; absent in recordings of earlier versions.
-        #[serde(default)]
-        began: usize,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        began: Option<usize>,
     },
 }
 

@@ -381,7 +381,10 @@ impl State {
         let mut log = self.log.lock();
         let length = log.length();
         let began = log.flushes.flush_directory(thread, length);
-        log.append(Operation::FlushDirectory { inode, began })
+        log.append(Operation::FlushDirectory {
+            inode,
+            began: Some(began),
+        })
     }
 
     pub(crate) fn allocate(

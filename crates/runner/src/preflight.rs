@@ -47,8 +47,8 @@ fn check_network(
     Err(match separation {
         Some(fault) => format!("at: {fault}: {reason}, or kill or pause nodes instead"),
         None => format!(
-            "a delay or loss between its nodes cannot be made: {reason}, or remove network_delay and \
-             network_loss"
+            "a delay or loss between its nodes cannot be made: {reason}, or remove network_delay \
+             and network_loss"
         ),
     })
 }

@@ -3,10 +3,10 @@
 
 use super::address::{ServerAddress, socket_in};
 use super::metrics;
-use nix::libc;
+use nix::sys::socket::getsockopt;
+use nix::sys::socket::sockopt::PeerCredentials;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use trueput_engine::setting_contradiction::NeededSettings;
@@ -52,27 +52,8 @@ pub(super) fn check_node(
 fn process_of(folder: &Path) -> std::io::Result<PathBuf> {
     let folder = File::open(folder)?;
     let stream = UnixStream::connect(socket_in(&folder))?;
-    let mut peer = libc::ucred {
-        pid: 0,
-        uid: 0,
-        gid: 0,
-    };
-    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
-    // SAFETY: the descriptor is an open socket's, and the kernel writes at most `length` bytes to
-    // `peer`, which is that large.
-    let code = unsafe {
-        libc::getsockopt(
-            stream.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_PEERCRED,
-            (&raw mut peer).cast(),
-            &raw mut length,
-        )
-    };
-    match code {
-        0 => Ok(PathBuf::from(format!("/proc/{}", peer.pid))),
-        _ => Err(std::io::Error::last_os_error()),
-    }
+    let peer = getsockopt(&stream, PeerCredentials)?;
+    Ok(PathBuf::from(format!("/proc/{}", peer.pid())))
 }
 
 /// Whether a process of etcd was told not to flush: by an option, else by a variable; a file of

@@ -362,7 +362,7 @@ fn a_choice_says_which_promises_were_audited_and_what_its_marks_mean() {
         answer(&run),
         "Promises audited: sqlite (not refuted in journal 1,058). Not audited: lmdb;",
         "sqlite [flushes not verified]: no counter shows whether its commits reached storage (this \
-         is reason)."
+         is why)."
     );
 }
 

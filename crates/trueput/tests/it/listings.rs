@@ -327,7 +327,7 @@ fn what_is_drawn_in_place_on_a_terminal_is_ascii_in_an_ascii_locale() {
     let program = assert_cmd::cargo::cargo_bin!("trueput").display();
     let run = format!(
         "stty cols 40 rows 24; {program} run threen1 --engine lmdb --durability process \
-         --set finish=200 --repeat 2 --no-hardware-limits"
+         --set finish=20000 --repeat 2 --no-hardware-limits"
     );
     let drawn = |locale: &str| {
         let mut script = Command::new("script");

@@ -2,6 +2,7 @@
 
 use crate::answer::layout::MARKED;
 use crate::answer::table::{interval_ends, share_text};
+use crate::significance;
 use trueput_findings::answer::{
     Answer, AnswerRow, FailureKind, LeaderShare, NextStep, RankingAnswer, RankingVerdict,
     RowVerdict, UnrankedReason,
@@ -9,6 +10,7 @@ use trueput_findings::answer::{
 use trueput_findings::eligibility::UnrankedStatus;
 use trueput_findings::marks::MarkKind;
 use trueput_findings::statistics::{Disturbance, InconclusiveReason};
+use trueput_findings::text::capitalized;
 use trueput_findings::units::{counted, number};
 use trueput_record::VerifyLevel;
 use trueput_record::skipped::is_unsupported_level;
@@ -292,20 +294,8 @@ fn detectable(ranking: &RankingAnswer, reason: InconclusiveReason) -> String {
     let smallest = ranking.smallest_ratio;
     let smallest = smallest.filter(|_| reason != InconclusiveReason::Same);
     smallest.map_or_else(String::new, |smallest| {
-        let difference = difference(smallest);
-        format!(" Only differences above {difference} are detectable with these repeats.")
+        format!(" {}.", capitalized(&significance::detectable(smallest)))
     })
-}
-
-/// A ratio above 1 as a difference: `32 %`, `2.4x`.
-fn difference(ratio: f64) -> String {
-    if ratio < 2.0 {
-        format!("{:.0} %", ((ratio - 1.0) * 100.0).ceil())
-    } else if ratio < 10.0 {
-        format!("{ratio:.1}x")
-    } else {
-        format!("{:.0}x", ratio.min(100.0))
-    }
 }
 
 /// The contenders that are significantly slower than the leader, if others are not, as a clause.

@@ -3,7 +3,7 @@
 use super::caveats::{disturbances, same_library};
 use crate::document::{Block, Table};
 use crate::sections::tpcc;
-use crate::significance::levels;
+use crate::significance::{self, levels};
 use std::collections::BTreeSet;
 use trueput_findings::compare::Responses;
 use trueput_findings::compare::{
@@ -196,14 +196,9 @@ fn describe_inconclusive(result: &CellResult, ratio: Interval) -> String {
 
 /// The differences that the repeats would have shown, as a clause.
 fn detectable(comparison: &Comparison) -> String {
-    match comparison.smallest_ratio {
-        None => String::new(),
-        Some(ratio) if ratio < 2.0 => format!(
-            "; only differences above {} are detectable with these repeats",
-            could_have_shown(comparison)
-        ),
-        Some(_) => "; too noisy: only a difference of more than 2x would be detected".to_owned(),
-    }
+    comparison.smallest_ratio.map_or_else(String::new, |ratio| {
+        format!("; {}", significance::detectable(ratio))
+    })
 }
 
 /// The number of repeats that agree with the ratio.

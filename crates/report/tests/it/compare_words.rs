@@ -96,8 +96,8 @@ fn why_nothing_is_claimed_is_told_reason_by_reason() {
     let noise = said(0.95);
     assert_has!(
         noise,
-        "4 workers: no significant difference; too noisy: only a difference of more than 2x would \
-         be detected"
+        "4 workers: no significant difference; too noisy: not even a difference of 100x \
+         would be detected"
     );
     let few = said(0.05);
     assert!(

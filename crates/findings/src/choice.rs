@@ -2,7 +2,7 @@
 //! tuned, and what it costs beside the others.
 
 use crate::capacity::{
-    Capacity, CapacityState, ObjectiveJudgement, capacity, closed_loops, round_rate,
+    Capacity, CapacityState, ObjectiveJudgement, capacity, closed_loops, round_rate, wrong_results,
 };
 use crate::tuning::{TuningFindings, importance_of, peak_memory_bytes, tuning_of};
 use serde::Serialize;
@@ -250,17 +250,10 @@ fn disqualify(candidate: &mut Candidate, trials: &[TrialRecord]) {
             purpose: TrialPurpose::RunOff,
             ..role
         });
-        let mut invalid = trials.iter().filter(|trial| {
-            let is_invalid = matches!(trial.outcome, Outcome::Invalid { .. });
-            is_invalid && trial.spec.role == of_run_off
-        });
-        let messages = invalid.find_map(|trial| {
-            let objections = trial.outcome.objections();
-            (!objections.is_empty()).then(|| objections.join("; "))
-        });
-        if let Some(message) = messages {
+        let mut own = trials.iter().filter(|it| it.spec.role == of_run_off);
+        if let Some(message) = own.find_map(wrong_results) {
             (capacity.holds_per_s, capacity.fails_per_s) = (None, None);
-            capacity.state = CapacityState::Unmeasured { message };
+            capacity.state = CapacityState::Rejected { message };
         }
     }
 }

@@ -102,10 +102,13 @@ fn first_rate_per_s(capacity: &Capacity, closed_loop_per_s: f64) -> f64 {
 pub fn second_look(capacity: &Capacity) -> Option<NextProbe> {
     let first_per_s = first_rate_per_s(capacity, capacity.closed_loop_per_s?);
     let rate_per_s = round_rate(first_per_s * SECOND_LOOK_PART);
-    let is_unmeasured = matches!(capacity.state, CapacityState::Unmeasured { .. });
+    let is_given_up = matches!(
+        capacity.state,
+        CapacityState::Unmeasured { .. } | CapacityState::Rejected { .. }
+    );
     let is_done = || capacity.probes.iter().any(|it| it.rate_per_s == rate_per_s);
     let has_failed = capacity.holds_per_s.is_none() && !capacity.probes.is_empty();
-    (has_failed && !is_unmeasured && !is_done()).then_some(NextProbe {
+    (has_failed && !is_given_up && !is_done()).then_some(NextProbe {
         rate_per_s,
         purpose: TrialPurpose::Probe,
     })

@@ -59,6 +59,11 @@ pub enum CapacityState {
         /// The reason that the record states.
         message: String,
     },
+    /// The contender gave a wrong result, or an audit refuted its promise.
+    Rejected {
+        /// The reasons that the record states.
+        message: String,
+    },
 }
 
 /// One trial in open loop.
@@ -147,6 +152,16 @@ impl Capacity {
             failed,
             all,
         })
+    }
+
+    /// Why the contender is not considered: what it did wrong. `None` if nothing is known.
+    #[must_use]
+    pub fn rejection(&self) -> Option<&str> {
+        if let CapacityState::Rejected { message } = &self.state {
+            Some(message)
+        } else {
+            None
+        }
     }
 
     /// The reason why no trial at the lowest rate that was tried was measured; `None` if one was.
@@ -270,8 +285,7 @@ fn add_trial(
     let Some(rate_per_s) = trial.spec.conditions.rate.map(|rate| rate.per_s) else {
         capacity.closed_loop_per_s = closed_loop_per_s(trial);
         if capacity.closed_loop_per_s.is_none() {
-            let message = why_unmeasured(trial);
-            capacity.state = CapacityState::Unmeasured { message };
+            capacity.state = state_without_rate(trial);
         }
         return;
     };
@@ -279,10 +293,8 @@ fn add_trial(
     let judgement = judgement.within(trial, &settings.limits);
     range.add(rate_per_s, judgement.holds());
     // Wrong results are no matter of the rate.
-    let objections = trial.outcome.objections();
-    if matches!(trial.outcome, Outcome::Invalid { .. }) && !objections.is_empty() {
-        let message = objections.join("; ");
-        capacity.state = CapacityState::Unmeasured { message };
+    if let Some(message) = wrong_results(trial) {
+        capacity.state = CapacityState::Rejected { message };
     }
     capacity.probes.push(CapacityProbe {
         id: trial.spec.id.clone(),
@@ -296,16 +308,30 @@ fn add_trial(
     });
 }
 
-/// Why a contender with this trial in closed loop has no capacity.
-fn why_unmeasured(trial: &TrialRecord) -> String {
+/// The state of a contender whose trial in closed loop has no rate that counts.
+fn state_without_rate(trial: &TrialRecord) -> CapacityState {
     if is_refuted(trial) {
-        return REFUTED.to_owned();
+        return CapacityState::Rejected {
+            message: REFUTED.to_owned(),
+        };
+    }
+    if let Some(message) = wrong_results(trial) {
+        return CapacityState::Rejected { message };
     }
     let objections = trial.outcome.objections().join("; ");
-    match objections.is_empty() {
-        true => "it did no operation".to_owned(),
-        false => objections,
-    }
+    let message = if objections.is_empty() {
+        "it did no operation".to_owned()
+    } else {
+        objections
+    };
+    CapacityState::Unmeasured { message }
+}
+
+/// What an invalid trial did wrong; `None` if nothing, or only the build is at fault.
+pub(crate) fn wrong_results(trial: &TrialRecord) -> Option<String> {
+    let objections = trial.outcome.objections();
+    let is_invalid = matches!(trial.outcome, Outcome::Invalid { .. });
+    (is_invalid && !objections.is_empty()).then(|| objections.join("; "))
 }
 
 /// The operations of a valid trial in closed loop, of all kinds, per second. What does not keep its

@@ -161,7 +161,7 @@ fn blocks(
     let mut blocks = Vec::new();
     let capacities = || group.capacities.iter();
     let named: Vec<_> = capacities().map(|it| (it, names.name(it))).collect();
-    let answer = answer(group, settings, names) + &unmeasured(&named);
+    let answer = answer(group, settings, names) + &left_out(&named);
     blocks.extend(storage_note(capacities()));
     blocks.push(Block::Text(answer + &unconfirmed(capacities())));
     blocks.extend(Block::Table(table(group, settings, names)).filled());
@@ -205,10 +205,14 @@ pub(super) fn unconfirmed<'a>(capacities: impl Iterator<Item = &'a Capacity>) ->
     }
 }
 
-/// The contenders that could not be measured, with the reasons, a sentence each that begins with a
-/// space; empty if there are none.
-pub(super) fn unmeasured(contenders: &[(&Capacity, String)]) -> String {
+/// The contenders that could not be measured, or are not considered, with the reasons, a sentence
+/// each that begins with a space; empty if there are none.
+pub(super) fn left_out(contenders: &[(&Capacity, String)]) -> String {
     let sentence = |(capacity, name): &(&Capacity, String)| {
+        if let Some(message) = capacity.rejection() {
+            let reason = short_reason(message);
+            return Some(format!(" {name} is not considered: {reason}."));
+        }
         let FailedTrials {
             message,
             failed,
@@ -348,18 +352,40 @@ fn held_trials(capacity: &Capacity) -> String {
 /// That no contender keeps the objective, as far as is known.
 pub(super) fn none_keeps<'a>(
     objective: &Objective,
-    capacities: impl Iterator<Item = &'a Capacity>,
+    capacities: impl Iterator<Item = &'a Capacity> + Clone,
 ) -> String {
-    let measured = capacities.filter(|it| it.failed_trials().is_none());
-    let measured: Vec<_> = measured.collect();
-    let mut states = measured.iter().map(|it| &it.state);
-    if measured.is_empty() {
-        return "No contender could be measured.".to_owned();
+    let is_considered = |it: &&Capacity| it.failed_trials().is_none() && it.rejection().is_none();
+    let considered: Vec<_> = capacities.clone().filter(is_considered).collect();
+    if considered.is_empty() {
+        let mut capacities = capacities;
+        let are_unmeasured = capacities.all(|it| it.rejection().is_none());
+        let sentence = if are_unmeasured {
+            "No contender could be measured."
+        } else {
+            "No contender has a capacity."
+        };
+        return sentence.to_owned();
     }
+    let mut states = considered.iter().map(|it| &it.state);
     if states.any(|state| *state == CapacityState::Unconfirmed) {
         return format!("The search ended before any contender kept {objective}.");
     }
-    format!("No contender keeps {objective} at any rate that was tried.")
+    let which = which(capacities);
+    format!("No contender{which} keeps {objective} at any rate that was tried.")
+}
+
+/// Which of several contenders a sentence on all of them means, as a clause that begins with a
+/// space; empty if it means each.
+pub(super) fn which<'a>(
+    mut capacities: impl Iterator<Item = &'a Capacity> + Clone,
+) -> &'static str {
+    if capacities.clone().any(|it| it.rejection().is_some()) {
+        " that is considered"
+    } else if capacities.any(|it| it.failed_trials().is_some()) {
+        " that was measured"
+    } else {
+        ""
+    }
 }
 
 pub(super) fn rate(per_s: f64) -> String {
@@ -458,6 +484,9 @@ fn note(capacity: &Capacity, name: &str) -> Option<String> {
     if let Some(FailedTrials { message, .. }) = capacity.failed_trials() {
         return Some(format!("{name}: not measured: {message}"));
     }
+    if let Some(message) = capacity.rejection() {
+        return Some(format!("{name}: not considered: {message}"));
+    }
     match &capacity.state {
         CapacityState::Confirmed => None,
         CapacityState::Unconfirmed => Some(match capacity.holds_per_s {
@@ -473,7 +502,7 @@ fn note(capacity: &Capacity, name: &str) -> Option<String> {
             None => format!("{name} keeps the objective at no rate."),
         }),
         // It was said above.
-        CapacityState::Unmeasured { .. } => None,
+        CapacityState::Unmeasured { .. } | CapacityState::Rejected { .. } => None,
     }
 }
 

@@ -1,8 +1,8 @@
 //! The section on a choice between contenders.
 
 use super::capacity::{
-    ContenderNames, curves, factor, failure_blocks, figure_at_capacity, mark_note, marked_rate,
-    none_keeps, notes, rate, storage_note, storage_of, unconfirmed, unmeasured,
+    ContenderNames, curves, factor, failure_blocks, figure_at_capacity, left_out, mark_note,
+    marked_rate, none_keeps, notes, rate, storage_note, storage_of, unconfirmed, which,
 };
 use super::header;
 use super::tuning::{TuningView, gain_table, knob_shares, plan_blocks};
@@ -153,11 +153,11 @@ impl<'a> ChoiceView<'a> {
         let candidates = || self.choice.candidates.iter();
         let unconfirmed = unconfirmed(candidates().map(Candidate::best));
         let named: Vec<_> = candidates().map(|it| (it.best(), name(it))).collect();
-        let unmeasured = unmeasured(&named);
+        let left_out = left_out(&named);
         let mut blocks: Vec<_> = storage_note(candidates().map(Candidate::best))
             .into_iter()
             .collect();
-        blocks.push(Block::Text(self.answer() + &unmeasured + &unconfirmed));
+        blocks.push(Block::Text(self.answer() + &left_out + &unconfirmed));
         if let Some(first) = self.choice.first() {
             blocks.extend(tuned_knobs_blocks(first));
             let costs = self.extra_costs(first);
@@ -229,15 +229,13 @@ impl<'a> ChoiceView<'a> {
             Some(needed_per_s) => {
                 let needed = separate(&needed_per_s.to_string());
                 let best = || self.choice.candidates.iter().map(Candidate::best);
-                let are_all_measured = best().all(|it| it.failed_trials().is_none());
-                match (self.fails_everywhere(needed_per_s), are_all_measured) {
-                    (true, true) => format!(". None reaches the {needed}/s that you need."),
-                    (true, false) => {
-                        format!(". None that was measured reaches the {needed}/s that you need.")
-                    }
-                    (false, _) => {
-                        format!(". Whether any reaches the {needed}/s that you need is open.")
-                    }
+                if self.fails_everywhere(needed_per_s) {
+                    format!(
+                        ". None{} reaches the {needed}/s that you need.",
+                        which(best())
+                    )
+                } else {
+                    format!(". Whether any reaches the {needed}/s that you need is open.")
                 }
             }
             None => ".".to_owned(),
@@ -250,13 +248,14 @@ impl<'a> ChoiceView<'a> {
         text + &self.comparison(first, holds_per_s)
     }
 
-    /// Whether every contender that was measured fails at a rate or below.
+    /// Whether every contender that is considered fails at a rate or below.
     fn fails_everywhere(&self, per_s: f64) -> bool {
         self.choice.candidates.iter().all(|candidate| {
             let best = candidate.best();
             let has_no_capacity = best.state == CapacityState::NothingHolds;
             has_no_capacity
                 || best.failed_trials().is_some()
+                || best.rejection().is_some()
                 || best.fails_per_s.is_some_and(|fails| fails <= per_s)
         })
     }
@@ -555,6 +554,9 @@ fn tuning_result(candidate: &Candidate, found: &TuningFindings) -> String {
         (Some(tuned), _) if tuned.fails_per_s.is_some() => format!(
             "{trials} found knobs with a higher rate in closed loop, but not at the objective"
         ),
+        (Some(tuned), _) if let Some(message) = tuned.rejection() => {
+            format!("{trials} found better knobs, which are not considered: {message}")
+        }
         (
             Some(Capacity {
                 state: CapacityState::Unmeasured { message },

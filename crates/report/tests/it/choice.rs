@@ -307,6 +307,92 @@ fn a_contender_that_was_killed_at_every_rate_is_not_one_that_failed_the_objectiv
 }
 
 #[test]
+fn a_contender_with_wrong_results_was_measured_and_is_not_considered() {
+    let damaged = "reads: 1 damaged record of 10";
+    let mut run = with_failures(KILLED, &[]);
+    let spoiled = run
+        .trials
+        .iter_mut()
+        .rfind(|it| it.spec.engine == "rocksdb");
+    spoiled.unwrap().outcome = Outcome::Invalid {
+        reasons: vec![damaged.to_owned()],
+    };
+    let mut refuted = run.clone();
+    for trial in &mut refuted.trials {
+        if trial.spec.engine == "rocksdb" {
+            trial.outcome = Outcome::Valid;
+            trial.audit = Some(AuditStanding {
+                audited_at: "2026-11-27T10:00:00Z".to_owned(),
+                models: vec![ModelStanding {
+                    file_system: None,
+                    model: StorageModel::Journal,
+                    states: 9,
+                    distinct: 9,
+                    undecided: false,
+                    refuted: 1,
+                    counterexample: None,
+                }],
+            });
+        }
+    }
+    let promise = "an audit refuted its promise at this level";
+    for (mut run, reason) in [(run, damaged), (refuted, promise)] {
+        let Some(SearchSettings::Choice(choice)) = run.manifest.search.as_mut() else {
+            panic!("it is a choice");
+        };
+        choice.needed_per_s = Some(5_000.0);
+        let text = flat(&terminal(&run, 140));
+        assert_has!(
+            text,
+            "None that is considered reaches the 5,000/s that you need."
+        );
+        for run in [run.clone(), as_capacities(run)] {
+            let text = flat(&terminal(&run, 140));
+            assert_has!(text, &format!(" is not considered: {reason}."));
+            assert!(!text.contains("not be measured"), "{text}");
+            assert!(!text.contains("not measured"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn the_contenders_of_which_none_keeps_an_objective_are_told_from_the_others() {
+    let slow = |run: &mut Run| {
+        for trial in &mut run.trials {
+            let measured = trial.measurement.as_mut();
+            let open = measured.and_then(|it| it.open_loop.as_mut());
+            if let Some(open) = open {
+                open.responses[0].latency.p99_ns = 9_000_000;
+            }
+        }
+        let lmdb = FALLING.map(|rate_per_s| {
+            let mut record = probe(0, "lmdb", Some(rate_per_s));
+            let open = record.measurement.as_mut().unwrap().open_loop.as_mut();
+            open.unwrap().responses[0].latency.p99_ns = 9_000_000;
+            record
+        });
+        run.trials.extend(lmdb);
+    };
+    let mut all = with_failures(KILLED, &[]);
+    slow(&mut all);
+    let mut killed = with_failures(KILLED, &FALLING);
+    slow(&mut killed);
+    let mut wrong = all.clone();
+    wrong.trials.last_mut().unwrap().outcome = Outcome::Invalid {
+        reasons: vec!["reads: 1 damaged record of 10".to_owned()],
+    };
+    for (run, subject) in [
+        (all, "No contender"),
+        (killed, "No contender that was measured"),
+        (wrong, "No contender that is considered"),
+    ] {
+        let text = flat(&terminal(&run, 140));
+        let sentence = format!("{subject} keeps p99<5ms at any rate that was tried.");
+        assert_has!(text, &sentence);
+    }
+}
+
+#[test]
 fn what_is_needed_is_judged_by_those_that_were_measured() {
     let mut run = with_failures(KILLED, &FALLING);
     let Some(SearchSettings::Choice(choice)) = run.manifest.search.as_mut() else {

@@ -338,7 +338,7 @@ fn a_contender_whose_promise_an_audit_refuted_has_no_capacity() {
     });
     let settings = settings("p99<5ms");
     let found = capacity(&first.spec, &settings, &[first.clone()]);
-    let CapacityState::Unmeasured { message } = &found.state else {
+    let CapacityState::Rejected { message } = &found.state else {
         panic!("{found:?}");
     };
     assert!(message.contains("refuted"), "{message}");

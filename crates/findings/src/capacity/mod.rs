@@ -102,6 +102,9 @@ pub const LONGEST_FACTOR: f64 = 6.0;
 /// No rate is tried at which the longest trial would have fewer requests.
 const LEAST_REQUESTS: f64 = 30.0;
 
+/// A contender of which this many trials at a rate were not measured, and none was, is given up.
+const MAX_UNMEASURED_PROBES: usize = 3;
+
 /// A rate that held in a trial and is this many times the capacity contradicts it.
 const CONTRADICTION_FACTOR: f64 = 1.25;
 
@@ -152,6 +155,14 @@ impl Capacity {
             failed,
             all,
         })
+    }
+
+    /// The reason why none of its trials at a rate was measured, if there were enough of them.
+    fn failure_of_all_probes(&self) -> Option<&str> {
+        let failures = self.probes.iter().map(|it| it.failure.as_deref());
+        let failures: Option<Vec<_>> = failures.collect();
+        let enough = failures.filter(|it| it.len() >= MAX_UNMEASURED_PROBES)?;
+        enough.last().copied()
     }
 
     /// Why the contender is not considered: what it did wrong. `None` if nothing is known.
@@ -347,6 +358,11 @@ fn closed_loop_per_s(trial: &TrialRecord) -> Option<f64> {
 }
 
 fn state(capacity: &Capacity, settings: &CapacitySettings) -> CapacityState {
+    if let Some(message) = capacity.failure_of_all_probes() {
+        return CapacityState::Unmeasured {
+            message: message.to_owned(),
+        };
+    }
     match (capacity.holds_per_s, capacity.fails_per_s) {
         (None, Some(fails)) if capacity.is_too_low(fails / 2.0) => {
             // A trial that was not measured is none that failed the objective.

@@ -322,6 +322,37 @@ fn the_capacity_of_a_queue_agrees_with_its_theory_within_five_per_cent() {
 }
 
 #[test]
+fn a_contender_that_is_killed_at_every_rate_is_given_up_after_three() {
+    let killed = |probe| {
+        let mut trial = open_loop(probe, 5.0, 0, &[1_000_000]);
+        trial.measurement = None;
+        trial.outcome = Outcome::Failed {
+            reason: "worker 0 was killed by the memory limit of 64 MiB".to_owned(),
+            bad_input: false,
+        };
+        trial
+    };
+    let settings = settings("p99<5ms");
+    let found = search(&settings, 1e5, killed);
+    let CapacityState::Unmeasured { message } = &found.state else {
+        panic!("{found:?}");
+    };
+    assert!(message.contains("memory limit"), "{message}");
+    assert_eq!(found.probes.len(), 3);
+    assert_eq!(second_look(&found), None);
+    // One that is measured in between is searched to its end.
+    let (mut trials, mut steady) = (0, step(8_000.0));
+    let found = search(&settings, 10_000.0, |probe| {
+        trials += 1;
+        match trials {
+            1 | 2 => killed(probe),
+            _ => steady(probe),
+        }
+    });
+    assert_eq!(found.state, CapacityState::Confirmed);
+}
+
+#[test]
 fn a_contender_whose_promise_an_audit_refuted_has_no_capacity() {
     let mut first = closed_loop(1_000.0);
     first.audit = Some(AuditStanding {

@@ -167,6 +167,8 @@ pub(crate) enum Report {
     HardwareLimits(Box<HardwareLimits>),
     /// The database is ready for the workers.
     Prepared {
+        /// The name of the engine that was opened.
+        name: String,
         /// The version that the engine's library reports.
         version: String,
         /// The library's file; `None` if the engine is compiled in.

@@ -379,6 +379,7 @@ fn describe_prepared(
     trial: &mut TrialResult,
 ) -> Result<(), TrialError> {
     let Report::Prepared {
+        name,
         version,
         library,
         assertions,
@@ -402,13 +403,12 @@ fn describe_prepared(
         .map_or("compiled in".to_owned(), |path| path.display().to_string());
     if assertions == Some(true) && context.is_first_use(library.as_deref()) {
         context.warn(format!(
-            "{} {version} ({origin}) is built with assertions: it is not ranked with builds \
-             without them",
-            trial.record.spec.engine
+            "{name} {version} ({origin}) is built with assertions: it is not ranked with builds \
+             without them"
         ));
     }
     trial.record.engine = Some(EngineReport {
-        name: trial.record.spec.engine.clone(),
+        name,
         version,
         origin,
         sha256: context.sha256(library.as_deref())?,

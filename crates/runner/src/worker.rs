@@ -215,6 +215,7 @@ fn prepare(
         })
     });
     reporter.send(&Report::Prepared {
+        name: resolved.engine.info().name.to_owned(),
         version: build.version,
         library: build.library,
         assertions: build.assertions,

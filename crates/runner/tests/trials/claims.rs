@@ -1,7 +1,7 @@
 //! Requirements on the runner.
 
 use crate::support::{Bench, doubts, failure, is_empty_or_absent, lives, on, spec, threads, with};
-use crate::toy::{LOG, STORES};
+use crate::toy::{DISGUISED, LOG, STORES};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
@@ -32,6 +32,7 @@ claims![
     a_failed_check_makes_a_trial_invalid,
     an_unverified_trial_is_never_ranked,
     an_engine_that_does_not_say_its_version_is_doubted,
+    a_record_has_the_name_of_the_engine_that_its_workers_opened,
     an_engine_that_fails_conformance_is_not_run,
     an_engine_with_anomalies_that_its_stated_isolation_proscribes_is_not_measured,
     only_conformance_that_was_passed_is_remembered,
@@ -212,6 +213,14 @@ fn an_unverified_trial_is_never_ranked() {
 fn an_engine_that_does_not_say_its_version_is_doubted() {
     let record = Bench::new().record(on("nameless", spec("a", "store")));
     assert_eq!(doubts(&record), ["nameless does not report its version"]);
+}
+
+fn a_record_has_the_name_of_the_engine_that_its_workers_opened() {
+    let name = |trial| Bench::new().record(trial).engine.unwrap().name;
+    assert_eq!(name(spec("a", "store")), "toy");
+    let mut disguised = on(DISGUISED, spec("a", "store"));
+    disguised.build = Some("/lib/libtoy.so".into());
+    assert_eq!(name(disguised), "toy");
 }
 
 fn an_engine_that_fails_conformance_is_not_run() {

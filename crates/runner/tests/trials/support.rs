@@ -3,7 +3,7 @@
 use crate::keeper::Keeper;
 use crate::replay::Replay;
 use crate::skewed::SkewedEngine;
-use crate::toy::{Hang, Play, Toy};
+use crate::toy::{DISGUISED, Hang, Play, Toy};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -20,6 +20,7 @@ pub const REGISTRY: Registry = Registry {
         &Toy::new("toy", "1.0", false),
         &Toy::new("nameless", "", false),
         &Toy::new("boaster", "1.0", true),
+        &Toy::new(DISGUISED, "1.0", false),
         &Toy::hanging("hangs-in-suite", Hang::Conformance),
         &Toy::hanging("hangs-at-open", Hang::Open),
         &Toy::hanging("hangs-at-close", Hang::Close),

@@ -1,6 +1,6 @@
 //! Levels of significance, in words.
 
-use trueput_findings::statistics::{Comparison, LEAST_CLAIM, Summary};
+use trueput_findings::statistics::{Comparison, InconclusiveReason, LEAST_CLAIM, Summary};
 use trueput_findings::units::per_cent;
 
 /// Repeats that would show only greater ratios show nothing.
@@ -21,22 +21,31 @@ pub(crate) fn levels<'a>(compared: impl IntoIterator<Item = &'a Comparison>) -> 
     })
 }
 
-/// The smallest difference that repeats would have shown, as a clause.
-pub(crate) fn detectable(smallest_ratio: f64) -> String {
-    if smallest_ratio < 2.0 {
+/// The smallest difference that repeats would have shown, as a clause. Only noise is called so, not
+/// a difference that more repeats of the same would show.
+pub(crate) fn detectable(smallest_ratio: f64, reason: InconclusiveReason) -> String {
+    let is_noise = reason == InconclusiveReason::Noise;
+    if smallest_ratio >= MAX_RATIO {
+        return if is_noise {
+            format!("too noisy: not even a difference of {MAX_RATIO}x would be detected")
+        } else {
+            format!("not even a difference of {MAX_RATIO}x is detectable with these repeats")
+        };
+    }
+    let difference = if smallest_ratio < 2.0 {
         let difference = (smallest_ratio - 1.0).max(LEAST_CLAIM);
         // Rounded up: less is not promised.
-        let per_cent = (difference * 100.0).ceil();
-        return format!("only differences above {per_cent:.0} % are detectable with these repeats");
-    }
-    let difference = if smallest_ratio < 10.0 {
+        format!("{:.0} %", (difference * 100.0).ceil())
+    } else if smallest_ratio < 10.0 {
         format!("{smallest_ratio:.1}x")
-    } else if smallest_ratio < MAX_RATIO {
-        format!("{smallest_ratio:.0}x")
     } else {
-        return format!("too noisy: not even a difference of {MAX_RATIO}x would be detected");
+        format!("{smallest_ratio:.0}x")
     };
-    format!("too noisy: only a difference of more than {difference} would be detected")
+    if is_noise && smallest_ratio >= 2.0 {
+        format!("too noisy: only a difference of more than {difference} would be detected")
+    } else {
+        format!("only differences above {difference} are detectable with these repeats")
+    }
 }
 
 #[cfg(test)]
@@ -45,33 +54,28 @@ mod tests {
 
     #[test]
     fn what_repeats_would_have_shown_is_rounded_up_to_per_cent_and_noise_is_named() {
-        for (ratio, sentence) in [
-            (
-                1.001,
-                "only differences above 1 % are detectable with these repeats",
-            ),
-            (
-                1.462,
-                "only differences above 47 % are detectable with these repeats",
-            ),
-            (
-                2.0,
-                "too noisy: only a difference of more than 2.0x would be detected",
-            ),
-            (
-                6.14,
-                "too noisy: only a difference of more than 6.1x would be detected",
-            ),
-            (
-                32.4,
-                "too noisy: only a difference of more than 32x would be detected",
-            ),
-            (
-                4e5,
-                "too noisy: not even a difference of 100x would be detected",
-            ),
-        ] {
-            assert_eq!(detectable(ratio), sentence);
+        let noise = |ratio| detectable(ratio, InconclusiveReason::Noise);
+        let few = |ratio| detectable(ratio, InconclusiveReason::TooFewRepeats);
+        let end = "are detectable with these repeats";
+        for (ratio, difference) in [(1.001, "1 %"), (1.462, "47 %")] {
+            let sentence = format!("only differences above {difference} {end}");
+            assert_eq!((noise(ratio), few(ratio)), (sentence.clone(), sentence));
         }
+        for (ratio, difference) in [(2.0, "2.0x"), (6.14, "6.1x"), (32.4, "32x")] {
+            let sentence =
+                format!("too noisy: only a difference of more than {difference} would be detected");
+            assert_eq!(noise(ratio), sentence);
+            let sentence = format!("only differences above {difference} {end}");
+            assert_eq!(few(ratio), sentence);
+        }
+        let sentence = "not even a difference of 100x";
+        assert_eq!(
+            noise(4e5),
+            format!("too noisy: {sentence} would be detected")
+        );
+        assert_eq!(
+            few(4e5),
+            format!("{sentence} is detectable with these repeats")
+        );
     }
 }

@@ -294,7 +294,10 @@ fn detectable(ranking: &RankingAnswer, reason: InconclusiveReason) -> String {
     let smallest = ranking.smallest_ratio;
     let smallest = smallest.filter(|_| reason != InconclusiveReason::Same);
     smallest.map_or_else(String::new, |smallest| {
-        format!(" {}.", capitalized(&significance::detectable(smallest)))
+        format!(
+            " {}.",
+            capitalized(&significance::detectable(smallest, reason))
+        )
     })
 }
 

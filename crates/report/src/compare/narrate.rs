@@ -197,7 +197,8 @@ fn describe_inconclusive(result: &CellResult, ratio: Interval) -> String {
 /// The differences that the repeats would have shown, as a clause.
 fn detectable(comparison: &Comparison) -> String {
     comparison.smallest_ratio.map_or_else(String::new, |ratio| {
-        format!("; {}", significance::detectable(ratio))
+        let clause = significance::detectable(ratio, InconclusiveReason::Noise);
+        format!("; {clause}")
     })
 }
 

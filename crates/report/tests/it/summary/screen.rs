@@ -492,7 +492,7 @@ fn an_interval_that_says_nothing_has_no_digits() {
     assert_has!(
         wild,
         "(<0.1–>999)",
-        "Too noisy: not even a difference of 100x would be detected."
+        "Not even a difference of 100x is detectable with these repeats."
     );
 }
 
@@ -558,7 +558,7 @@ fn every_report_of_a_run_finds_the_same_in_the_same_words_and_proposes_the_same(
     let from = screen
         .find("Inconclusive: 4 repeats cannot distinguish")
         .unwrap();
-    let end = "would be detected.";
+    let end = "are detectable with these repeats.";
     let finding = &screen[from..from + screen[from..].find(end).unwrap() + end.len()];
     let disturbed = "Busy machine: identical trials differed by";
     assert!(

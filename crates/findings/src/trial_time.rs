@@ -1,6 +1,5 @@
 //! The time that a trial of a search takes, and the trials that a search for knobs has time for.
 
-use crate::Run;
 use crate::statistics::median;
 use jiff::Timestamp;
 use trueput_record::folder::MAX_TRIALS;
@@ -52,19 +51,4 @@ fn median_trial_s(trials: &[&TrialRecord]) -> Option<f64> {
     let gaps = starts.windows(2);
     let gaps_s = gaps.map(|gap| gap[1].duration_since(gap[0]).as_secs_f64());
     median(gaps_s).filter(|gap_s| *gap_s > 0.0)
-}
-
-/// A search has no time left for a round of these many trials.
-const TRIALS_OF_ROUND: f64 = 4.0;
-
-/// Whether the time of a search that has ended was up, so that no further round of trials fitted;
-/// `None` if the records do not tell.
-#[must_use]
-pub fn is_time_up(run: &Run) -> Option<bool> {
-    let budget_s = run.manifest.search.as_ref()?.budget_s();
-    let [started, ended] = [&run.manifest.started_at, &run.end.as_ref()?.ended_at]
-        .map(|time| time.parse::<Timestamp>().ok());
-    let elapsed_s = ended?.duration_since(started?).as_secs_f64();
-    let round_s = TRIALS_OF_ROUND * trial_s(run.manifest.trials.first()?);
-    Some(budget_s - elapsed_s < round_s)
 }

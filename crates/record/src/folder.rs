@@ -169,6 +169,16 @@ impl SufficiencyReason {
     }
 }
 
+/// The reason why a search proposed no more trials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchEnd {
+    /// There was no time for the next trials.
+    TimeUp,
+    /// Every planned trial had ended.
+    NothingLeft,
+}
+
 /// The end of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunEnd {
@@ -182,6 +192,9 @@ pub struct RunEnd {
     /// The reason for stopping repeats early; absent if all ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<SufficiencyReason>,
+    /// The reason why a search ended; absent if it was interrupted, or does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search_end: Option<SearchEnd>,
     /// Load averages over 1, 5 and 15 minutes then.
     pub load_at_end: [f64; 3],
 }

@@ -127,7 +127,9 @@ pub use program::collect_program_facts;
 pub use repeats::RepeatRule;
 pub use resolution::SelectedEngine;
 pub use resume::{check_folder, has_worked_in};
-pub use run::{RunSummary, TrialSource, check_proposals, create_run, run, run_search};
+pub use run::{
+    ProposedTrials, RunSummary, TrialSource, check_proposals, create_run, run, run_search,
+};
 pub use time_estimate::TimeEstimate;
 
 use std::path::{Path, PathBuf};

@@ -22,7 +22,7 @@ use trueput_engine::{Parameter, ValueKind};
 use trueput_host as host;
 use trueput_host::run_work_folder::RunWorkFolder;
 use trueput_host::work_folder::WorkFolder;
-use trueput_record::folder::{DamagedLine, RunEnd, SufficiencyReason};
+use trueput_record::folder::{DamagedLine, RunEnd, SearchEnd, SufficiencyReason};
 use trueput_record::measurement::Outcome;
 use trueput_record::search::TrialRole;
 use trueput_record::trial::Settings;
@@ -300,8 +300,17 @@ fn settings_give_up(
     found.into_iter()
 }
 
-/// Proposes the next trials of a search, given all that have ended; none if the search has ended.
-pub type TrialSource<'a> = dyn FnMut(&[TrialRecord]) -> Vec<TrialSpec> + 'a;
+/// The next trials of a search.
+#[derive(Debug, Clone, Default)]
+pub struct ProposedTrials {
+    /// None if the search has ended.
+    pub trials: Vec<TrialSpec>,
+    /// The reason why it has ended, if it tells.
+    pub end: Option<SearchEnd>,
+}
+
+/// Proposes the next trials of a search, given all that have ended.
+pub type TrialSource<'a> = dyn FnMut(&[TrialRecord]) -> ProposedTrials + 'a;
 
 /// Runs every trial of the manifest that has not ended yet, in its order.
 ///
@@ -319,7 +328,7 @@ pub fn run(
     observer: &mut dyn FnMut(&Event),
 ) -> Result<RunSummary, Error> {
     run_search(folder, manifest, registry, options, observer, &mut |_| {
-        Vec::new()
+        ProposedTrials::default()
     })
 }
 
@@ -404,6 +413,7 @@ fn finish(folder: &RunFolder, stopped: Option<StopReason>, all_ended: bool) -> R
         ended_at: jiff::Timestamp::now().to_string(),
         complete: enough.is_some() || all_ended && !interrupted,
         stop_reason: enough,
+        search_end: stopped.and_then(StopReason::search_end),
         load_at_end: host::read_load_average(),
     })?;
     Ok(())
@@ -431,13 +441,13 @@ fn run_batches(
             return Ok(Some(stopped));
         }
         let proposed = source(&folder.trials()?.trials);
-        if proposed.is_empty() {
-            return Ok(None);
+        if proposed.trials.is_empty() {
+            return Ok(proposed.end.map(StopReason::SearchEnded));
         }
         if context.stopped() {
             return Ok(Some(StopReason::ByUser));
         }
-        manifest.trials.extend(proposed);
+        manifest.trials.extend(proposed.trials);
         manifest.changed_settings = changed_settings(&manifest.trials, context.registry);
         manifest.costs = costs(&manifest.trials, context.registry);
         folder.extend(manifest)?;
@@ -512,13 +522,22 @@ enum StopReason {
     ByUser,
     /// The repeats suffice.
     Spared(SufficiencyReason),
+    /// The search proposed no more.
+    SearchEnded(SearchEnd),
 }
 
 impl StopReason {
     fn enough(self) -> Option<SufficiencyReason> {
         match self {
-            Self::ByUser => None,
+            Self::ByUser | Self::SearchEnded(_) => None,
             Self::Spared(enough) => Some(enough),
+        }
+    }
+
+    fn search_end(self) -> Option<SearchEnd> {
+        match self {
+            Self::SearchEnded(reason) => Some(reason),
+            Self::ByUser | Self::Spared(_) => None,
         }
     }
 }

@@ -18,6 +18,7 @@ use std::process::ExitCode;
 use trueput_findings::Run;
 use trueput_findings::shell::quoted;
 use trueput_findings::trial_time::USUAL_DURATION_S;
+use trueput_record::folder::SearchEnd;
 use trueput_record::objective::Objective;
 use trueput_record::parameter::resolve;
 use trueput_record::plan::PlanFile;
@@ -25,7 +26,7 @@ use trueput_record::search::{CapacitySettings, SearchSettings, TuningPreset, Tun
 use trueput_record::trial::Settings;
 use trueput_record::value::format_seconds;
 use trueput_record::{Conditions, RunFolder, RunManifest, TrialRecord, TrialSpec};
-use trueput_runner::{Event, Options, Registry};
+use trueput_runner::{Event, Options, ProposedTrials, Registry};
 
 /// Reads the plan, with the options of the command line, as one whose trials run once each.
 ///
@@ -335,6 +336,8 @@ pub struct Proposal {
     pub news: Vec<String>,
     /// The trials to run next; none when the search is over.
     pub trials: Vec<TrialSpec>,
+    /// Why it is over, if it tells.
+    pub end: Option<SearchEnd>,
 }
 
 /// A search that runs: its folder, and how it answers.
@@ -365,10 +368,10 @@ impl SearchRun<'_> {
         });
         let is_idle = Cell::new(false);
         let source = &mut |ended: &[TrialRecord]| {
-            let Proposal { news, trials } = next(ended);
+            let Proposal { news, trials, end } = next(ended);
             progress.borrow().say_all(news);
             is_idle.set(is_idle.get() && trials.is_empty());
-            trials
+            ProposedTrials { trials, end }
         };
         let observer = &mut |event: &_| {
             if let Event::RunStarted { trials: 0, .. } = event {

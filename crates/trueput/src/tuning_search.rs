@@ -2,9 +2,11 @@
 
 use crate::failure::Failure;
 use crate::tuning_space::SearchSpace;
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 use trueput_findings::trial_time::{planned_trials, trial_s};
 use trueput_findings::tuning::{score, tuning_of};
+use trueput_record::folder::SearchEnd;
 use trueput_record::search::{
     SearchSettings, TrialPurpose, TrialRole, TuningLimits, TuningPreset, TuningSettings,
 };
@@ -40,6 +42,8 @@ pub struct TuningSearch<'a> {
     proposed: Option<(Instant, u32)>,
     news: Vec<String>,
     reported_rounds: usize,
+    /// Whether there was no time for trials that were planned.
+    was_short_of_time: Cell<bool>,
 }
 
 /// A configuration to run in a round.
@@ -92,7 +96,17 @@ impl<'a> TuningSearch<'a> {
             proposed: None,
             news: Vec::new(),
             reported_rounds: 0,
+            was_short_of_time: Cell::new(false),
         })
+    }
+
+    /// Why the search is over, after it proposed no trials.
+    pub fn end(&self) -> SearchEnd {
+        if self.was_short_of_time.get() {
+            SearchEnd::TimeUp
+        } else {
+            SearchEnd::NothingLeft
+        }
     }
 
     /// The trials to run next, given all that have ended; none when the search is over.
@@ -155,7 +169,12 @@ impl<'a> TuningSearch<'a> {
                 continue;
             }
             self.report_round();
-            if has_holdout || !self.has_time(SEARCH_PART, round.entries.len()) {
+            if has_holdout {
+                // The time for the search was up before it was resumed.
+                self.was_short_of_time.set(true);
+                return Vec::new();
+            }
+            if !self.has_time(SEARCH_PART, round.entries.len()) {
                 return Vec::new();
             }
             let missing = entries.zip(found).filter(|(_, outcome)| outcome.is_none());
@@ -326,7 +345,10 @@ impl<'a> TuningSearch<'a> {
             .checked_div(self.spent.1)
             .unwrap_or_else(estimate);
         let needed = trial * u32::try_from(trials).unwrap_or(u32::MAX);
-        self.began.elapsed() + needed <= budget
+        let has_time = self.began.elapsed() + needed <= budget;
+        self.was_short_of_time
+            .set(self.was_short_of_time.get() || !has_time);
+        has_time
     }
 
     /// Whether a trial belongs to this contender's search, its holdout or its ablation.

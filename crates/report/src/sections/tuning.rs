@@ -11,11 +11,11 @@ use trueput_findings::Run;
 use trueput_findings::power_loss::StoragePromise;
 use trueput_findings::shell::quoted;
 use trueput_findings::statistics::Verdict;
-use trueput_findings::trial_time::is_time_up;
 use trueput_findings::tuning::{
     CourseTrial, KnobGain, TunedConfiguration, TuningFindings, score, tuning,
 };
 use trueput_findings::units::{counted, seconds};
+use trueput_record::folder::SearchEnd;
 use trueput_record::search::{
     SearchSettings, TrialPurpose, TrialRole, TuningLimits, TuningScore, TuningSettings,
     TuningStrategy,
@@ -184,11 +184,7 @@ impl<'a> TuningView<'a> {
             let why = match &self.run.end {
                 None => "the run still goes on, or was cut short",
                 Some(end) if !end.complete => "the run was interrupted",
-                Some(_) => match is_time_up(self.run) {
-                    Some(true) => "the time was up",
-                    Some(false) => "nothing was left to try",
-                    None => "the search ended",
-                },
+                Some(end) => end_words(end.search_end),
             };
             format!(
                 "{ran} of at most {planned} trials ran ({} in the search, {} in the holdout): \
@@ -263,7 +259,7 @@ impl<'a> TuningView<'a> {
             let stopped = match &self.run.end {
                 None => "the run still goes on, or was cut short,",
                 Some(end) if !end.complete => "the run was interrupted",
-                Some(_) => "the time was up",
+                Some(end) => end_words(end.search_end),
             };
             let pairs = counted(pairs as u64, "pair");
             format!("Not known: {stopped} after {pairs} of the holdout, too few to tell.")
@@ -657,6 +653,15 @@ fn without_process_numbers(reason: &str) -> String {
         }
     }
     text
+}
+
+/// Why a search that was not interrupted ended before all that was planned.
+fn end_words(end: Option<SearchEnd>) -> &'static str {
+    match end {
+        Some(SearchEnd::TimeUp) => "the time was up",
+        Some(SearchEnd::NothingLeft) => "nothing was left to try",
+        None => "the search ended",
+    }
 }
 
 #[cfg(test)]

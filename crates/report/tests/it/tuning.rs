@@ -2,6 +2,7 @@
 
 use crate::support::{flat, report, spec, terminal, valid};
 use trueput_findings::Run;
+use trueput_record::folder::SearchEnd;
 use trueput_record::search::{
     SearchSettings, TrialPurpose, TrialRole, TuningLimits, TuningPreset, TuningScore,
     TuningSettings, TuningStrategy,
@@ -125,13 +126,18 @@ fn the_answer_has_the_gain_of_each_knob_and_what_the_holdout_did_not_confirm() {
 #[test]
 fn a_search_that_was_cut_short_says_so() {
     let mut run = search(100);
-    let text = flat(&terminal(&run, 100));
     let short = "40 of at most 90 trials ran (24 in the search, 16 in the holdout)";
-    assert_has!(text, format!("{short}: the time was up.").as_str());
-    // Half of the minute that it had was left.
-    run.end.as_mut().unwrap().ended_at = "2026-11-21T20:45:29Z".to_owned();
-    let text = flat(&terminal(&run, 100));
-    assert_has!(text, format!("{short}: nothing was left to try.").as_str());
+    // However long ago it began: a search that is resumed has its time anew.
+    run.end.as_mut().unwrap().ended_at = "2026-11-25T20:45:29Z".to_owned();
+    for (end, reason) in [
+        (Some(SearchEnd::TimeUp), "the time was up"),
+        (Some(SearchEnd::NothingLeft), "nothing was left to try"),
+        (None, "the search ended"),
+    ] {
+        run.end.as_mut().unwrap().search_end = end;
+        let text = flat(&terminal(&run, 100));
+        assert_has!(text, format!("{short}: {reason}.").as_str());
+    }
     run.end.as_mut().unwrap().complete = false;
     let text = flat(&terminal(&run, 100));
     assert_has!(text, format!("{short}: the run was interrupted.").as_str());
@@ -147,6 +153,7 @@ fn cut_short(pairs: u32) -> Run {
             _ => purpose == TrialPurpose::Tuning,
         }
     });
+    run.end.as_mut().unwrap().search_end = Some(SearchEnd::TimeUp);
     run
 }
 

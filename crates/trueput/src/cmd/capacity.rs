@@ -116,6 +116,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         Proposal {
             news: result.into_iter().collect(),
             trials: next.into_iter().collect(),
+            end: None,
         }
     };
     search_run.run(

@@ -166,6 +166,7 @@ pub(super) fn search(run: &SearchRun<'_>) -> Result<ExitCode, Failure> {
     let next = &mut |ended: &[TrialRecord]| Proposal {
         trials: tuned_plan::write_at_end(run, ended, search.next(ended)),
         news: search.take_news(),
+        end: None,
     };
     run.run(
         next,

@@ -201,6 +201,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let next = &mut |ended: &[TrialRecord]| Proposal {
         trials: tuned_plan::write_at_end(&search_run, ended, search.next(ended)),
         news: search.take_news(),
+        end: Some(search.end()),
     };
     search_run.run(
         next,

@@ -126,6 +126,7 @@ fn run_of_trials(gain: f64, part: Option<f64>) -> (Vec<TrialRecord>, RunManifest
     loop {
         let next = search.next(&ended);
         if next.is_empty() {
+            assert_eq!(search.end(), SearchEnd::NothingLeft);
             return (ended, manifest);
         }
         for spec in next {
@@ -150,6 +151,26 @@ fn as_many_trials_run_as_the_time_suffices_for() {
             assert_eq!(next, ended.get(count).map(|trial| &trial.spec.id));
         }
     }
+}
+
+#[test]
+fn a_search_says_whether_it_ended_for_lack_of_time_also_when_it_is_resumed() {
+    let (ended, manifest) = run(1.5);
+    let (first, registry) = (ended[0].spec.clone(), crate::registry());
+    let end = |budget_s: f64, count: usize| {
+        let settings = TuningSettings {
+            budget_s,
+            ..settings()
+        };
+        let mut search = TuningSearch::new(settings, first.clone(), &manifest, &registry).unwrap();
+        let next = search.next(&ended[..count]);
+        next.is_empty().then(|| search.end())
+    };
+    let all = settings().budget_s;
+    assert_eq!(end(all, ended.len()), Some(SearchEnd::NothingLeft));
+    assert_eq!(end(all, ended.len() - 1), None);
+    assert_eq!(end(0.0, ended.len() - 1), Some(SearchEnd::TimeUp));
+    assert_eq!(end(0.0, 20), Some(SearchEnd::TimeUp));
 }
 
 #[test]

@@ -328,6 +328,7 @@ pub fn end() -> RunEnd {
     RunEnd {
         format: FORMAT_VERSION,
         stop_reason: None,
+        search_end: None,
         ended_at,
         complete: true,
         load_at_end: [2.0, 1.5, 1.0],

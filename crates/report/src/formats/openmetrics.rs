@@ -30,7 +30,7 @@ type Family = (
 );
 
 /// Every family, in the units of OpenMetrics: seconds and bytes.
-const FAMILIES: [Family; 9] = [
+const FAMILIES: [Family; 10] = [
     (
         "trueput_trial_valid",
         "",
@@ -42,6 +42,16 @@ const FAMILIES: [Family; 9] = [
         "",
         "Operations of a kind per second",
         |sampled| per_kind(sampled, |kind| Some(kind.per_s)),
+    ),
+    (
+        "trueput_not_found",
+        "",
+        "Operations of a kind that looked for a record that was not there, if there are any",
+        |sampled| {
+            per_kind(sampled, |kind| {
+                (kind.not_found > 0).then_some(kind.not_found as f64)
+            })
+        },
     ),
     (
         "trueput_service_time_seconds",

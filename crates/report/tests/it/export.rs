@@ -36,6 +36,17 @@ fn a_trial_that_does_not_count_is_not_valid_in_openmetrics() {
 }
 
 #[test]
+fn openmetrics_counts_the_operations_that_found_no_record() {
+    let mut run = run();
+    let family = "trueput_not_found";
+    assert!(samples(&openmetrics::render(&[run.clone()]), family).is_empty());
+    run.trials[0].measurement.as_mut().unwrap().operations[0].not_found = 7;
+    let counted = samples(&openmetrics::render(&[run]), family);
+    assert_eq!(counted.len(), 1, "{counted:?}");
+    assert_eq!(counted[0].1, "7");
+}
+
+#[test]
 fn a_set_of_labels_stands_but_once_in_a_family_of_openmetrics() {
     let twice = openmetrics::render(&[run(), run()]);
     assert_eq!(twice, openmetrics::render(&[run()]));

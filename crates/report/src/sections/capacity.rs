@@ -138,6 +138,13 @@ impl ContenderNames {
             None => capacity.spec.contender(),
         }
     }
+
+    /// The name without marks.
+    pub(super) fn plain_name(&self, capacity: &Capacity) -> String {
+        let name = self.name(capacity);
+        let unmarked = name.strip_suffix(']').and_then(|it| it.rsplit_once(" ["));
+        unmarked.map_or_else(|| name.clone(), |(plain, _)| plain.to_owned())
+    }
 }
 
 fn heading(group: &CapacityComparison, settings: &CapacitySettings) -> String {

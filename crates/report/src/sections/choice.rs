@@ -12,7 +12,7 @@ use crate::storage_words;
 use crate::trial_command::trial_command;
 use trueput_findings::Run;
 use trueput_findings::audits::{AuditState, audit_state};
-use trueput_findings::capacity::{Capacity, CapacityComparison, CapacityState};
+use trueput_findings::capacity::{Capacity, CapacityComparison, CapacityState, is_probe_of};
 use trueput_findings::choice::{Candidate, CandidateCosts, Choice, RunOffResult, choice};
 use trueput_findings::isolation;
 use trueput_findings::marks::{explanations, marks_of};
@@ -449,10 +449,12 @@ impl<'a> ChoiceView<'a> {
     /// The meaning of the contenders' marks.
     fn marks(&self) -> Vec<String> {
         let of = |candidate: &Candidate| {
-            let contender = candidate.default.spec.contender();
+            // The knobs that a search tried and dropped do not matter.
+            let shown = [&candidate.default.spec, &candidate.best().spec];
             let trials = self.run.trials.iter();
-            let marks = marks_of(trials.filter(|it| it.spec.contender() == contender));
-            (contender, marks)
+            let is_shown = |it: &&TrialRecord| shown.iter().any(|spec| is_probe_of(spec, it));
+            let marks = marks_of(trials.filter(is_shown));
+            (self.names.plain_name(&candidate.default), marks)
         };
         let all: Vec<_> = self.choice.candidates.iter().map(of).collect();
         explanations(

@@ -16,7 +16,7 @@ use trueput_record::search::{
     TuningLimits,
 };
 use trueput_record::storage::{PowerLoss, StorageStack};
-use trueput_record::{Durability, Outcome, TrialRecord};
+use trueput_record::{Durability, Outcome, TrialRecord, Value};
 use trueput_report::{Format, RunReport, Style};
 
 const SEARCH: &str = "lmdb: the search for knobs, by rate";
@@ -450,6 +450,36 @@ fn a_choice_says_which_promises_were_audited_and_what_its_marks_mean() {
         "sqlite [flushes not verified]: no counter shows whether its commits reached storage (this \
          is why)."
     );
+}
+
+#[test]
+fn a_mark_of_knobs_that_a_search_dropped_is_not_explained_and_cells_of_an_engine_are_told_apart() {
+    let mut run = chosen(&["lmdb", "lmdb"], "p99<5ms");
+    let flushes = FlushEvidence::not_counted(1, 1, "this is why".to_owned());
+    for trial in &mut run.trials {
+        trial.spec.durability = Durability::Sync;
+        let role = trial.spec.role.unwrap();
+        let is_search = role.purpose == TrialPurpose::Tuning;
+        let is_second = role.contender == 1;
+        if is_second {
+            trial
+                .spec
+                .knobs
+                .insert("cache".to_owned(), Value::Integer(5));
+        }
+        if let Some(measured) = trial
+            .measurement
+            .as_mut()
+            .filter(|_| is_search || is_second)
+        {
+            measured.flush_evidence = Some(flushes.clone());
+        }
+    }
+    run.manifest.trials = run.trials.iter().map(|it| it.spec.clone()).collect();
+    let text = flat(&run.render_search(Style::default()).unwrap());
+    let explained = " [flushes not verified]: no counter shows";
+    assert_eq!(text.matches(explained).count(), 1, "{text}");
+    assert_has!(text, &format!("- lmdb (cache=5){explained}"));
 }
 
 #[test]

@@ -95,7 +95,7 @@ pub(crate) fn host_list(run: &Run) -> Block {
 const NOTHING_ENDED: &str = "No trial of this run has finished. There is nothing to rank.";
 
 const HOW_TO_READ: &str = "Contenders are ranked by their median rate, and only against \
-    contenders with the same settings, workers and durability level.";
+    contenders with the same settings, workers, durability level, offered rate and faults.";
 
 const NOT_RANKED: &str = "Search trials use different knobs and rates, so they are not ranked.";
 
@@ -104,13 +104,12 @@ const CLOSED_LOOP: &str = "Latencies are service times of a closed loop. They do
 
 const OPEN_LOOP: &str = "Requests arrived at a fixed rate (open loop). Latencies in rankings are \
     service times, measured from when a worker starts a request. 'At a fixed rate' lists \
-    response times, which include the time in the queue. If all contenders of a ranking had the \
-    same rate, response time decides the order.";
+    response times, which include the time in the queue. Response time decides the order.";
 
 const BOTH_LOOPS: &str = "Some trials had a fixed request rate (open loop), others did not \
     (closed loop). Latencies in rankings are service times. For open loops, 'At a fixed rate' \
-    lists response times, which include the time in the queue. If all contenders of a ranking \
-    had the same rate, response time decides the order.";
+    lists response times, which include the time in the queue. There, response time decides the \
+    order.";
 
 /// Explains the order of the contenders, and the latencies.
 fn how_to_read(report: &Run) -> String {

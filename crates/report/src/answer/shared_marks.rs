@@ -5,7 +5,7 @@ use trueput_findings::marks::{Mark, labels, marked};
 
 /// A ranking as the terminal shows it.
 pub(super) struct PlainRanking {
-    /// The ranking, whose contenders have the names without the shared marks.
+    /// The ranking, whose contenders have the names and the marks without the shared ones.
     pub ranking: RankingAnswer,
     /// Labels after the heading: ` [flushes not verified]`; empty if no mark is shared.
     pub labels: String,
@@ -30,6 +30,7 @@ impl PlainRanking {
                 other.clone_from(&name);
             }
             row.contender = name;
+            row.marks = left;
         }
         let labels = match shared.is_empty() {
             true => String::new(),

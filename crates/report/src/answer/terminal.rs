@@ -306,6 +306,7 @@ impl<'a> RankingBlock<'a> {
                 .flat_map(|text| wrapped(&text, columns, "", 2)),
         );
         let rows = || ranking.rows.iter().chain(&ranking.not_comparable);
+        // A long name without marks of its own is cut, too, and has no sign.
         let signed = words::signed_marks(rows().filter(|row| grid.cuts(&row.contender)));
         let signed = signed.map(|text| wrapped(&shown(&text), columns, "", 2));
         let sentence = signed.into_iter().flatten().chain(sentence);

@@ -78,7 +78,8 @@ fn a_difference_of_every_pair_that_three_repeats_cannot_show_is_not_called_noise
     );
     assert_has!(
         said,
-        "3 repeats cannot distinguish xfs from btrfs. Only differences above "
+        "3 repeats cannot distinguish xfs from btrfs. Only differences above 9.8x are detectable \
+         with these repeats."
     );
 }
 
@@ -382,6 +383,35 @@ fn a_mark_without_room_is_a_sign_that_a_line_below_explains() {
     let wide = at(160);
     assert_has!(wide, "1  berkeleydb [flushes not verified, workaround]  ");
     assert!(!wide.contains("* flushes"), "{wide}");
+}
+
+#[test]
+fn a_mark_that_all_contenders_have_needs_no_sign_at_a_long_name() {
+    let long = "an-engine-with-a-name-that-is-much-too-long-for-a-narrow-table";
+    let steady = [10.0, 10.1, 10.2, 10.1, 10.0];
+    let mut run = contest(&[(long, &RATES), ("berkeleydb", &steady)]);
+    let at = |run: &Run| {
+        let layout = Layout {
+            width: 60,
+            ..Layout::default()
+        };
+        flat(&Answer::of(run).render(layout, &[]))
+    };
+    for trial in &mut run.trials {
+        trial.measurement.as_mut().unwrap().flush_evidence = Some(flush_evidence());
+    }
+    let text = at(&run);
+    assert_has!(text, "[flushes not verified]");
+    assert!(!text.contains("* flushes"), "{text}");
+    // One of them has another mark besides.
+    for trial in &mut run.trials {
+        if trial.spec.engine == long {
+            trial.engine.as_mut().unwrap().workaround = Some("it does more".to_owned());
+        }
+    }
+    let text = at(&run);
+    assert_has!(text, "* workaround: an-engine-with-a-name");
+    assert!(!text.contains("* flushes"), "{text}");
 }
 
 /// Evidence of flushes that nothing counted.

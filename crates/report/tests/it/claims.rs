@@ -4,6 +4,7 @@
 use crate::support::{contest, flat, repeats, report, spec, terminal, terminal_line, valid};
 use trueput_findings::Run;
 use trueput_findings::answer::{Answer, RankingVerdict};
+use trueput_findings::marks::{MarkKind, marks_of};
 use trueput_record::flush_evidence::{FlushEvidence, FlushVerdict};
 use trueput_record::{Durability, Isolation, TrialRecord, Value};
 use trueput_report::RunReport;
@@ -412,6 +413,27 @@ fn a_mark_that_all_contenders_have_needs_no_sign_at_a_long_name() {
     let text = at(&run);
     assert_has!(text, "* workaround: an-engine-with-a-name");
     assert!(!text.contains("* flushes"), "{text}");
+}
+
+#[test]
+fn the_longest_of_the_repeats_that_overran_explains_the_mark() {
+    let mut run = contest(&[("lmdb", &[10.0, 10.1, 10.2])]);
+    let marks = |run: &mut Run, elapsed_s: [f64; 3]| {
+        for (trial, elapsed_s) in run.trials.iter_mut().zip(elapsed_s) {
+            trial.spec.conditions.duration_s = Some(20.0);
+            trial.measurement.as_mut().unwrap().elapsed_s = elapsed_s;
+        }
+        let marks = marks_of(&run.trials);
+        let overrun = marks.into_iter().find(|it| it.kind == MarkKind::Overrun);
+        overrun.map(|it| (it.label.into_owned(), it.explanation.into_owned()))
+    };
+    assert_eq!(marks(&mut run, [20.0, 23.8, 20.0]), None);
+    let (label, explanation) = marks(&mut run, [24.2, 33.0, 23.8]).unwrap();
+    assert_eq!(label, "overran");
+    assert!(
+        explanation.contains("its last operation ended after 33.0 s"),
+        "{explanation}"
+    );
 }
 
 /// Evidence of flushes that nothing counted.

@@ -47,6 +47,21 @@ struct KindTotals {
     written_bytes: f64,
 }
 
+/// The records that the deletes of a trace leave.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct TraceTurnover {
+    /// Records that are loaded.
+    loaded: usize,
+    /// Records at the end.
+    left: usize,
+    /// Operations that look for a record that is not there.
+    missed: u64,
+}
+
+/// A trace that leaves fewer than one record in so many of those that are loaded empties the
+/// database.
+const EMPTIED_FACTOR: usize = 10;
+
 /// A job's settings.
 #[derive(Debug)]
 pub(super) struct TraceConfig {
@@ -66,6 +81,7 @@ pub(super) struct TraceConfig {
     /// Bytes of keys and values before the replay, and after all of it.
     loaded_bytes: u64,
     final_bytes: u64,
+    turnover: TraceTurnover,
 }
 
 impl TraceConfig {
@@ -120,6 +136,7 @@ impl TraceConfig {
             load_batch: settings.loadbatchsize,
             totals: Vec::new(),
             loaded_bytes: 0,
+            turnover: TraceTurnover::default(),
             final_bytes: 0,
             trace,
         };
@@ -210,12 +227,17 @@ impl TraceConfig {
         // The present size of each value; 0: it is not there.
         let mut values: Vec<u64> = (0_u64..).zip(&trace.facts).map(load).collect();
         self.loaded_bytes = self.live_bytes(&values);
+        let records = |values: &[u64]| values.iter().filter(|value| **value > 0).count();
+        let loaded = records(&values);
+        let mut missed = 0;
         let mean = self.loaded_bytes as f64 / values.len().max(1) as f64;
         let mut totals = vec![KindTotals::default(); self.kinds.names().len()];
         for request in trace.requests() {
             let sum = &mut totals[self.kinds.index(kind(request))];
             sum.requests += 1;
             for operation in request {
+                let is_missing = values[operation.key as usize] == 0;
+                missed += u64::from(is_missing && operation.action().looks_up());
                 let (read, written) = self.moved(*operation, &mut values, mean);
                 sum.read_bytes += read;
                 sum.written_bytes += written;
@@ -223,6 +245,27 @@ impl TraceConfig {
         }
         self.totals = totals;
         self.final_bytes = self.live_bytes(&values);
+        self.turnover = TraceTurnover {
+            loaded,
+            left: records(&values),
+            missed,
+        };
+    }
+
+    /// A sentence, if its deletes empty the database while operations still look for the records.
+    pub(super) fn caution(&self) -> Option<String> {
+        let TraceTurnover {
+            loaded,
+            left,
+            missed,
+        } = self.turnover;
+        let is_emptied = left < loaded / EMPTIED_FACTOR && missed > 0;
+        is_emptied.then(|| {
+            format!(
+                "its deletes leave {left} of {loaded} records, and {missed} operations look for \
+                 one that is not there: operations that find no record cost less"
+            )
+        })
     }
 
     /// The bytes that an operation reads and writes; it changes the present sizes.

@@ -180,6 +180,10 @@ impl Job for TraceJob {
         }
     }
 
+    fn caution(&self) -> Option<String> {
+        self.config().caution()
+    }
+
     fn volumes(&self) -> Vec<OperationBytes> {
         self.config().volumes()
     }

@@ -113,6 +113,11 @@ impl Action {
         !matches!(self, Self::Get | Self::Scan)
     }
 
+    /// Whether it looks for a record that must be there.
+    pub(super) fn looks_up(self) -> bool {
+        !matches!(self, Self::Put | Self::Insert | Self::Scan)
+    }
+
     /// Whether it stores a value.
     pub(super) fn stores(self) -> bool {
         self.writes() && self != Self::Delete

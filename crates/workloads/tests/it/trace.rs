@@ -222,6 +222,24 @@ fn the_requests_of_a_key_go_to_one_worker_in_their_order() {
 }
 
 #[test]
+fn a_trace_that_empties_its_database_and_looks_for_the_records_is_cautioned_about() {
+    let caution = |lines: &[&str]| {
+        let keys = (0..20).map(|key| format!("get,k{key},10\ndelete,k{key},\n"));
+        let text = "operation,key,size\n".to_owned() + &keys.collect::<String>();
+        let trace = TraceFolder::new(text + &lines.concat());
+        trace.bench(1, "").job.caution()
+    };
+    let emptied = caution(&["get,k1,\n", "delete,k2,\n"]).unwrap();
+    let expected = "its deletes leave 0 of 20 records, and 2 operations look for one";
+    assert!(emptied.starts_with(expected), "{emptied}");
+    assert_eq!(caution(&[]), None, "each was there when it was looked for");
+    let put_back: Vec<_> = (0..10).map(|key| format!("put,k{key},10\n")).collect();
+    let mut lines = vec!["get,k1,\n"];
+    lines.extend(put_back.iter().map(String::as_str));
+    assert_eq!(caution(&lines), None, "half of them are there again");
+}
+
+#[test]
 fn figures_follow_from_the_trace() {
     let text = "operation,key,size,transaction\nget,aa,100,\nput,aa,50,1\nget,bb,30,1\n\
                 delete,bb,,\n";

@@ -18,7 +18,9 @@ use range::CapacityRange;
 use serde::Serialize;
 use trueput_record::folder::RunManifest;
 use trueput_record::host::FileSystemFacts;
+use trueput_record::load_generator::LoadGenerator;
 use trueput_record::search::{CapacitySettings, SearchSettings, TrialPurpose, TrialRole};
+use trueput_record::stall::TrialStall;
 use trueput_record::{Outcome, TrialRecord, TrialSpec};
 
 /// What is known of one contender's capacity.
@@ -312,10 +314,7 @@ fn add_trial(
         rate_per_s,
         purpose: role.purpose,
         judgement,
-        failure: match &trial.outcome {
-            Outcome::Failed { reason, .. } => Some(reason.clone()),
-            Outcome::Valid | Outcome::Invalid { .. } | Outcome::Interrupted => None,
-        },
+        failure: failure(trial),
     });
 }
 
@@ -338,11 +337,42 @@ fn state_without_rate(trial: &TrialRecord) -> CapacityState {
     CapacityState::Unmeasured { message }
 }
 
-/// What an invalid trial did wrong; `None` if nothing, or only the build is at fault.
+/// What an invalid trial did wrong; `None` if nothing, or only the build or the machine is at fault.
 pub(crate) fn wrong_results(trial: &TrialRecord) -> Option<String> {
-    let objections = trial.outcome.objections();
-    let is_invalid = matches!(trial.outcome, Outcome::Invalid { .. });
-    (is_invalid && !objections.is_empty()).then(|| objections.join("; "))
+    if !matches!(trial.outcome, Outcome::Invalid { .. }) {
+        return None;
+    }
+    let disturbances = disturbances(trial);
+    let objections = trial.outcome.objections().into_iter();
+    let own: Vec<_> = objections
+        .filter(|reason| !disturbances.iter().any(|one| one == reason))
+        .collect();
+    (!own.is_empty()).then(|| own.join("; "))
+}
+
+/// The reasons for which a trial is invalid through no fault of the contender: parts of it did not
+/// run for a while.
+fn disturbances(trial: &TrialRecord) -> Vec<String> {
+    let Some(measurement) = &trial.measurement else {
+        return Vec::new();
+    };
+    let hosts = measurement.load_generators.iter();
+    let stalls = measurement.stalls.iter().map(TrialStall::doubt);
+    stalls
+        .chain(hosts.flat_map(LoadGenerator::doubts))
+        .collect()
+}
+
+/// The reason why a trial at a rate says nothing of the objective; `None` if it was measured.
+fn failure(trial: &TrialRecord) -> Option<String> {
+    match &trial.outcome {
+        Outcome::Failed { reason, .. } => Some(reason.clone()),
+        Outcome::Invalid { .. } if wrong_results(trial).is_none() => {
+            let disturbances = disturbances(trial);
+            (!disturbances.is_empty()).then(|| disturbances.join("; "))
+        }
+        Outcome::Valid | Outcome::Invalid { .. } | Outcome::Interrupted => None,
+    }
 }
 
 /// The operations of a valid trial in closed loop, of all kinds, per second. What does not keep its

@@ -553,9 +553,6 @@ fn tuning_result(candidate: &Candidate, found: &TuningFindings) -> String {
         (Some(_), _) if candidate.is_tuned_better() => {
             format!("tuned in {trials}: {}", knobs(candidate))
         }
-        (Some(tuned), _) if tuned.fails_per_s.is_some() => format!(
-            "{trials} found knobs with a higher rate in closed loop, but not at the objective"
-        ),
         (Some(tuned), _) if let Some(message) = tuned.rejection() => {
             format!("{trials} found better knobs, which are not considered: {message}")
         }
@@ -567,6 +564,9 @@ fn tuning_result(candidate: &Candidate, found: &TuningFindings) -> String {
             _,
         ) => format!(
             "{trials} found better knobs, but their capacity could not be measured: {message}"
+        ),
+        (Some(tuned), _) if tuned.fails_per_s.is_some() => format!(
+            "{trials} found knobs with a higher rate in closed loop, but not at the objective"
         ),
         (Some(_), _) | (None, Some(_)) => format!(
             "{trials} found better knobs; the time was up before their capacity was measured"

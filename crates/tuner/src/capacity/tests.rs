@@ -8,6 +8,7 @@ use trueput_record::audit_standing::{AuditStanding, ModelStanding};
 use trueput_record::conditions::{Arrival, Rate};
 use trueput_record::measurement::{LatencySummary, OpenLoop, OperationSummary, ResponseSummary};
 use trueput_record::search::{TrialRole, TuningLimits};
+use trueput_record::stall::{StalledPart, TrialStall};
 use trueput_record::{
     Conditions, Durability, Measurement, Outcome, TrialRecord, TrialSpec, VerifyLevel, WorkerKind,
 };
@@ -350,6 +351,42 @@ fn a_contender_that_is_killed_at_every_rate_is_given_up_after_three() {
         }
     });
     assert_eq!(found.state, CapacityState::Confirmed);
+}
+
+#[test]
+fn a_contender_whose_trials_were_disturbed_did_nothing_wrong() {
+    let stall = TrialStall {
+        part: StalledPart::Machine,
+        worker: None,
+        from_s: 1.0,
+        length_s: 9.0,
+    };
+    let stalled = |probe| {
+        let mut trial = open_loop(probe, 5.0, 0, &[1_000_000]);
+        if let Some(measurement) = &mut trial.measurement {
+            measurement.stalls.push(stall);
+        }
+        let reasons = vec![stall.doubt()];
+        trial.outcome = Outcome::Invalid { reasons };
+        trial
+    };
+    let settings = settings("p99<5ms");
+    let found = search(&settings, 1e5, stalled);
+    let CapacityState::Unmeasured { message } = &found.state else {
+        panic!("{found:?}");
+    };
+    assert!(message.contains("did not run"), "{message}");
+    // The control: one that lost records, too, is wrong.
+    let found = search(&settings, 1e5, |probe| {
+        let mut trial = stalled(probe);
+        let reasons = vec![stall.doubt(), "records: 1 missing".to_owned()];
+        trial.outcome = Outcome::Invalid { reasons };
+        trial
+    });
+    let CapacityState::Rejected { message } = &found.state else {
+        panic!("{found:?}");
+    };
+    assert_eq!(message, "records: 1 missing");
 }
 
 #[test]

@@ -78,7 +78,7 @@ impl CustomConfig {
             0 => conditions.duration_s.is_none().then_some(records),
             given => Some(given),
         };
-        Ok(Self {
+        let mut config = Self {
             mix: settings.operations,
             records,
             chosen_from,
@@ -92,11 +92,15 @@ impl CustomConfig {
             reads_inserted: is_latest,
             is_queue,
             transactions,
-            expected_transactions: capacity::expected_operations(transactions, conditions),
+            expected_transactions: 0,
             warms_up: conditions.warm_up_s > 0.0,
             load_batch: settings.loadbatchsize,
             think_ns: (settings.think_time * 1e9) as u64,
-        })
+        };
+        let inserted_bytes = config.inserts_per_transaction() * config.record_bytes();
+        config.expected_transactions =
+            capacity::expected_operations(transactions, inserted_bytes, conditions);
+        Ok(config)
     }
 
     /// The number of transactions that end one worker's part; `None` if time does.
@@ -198,14 +202,18 @@ impl CustomConfig {
     pub(super) fn expected_bytes(&self) -> u64 {
         // As for micro: what an engine adds to a record.
         const OVERHEAD: f64 = 16.0;
+        let inserted = self.expected_transactions as f64 * self.inserts_per_transaction();
+        let bytes = (self.records as f64 + inserted) * (self.record_bytes() + OVERHEAD);
+        (1 << 20).max(bytes as u64)
+    }
+
+    /// The inserts of a transaction, on average.
+    fn inserts_per_transaction(&self) -> f64 {
         let weights = self.mix.proportions();
         let inserts = |(transaction, weight): (&Transaction, f64)| {
             weight * transaction.count(|it| it == Step::Insert) as f64
         };
-        let inserts: f64 = self.mix.iter().zip(weights).map(inserts).sum();
-        let inserted = self.expected_transactions as f64 * inserts;
-        let bytes = (self.records as f64 + inserted) * (self.record_bytes() + OVERHEAD);
-        (1 << 20).max(bytes as u64)
+        self.mix.iter().zip(weights).map(inserts).sum()
     }
 
     /// The values of a seed.

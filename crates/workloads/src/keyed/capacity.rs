@@ -11,15 +11,24 @@ use trueput_record::value::format_bytes;
 /// fastest engines did with some workers.
 const MAX_OPERATIONS_PER_S: f64 = 2_000_000.0;
 
+/// Bytes of new records that a closed loop is expected to write at most, per second. What an engine
+/// writes beyond, the factor for its space covers.
+const MAX_INSERTED_BYTES_PER_S: f64 = 200e6;
+
 /// The operations that a count expects, 0 without one: no more than the duration, if there is one,
-/// has time for. Sizes that are estimated before a trial go by it.
-pub(crate) fn expected_operations(count: Option<u64>, conditions: &Conditions) -> u64 {
+/// has time for. An operation inserts `inserted_bytes` on average. Sizes that are estimated before
+/// a trial go by it.
+pub(crate) fn expected_operations(
+    count: Option<u64>,
+    inserted_bytes: f64,
+    conditions: &Conditions,
+) -> u64 {
     let count = count.unwrap_or(0);
     let Some(duration_s) = conditions.duration_s else {
         return count;
     };
-    let rate = conditions.rate;
-    let per_s = rate.map_or(MAX_OPERATIONS_PER_S, |rate| rate.per_s);
+    let closed_per_s = MAX_OPERATIONS_PER_S.min(MAX_INSERTED_BYTES_PER_S / inserted_bytes);
+    let per_s = conditions.rate.map_or(closed_per_s, |rate| rate.per_s);
     count.min(((duration_s + conditions.warm_up_s) * per_s).ceil() as u64)
 }
 
@@ -74,11 +83,14 @@ mod tests {
             duration_s: Some(2.0),
             ..Conditions::default()
         };
-        assert_eq!(expected_operations(Some(1 << 60), &timed), 4_000_000);
-        assert_eq!(expected_operations(Some(1_000), &timed), 1_000);
-        assert_eq!(expected_operations(None, &timed), 0);
+        assert_eq!(expected_operations(Some(1 << 60), 0.0, &timed), 4_000_000);
+        assert_eq!(expected_operations(Some(1 << 60), 100.0, &timed), 4_000_000);
+        // Records of 1 kB: 200,000 a second.
+        assert_eq!(expected_operations(Some(1 << 60), 1e3, &timed), 400_000);
+        assert_eq!(expected_operations(Some(1_000), 1e3, &timed), 1_000);
+        assert_eq!(expected_operations(None, 1e3, &timed), 0);
         assert_eq!(
-            expected_operations(Some(1 << 60), &Conditions::default()),
+            expected_operations(Some(1 << 60), 1e3, &Conditions::default()),
             1 << 60
         );
     }

@@ -123,7 +123,7 @@ impl MicroConfig {
             given => given,
         };
         let operations = operations(settings, conditions, records);
-        let config = Self {
+        let mut config = Self {
             test,
             records,
             chosen_from: if name == TestName::ReadHot {
@@ -140,12 +140,15 @@ impl MicroConfig {
                 .max(1)
                 .into(),
             operations,
-            expected_operations: capacity::expected_operations(operations, conditions),
+            expected_operations: 0,
             warms_up: conditions.warm_up_s > 0.0,
             nexts: settings.nexts,
             writers: or_own(settings.writers, TestName::ReadWhileWriting, 1),
             scanners: or_own(settings.scanners, TestName::ReadWhileScanning, 1),
         };
+        let inserted_bytes = config.insert_percent() as f64 / 100.0 * config.record_bytes() as f64;
+        config.expected_operations =
+            capacity::expected_operations(operations, inserted_bytes, conditions);
         config.check_count(settings, conditions)?;
         config.check_batch(name)?;
         config.check_added_workers(settings, conditions)?;
@@ -355,14 +358,22 @@ impl MicroConfig {
 
     /// About how many bytes the database takes.
     pub(super) fn expected_bytes(&self) -> u64 {
-        // LMDB takes 129 bytes for a record of 116 that is appended.
-        let record = (self.key_bytes + self.value_bytes + 16) as u64;
-        let inserted = match self.test {
-            Test::Mix(mix) => self.expected_operations / 100 * mix.insert,
-            _ => 0,
-        };
+        let inserted = self.expected_operations / 100 * self.insert_percent();
         let records = self.records.saturating_add(inserted);
-        (1 << 20_u64).max(records.saturating_mul(record))
+        (1 << 20_u64).max(records.saturating_mul(self.record_bytes()))
+    }
+
+    /// The inserts among a hundred operations.
+    fn insert_percent(&self) -> u64 {
+        match self.test {
+            Test::Mix(mix) => mix.insert,
+            _ => 0,
+        }
+    }
+
+    /// Bytes of a record in a database: LMDB takes 129 for one of 116 that is appended.
+    fn record_bytes(&self) -> u64 {
+        (self.key_bytes + self.value_bytes + 16) as u64
     }
 
     /// Bytes of the live keys and values after `counts` operations, by kind; `None` if the counts

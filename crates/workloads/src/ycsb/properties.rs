@@ -119,7 +119,9 @@ impl Properties {
                 scans.0, scans.1
             ));
         }
-        let expected = expected_operations(operations, conditions);
+        let record_bytes = settings.fieldcount.saturating_mul(settings.fieldlength) as f64;
+        let inserted_bytes = proportions[Kind::Insert as usize] * record_bytes;
+        let expected = expected_operations(operations, inserted_bytes, conditions);
         let keyspace = ycsb_keyspace(records, expected, proportions[Kind::Insert as usize]);
         Ok(Self {
             records,

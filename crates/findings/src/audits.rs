@@ -7,6 +7,7 @@ use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use trueput_record::audit::StorageModel;
 use trueput_record::audit_standing::{AuditStanding, ModelStanding};
+use trueput_record::value::saturating_sum;
 use trueput_record::{Durability, TrialRecord};
 
 /// The audits of a contender's promise at its level. Its `Display` is for a table.
@@ -240,7 +241,7 @@ fn model_coverage(model: StorageModel, audited: &[(u64, &[TriedStates])]) -> Opt
     let tried = tried.filter(|models| !models.is_empty());
     let of_model = tried.map(|models| {
         let of_model = models.iter().filter(|tried| tried.model == model);
-        of_model.map(|tried| tried.states).sum::<u64>()
+        saturating_sum(of_model.map(|tried| tried.states))
     });
     let of_model: Vec<u64> = of_model.collect();
     let fewest_states = of_model

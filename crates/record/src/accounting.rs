@@ -197,7 +197,8 @@ impl Measurement {
     /// size" of Symas's tests.
     #[must_use]
     pub fn total_bytes(&self) -> u64 {
-        self.database.allocated_bytes + self.resources.max_rss_bytes
+        let allocated = self.database.allocated_bytes;
+        allocated.saturating_add(self.resources.max_rss_bytes)
     }
 
     /// Returns bytes sent to the storage layer per byte that the workers passed to the engine;
@@ -258,12 +259,15 @@ mod tests {
 
     #[test]
     fn amplification_is_what_the_engine_moved_over_what_the_user_did() {
-        let measured = measurement();
+        let mut measured = measurement();
         assert_eq!(measured.write_amplification(), Some(1.5));
         assert_eq!(measured.read_amplification(), Some(0.5));
         assert_eq!(measured.space_amplification(), Some(1.25));
         assert_eq!(measured.cpu_percent(), Some(150.0));
         assert_eq!(measured.total_bytes(), 1_400);
+        // A record that was edited.
+        measured.resources.max_rss_bytes = u64::MAX;
+        assert_eq!(measured.total_bytes(), u64::MAX);
     }
 
     #[test]

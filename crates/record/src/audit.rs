@@ -1,5 +1,6 @@
 //! The result of an audit: simulated power cuts on a build of an engine, at a level, with knobs.
 
+use crate::value::saturating_sum;
 use crate::{Durability, HostFacts, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -392,7 +393,7 @@ impl AuditResult {
     /// Returns the number of states that were tried.
     #[must_use]
     pub fn states(&self) -> u64 {
-        self.models.iter().map(|model| model.states).sum()
+        saturating_sum(self.models.iter().map(|model| model.states))
     }
 }
 

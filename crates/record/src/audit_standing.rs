@@ -1,6 +1,7 @@
 //! The state of knowledge about a promise: the audits of a build at a level, by storage model.
 
 use crate::audit::{AuditResult, Damage, ModelResult, StorageModel};
+use crate::value::saturating_sum;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -109,7 +110,7 @@ impl AuditStanding {
     #[must_use]
     pub fn states(&self) -> u64 {
         let usual = self.decided().filter(|model| model.model.is_usual());
-        usual.map(|model| model.states).sum()
+        saturating_sum(usual.map(|model| model.states))
     }
 
     /// Returns the models that refute the promise on usual storage, which therefore is not kept.

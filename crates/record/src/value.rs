@@ -224,6 +224,16 @@ pub fn exact_bytes(bytes: u64) -> String {
     }
 }
 
+/// Returns the sum of counts, or the largest number if it is larger: a record may say anything.
+///
+/// ```
+/// assert_eq!(trueput_record::value::saturating_sum([1, 2]), 3);
+/// assert_eq!(trueput_record::value::saturating_sum([u64::MAX, 2]), u64::MAX);
+/// ```
+pub fn saturating_sum(counts: impl IntoIterator<Item = u64>) -> u64 {
+    counts.into_iter().fold(0, u64::saturating_add)
+}
+
 /// Converts bytes to the binary unit that suits them.
 ///
 /// ```

@@ -9,6 +9,7 @@ use trueput_findings::audits::AuditedPromise;
 use trueput_findings::units::{counted, thousands};
 use trueput_record::audit::{AuditRecord, AuditResult, AuditVerdict, CONTROLS};
 use trueput_record::audit_standing::AuditStanding;
+use trueput_record::value::saturating_sum;
 
 /// The report of an audit whose record lies in `folder`, as blocks.
 #[must_use]
@@ -198,7 +199,7 @@ fn storage_fault(record: &AuditRecord, tried: &str) -> String {
 
 /// Returns the states of a result that showed damage, and all of them.
 fn counts(result: &AuditResult) -> (u64, u64) {
-    let refuted = result.models.iter().map(|model| model.refuted).sum();
+    let refuted = saturating_sum(result.models.iter().map(|model| model.refuted));
     (refuted, result.states())
 }
 

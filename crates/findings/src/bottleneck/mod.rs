@@ -8,6 +8,7 @@ pub use trial::{TrialBottleneck, allowed_processors, keeps_rate, trial_bottlenec
 use serde::Serialize;
 use trueput_record::accounting::Device;
 use trueput_record::measurement::TimelineSecond;
+use trueput_record::value::saturating_sum;
 
 /// A bottleneck of the workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -205,7 +206,7 @@ pub fn io_bound_from_s(intervals: &[BottleneckInterval]) -> Option<f64> {
 fn evidence(second: &TimelineSecond, span_s: f64, context: &TrialContext) -> Evidence {
     let cpu_s = second.user_cpu_s + second.system_cpu_s;
     let over = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
-    let operations: u64 = second.counts.iter().sum();
+    let operations = saturating_sum(second.counts.iter().copied());
     let neighbors = second.neighbors.unwrap_or_default();
     let (device, is_log_device) = busier_device(second);
     let seen = device.unwrap_or_default();

@@ -5,7 +5,7 @@ use super::connection::{ClusterNode, EtcdConnection};
 use super::keyspace::KeySpace;
 use super::knobs::{self, EtcdKnobs, Reads};
 use super::message::{self, CompactionRequest, Empty, RangeRequest, RangeResponse, StatusResponse};
-use super::promise_check::{self, LogCounts};
+use super::promise_check::{self, FlushSign, LogCounts, await_flush};
 use super::session::EtcdSession;
 use super::{NAME, external, log, metrics};
 use std::collections::BTreeMap;
@@ -115,21 +115,21 @@ impl EtcdDatabase {
 
     /// Whether the node that leads has written its log since the opening, and not flushed it.
     fn is_unflushed(&self) -> Result<bool> {
-        let is_unflushed = || -> Result<bool> {
+        let look = || {
             let Some((number, now)) = self.count_log()? else {
-                return Ok(false);
+                return Ok(FlushSign::Flushed);
             };
             let before = self.counted.filter(|(node, _)| *node == number);
             let is_unflushed_since = |before| now.has_not_flushed_since(before);
             let is_unflushed = before.is_some_and(|(_, before)| is_unflushed_since(before));
-            Ok(is_unflushed || now.is_hardly_flushed())
+            Ok(if is_unflushed || now.is_hardly_flushed() {
+                FlushSign::Unflushed
+            } else {
+                FlushSign::Flushed
+            })
         };
-        if !is_unflushed()? {
-            return Ok(false);
-        }
-        // A flush that is under way is counted at its end.
-        std::thread::sleep(FLUSH_TIME);
-        is_unflushed()
+        let commit = || external::commit_nothing(&mut self.connect(TAKE_LIMIT)?);
+        Ok(await_flush(FLUSH_TIME, look, commit)? == FlushSign::Unflushed)
     }
 
     fn connect(&self, limit: Duration) -> Result<EtcdConnection> {

@@ -8,11 +8,11 @@ use super::message::{
     self, DeleteRangeRequest, Operation, PutRequest, RangeRequest, RangeResponse, TxnRequest,
     TxnResponse,
 };
-use super::promise_check::{self, LogCounts};
+use super::promise_check::{self, FlushSign, LogCounts, await_flush};
 use super::transaction::operation;
 use crate::schema_mark::{COMMENT, new_mark};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use trueput_engine::{Durability, Error, Result};
 
 /// The key of the mark. The keys of records begin with it and `/`.
@@ -21,9 +21,8 @@ const MARK_KEY: &str = "trueput";
 /// The file in a database's folder that has its mark.
 const MARKER: &str = "etcd-keys";
 
-/// The time in which a node flushes a commit to its log, and the interval between two looks.
+/// The time in which a node flushes a commit to its log.
 const FLUSH_LIMIT: Duration = Duration::from_secs(10);
-const FLUSH_PAUSE: Duration = Duration::from_millis(50);
 
 /// Takes the keys for the database in `directory`: as they are, where they are that database's;
 /// otherwise all are deleted.
@@ -82,27 +81,24 @@ pub(super) fn check_flushes(
     let Some(before) = before else {
         return Ok(());
     };
-    let began = Instant::now();
-    loop {
+    let look = || {
         let Some(now) = LogCounts::read(address) else {
-            return Ok(());
+            return Ok(FlushSign::Flushed);
         };
-        let is_unflushed = now.has_not_flushed_since(before);
-        if now.has_written_since(before) && !is_unflushed {
-            return Ok(());
-        }
-        if began.elapsed() >= FLUSH_LIMIT {
-            // A node that wrote nothing follows one that is elsewhere.
-            let contradiction = promise_check::unflushed("its node", durability);
-            let refused = Error::Unsupported(format!("{address}: {contradiction}"));
-            return if is_unflushed { Err(refused) } else { Ok(()) };
-        }
-        if !is_unflushed {
-            // The keys were ours already, and nothing had to be written.
-            rewrite_mark(connection)?;
-        }
-        std::thread::sleep(FLUSH_PAUSE);
+        Ok(if now.has_not_flushed_since(before) {
+            FlushSign::Unflushed
+        } else if now.has_written_since(before) {
+            FlushSign::Flushed
+        } else {
+            FlushSign::Nothing
+        })
+    };
+    // A node that wrote nothing follows one that is elsewhere.
+    if await_flush(FLUSH_LIMIT, look, || rewrite_mark(connection))? != FlushSign::Unflushed {
+        return Ok(());
     }
+    let contradiction = promise_check::unflushed("its node", durability);
+    Err(Error::Unsupported(format!("{address}: {contradiction}")))
 }
 
 /// Writes the mark as it is, if it has not changed meanwhile.
@@ -122,6 +118,23 @@ fn rewrite_mark(connection: &mut EtcdConnection) -> Result<()> {
             value: record.value.clone(),
         }))],
         failure: Vec::new(),
+    };
+    let _: TxnResponse = connection.call(message::TXN, &request)?;
+    Ok(())
+}
+
+/// Commits the removal of a key that a private cluster does not have: its log is written.
+///
+/// # Errors
+/// Those of the server.
+pub(super) fn commit_nothing(connection: &mut EtcdConnection) -> Result<()> {
+    let absent = DeleteRangeRequest {
+        key: MARK_KEY.into(),
+        ..DeleteRangeRequest::default()
+    };
+    let request = TxnRequest {
+        success: vec![operation(Operation::Delete(absent))],
+        ..TxnRequest::default()
     };
     let _: TxnResponse = connection.call(message::TXN, &request)?;
     Ok(())

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 use trueput_engine::setting_contradiction::NeededSettings;
 use trueput_engine::{Durability, Error, Result, SettingContradiction, Value};
 
@@ -23,6 +24,9 @@ const FILE_VARIABLE: &str = "ETCD_CONFIG_FILE";
 /// The counters of a node: flushes of its log, and bytes written to it.
 const FLUSHES: &str = "etcd_disk_wal_fsync_duration_seconds_count";
 const WRITTEN: &str = "etcd_disk_wal_write_bytes_total";
+
+/// The interval between two looks at the counters.
+const FLUSH_PAUSE: Duration = Duration::from_millis(50);
 
 /// Bytes of the log that no node writes without a flush between them: several of the largest
 /// requests together.
@@ -160,6 +164,41 @@ impl LogCounts {
     }
 }
 
+/// What the counters of a node say of its flushes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FlushSign {
+    /// It flushes, or shows no counters.
+    Flushed,
+    /// It has written nothing.
+    Nothing,
+    /// It has written its log, and not flushed it.
+    Unflushed,
+}
+
+/// Returns what the counters say in the end. It is no proof at first: a flush that is under way is
+/// counted at its end, and etcd writes without a flush that a commit is known, some milliseconds
+/// after it. So `commit`, which needs a flush, precedes every look but the first.
+///
+/// # Errors
+/// Those of `look` and `commit`.
+pub(super) fn await_flush(
+    limit: Duration,
+    mut look: impl FnMut() -> Result<FlushSign>,
+    mut commit: impl FnMut() -> Result<()>,
+) -> Result<FlushSign> {
+    let began = Instant::now();
+    let mut has_committed = false;
+    loop {
+        let sign = look()?;
+        if sign == FlushSign::Flushed || has_committed && began.elapsed() >= limit {
+            return Ok(sign);
+        }
+        commit()?;
+        has_committed = true;
+        std::thread::sleep(FLUSH_PAUSE);
+    }
+}
+
 /// Returns what a node contradicts that has written to its log and not flushed it.
 pub(super) fn unflushed(server: &str, durability: Durability) -> SettingContradiction {
     SettingContradiction {
@@ -226,6 +265,28 @@ mod tests {
         let file = option(&texts(&["etcd", "--config-file", "a.yml"]), FILE_OPTION);
         assert_eq!(file.as_deref(), Some("a.yml"));
         assert_eq!(option(&texts(&["etcd", "--name", "x"]), FILE_OPTION), None);
+    }
+
+    #[test]
+    fn a_quiet_node_is_asked_to_commit_before_it_counts_as_one_that_does_not_flush() {
+        let watch = |flushes: bool| {
+            let commits = std::cell::Cell::new(0);
+            let look = || {
+                let is_flushed = flushes && commits.get() > 0;
+                Ok(if is_flushed {
+                    FlushSign::Flushed
+                } else {
+                    FlushSign::Unflushed
+                })
+            };
+            let commit = || {
+                commits.set(commits.get() + 1);
+                Ok(())
+            };
+            await_flush(Duration::ZERO, look, commit).unwrap()
+        };
+        assert_eq!(watch(true), FlushSign::Flushed);
+        assert_eq!(watch(false), FlushSign::Unflushed);
     }
 
     #[test]

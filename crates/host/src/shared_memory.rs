@@ -9,7 +9,7 @@ use nix::libc;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The folder of shared memory that has names (shm_open(3)).
@@ -25,7 +25,7 @@ const LIST: &str = "shared-memory";
 /// The depth to which the folder of a trial is searched for lists: those of nodes are in theirs.
 const LIST_DEPTH: u32 = 4;
 
-/// The most bytes of a file that are searched for numbers of others.
+/// The most bytes of a file that are searched for names or numbers of others.
 const LIST_BYTES: usize = 1 << 20;
 
 /// A file in the folder of shared memory. Its number tells it from a later one of that name.
@@ -116,8 +116,7 @@ impl SharedMemory {
             let (path, kind) = (entry.path(), entry.file_type());
             let Ok(kind) = kind else { continue };
             if kind.is_file() && entry.file_name() == LIST {
-                let text = fs::read_to_string(path).unwrap_or_default();
-                self.extend(Self::from_text(&text));
+                self.extend(Self::from_text(&read_list(&path)));
             } else if kind.is_dir() && depth > 0 {
                 self.add_lists(&path, depth - 1, fuse);
             }
@@ -181,6 +180,20 @@ impl SharedFile {
     fn is_there(&self) -> bool {
         file_of(&self.name).as_ref() == Some(self)
     }
+}
+
+/// Reads the beginning of a list, whose folder is a server's: it may have any length, and be
+/// replaced by a link or a pipe.
+fn read_list(path: &Path) -> String {
+    let mut options = fs::OpenOptions::new();
+    let options = options.read(true);
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let mut bytes = Vec::new();
+    if let Ok(file) = options.custom_flags(flags).open(path) {
+        // What was read so far may name files, too.
+        let _ = file.take(LIST_BYTES as u64).read_to_end(&mut bytes);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Returns the file of that name; `None` if there is none.
@@ -333,6 +346,18 @@ mod tests {
         let earlier = format!("{name} {}", inode.parse::<u64>().unwrap() + 1);
         SharedMemory::from_text(&earlier).remove();
         assert!(own.0[0].exists());
+    }
+
+    #[test]
+    fn a_list_is_read_to_a_limit_and_through_no_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(LIST);
+        let list = fs::File::create(&path).unwrap();
+        list.set_len(64 << 30).unwrap();
+        assert_eq!(read_list(&path).len(), LIST_BYTES);
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert_eq!(read_list(&link), "");
     }
 
     #[test]

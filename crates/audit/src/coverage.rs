@@ -8,6 +8,9 @@ use trueput_faultfs::Recording;
 use trueput_faultfs::operation::{ByteRange, Inode, Operation};
 use trueput_record::audit::StorageModel;
 
+/// A part of more pages is kept as one: a mapping that each commit flushes has all of its file.
+const MAX_SPREAD_PAGES: u64 = 64;
+
 /// No flush covers it.
 const NEVER: usize = usize::MAX;
 
@@ -197,8 +200,10 @@ struct CoveringFlushes {
     /// Files of which all data are covered, and perhaps not the size.
     data: HashMap<Inode, usize>,
     pages: HashMap<(Inode, u64), usize>,
+    /// By file, parts of many pages: the first page, and the one behind the last.
+    parts: HashMap<Inode, HashMap<(u64, u64), usize>>,
     /// By file, the ends of parts.
-    sizes: HashMap<Inode, Vec<(u64, usize)>>,
+    sizes: HashMap<Inode, BTreeMap<u64, usize>>,
     directories: HashMap<Inode, usize>,
     everything: usize,
     commit: usize,
@@ -210,6 +215,7 @@ impl Default for CoveringFlushes {
             files: HashMap::new(),
             data: HashMap::new(),
             pages: HashMap::new(),
+            parts: HashMap::new(),
             sizes: HashMap::new(),
             directories: HashMap::new(),
             everything: NEVER,
@@ -239,14 +245,22 @@ impl CoveringFlushes {
     }
 
     fn add_part(&mut self, inode: Inode, part: ByteRange, at: usize, end: u64) {
-        self.sizes.entry(inode).or_default().push((part.end, at));
+        let ends = self.sizes.entry(inode).or_default();
+        let known = ends.entry(part.end).or_insert(NEVER);
+        *known = at.min(*known);
         // A mapping can be far larger than its file.
         if part.start == 0 && part.end >= end {
             note(&mut self.data, inode, at);
             return;
         }
         let pages = pages_in(part);
-        for page in pages.start..pages.end.min(end.div_ceil(PAGE_BYTES)) {
+        let pages = pages.start..pages.end.min(end.div_ceil(PAGE_BYTES));
+        if pages.end.saturating_sub(pages.start) > MAX_SPREAD_PAGES {
+            let parts = self.parts.entry(inode).or_default();
+            note(parts, (pages.start, pages.end), at);
+            return;
+        }
+        for page in pages {
             self.add_page(inode, page, at);
         }
     }
@@ -260,14 +274,17 @@ impl CoveringFlushes {
     fn page(&self, inode: Inode, page: u64) -> usize {
         let [file, data] = [&self.files, &self.data].map(|all| all.get(&inode));
         let found = [file, data, self.pages.get(&(inode, page))];
-        let first = found.into_iter().flatten().min();
+        let parts = self.parts.get(&inode).into_iter().flatten();
+        let parts = parts.filter(|((start, end), _)| (*start..*end).contains(&page));
+        let parts = parts.map(|(_, at)| at);
+        let first = found.into_iter().flatten().chain(parts).min();
         first.copied().unwrap_or(NEVER).min(self.everything)
     }
 
     /// Returns the flush that covers a size: that of a part covers sizes up to the part's end.
     fn size(&self, inode: Inode, size: u64) -> usize {
-        let parts = self.sizes.get(&inode).into_iter().flatten();
-        let parts = parts.filter(|(end, _)| *end >= size).map(|(_, at)| at);
+        let ends = self.sizes.get(&inode).into_iter();
+        let parts = ends.flat_map(|ends| ends.range(size..)).map(|(_, at)| at);
         let first = parts.chain(self.files.get(&inode)).min();
         first.copied().unwrap_or(NEVER).min(self.everything)
     }
@@ -275,5 +292,40 @@ impl CoveringFlushes {
     fn name(&self, directory: Inode) -> usize {
         let flush = self.directories.get(&directory);
         flush.copied().unwrap_or(NEVER).min(self.everything)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_part_that_each_commit_flushes_is_kept_once() {
+        let (inode, end) = (Inode(2), 1 << 30);
+        let part = ByteRange {
+            start: PAGE_BYTES,
+            end,
+        };
+        let mut flushes = CoveringFlushes::default();
+        for at in (100..200).rev() {
+            flushes.add_part(inode, part, at, end);
+        }
+        assert!(flushes.pages.is_empty());
+        assert_eq!(flushes.parts[&inode].len(), 1);
+        assert_eq!(flushes.sizes[&inode].len(), 1);
+        assert_eq!(flushes.page(inode, 0), NEVER);
+        assert_eq!(flushes.page(inode, 1), 100);
+        assert_eq!(flushes.page(inode, end / PAGE_BYTES), NEVER);
+        assert_eq!(
+            (flushes.size(inode, end), flushes.size(inode, end + 1)),
+            (100, NEVER)
+        );
+        // A small one is kept by its pages.
+        let small = ByteRange {
+            start: PAGE_BYTES,
+            end: 2 * PAGE_BYTES,
+        };
+        flushes.add_part(inode, small, 50, end);
+        assert_eq!((flushes.page(inode, 1), flushes.page(inode, 2)), (50, 100));
     }
 }

@@ -114,8 +114,13 @@ impl ExpectedWork {
     fn allowed_silence(&self, phase: LimitedPhase) -> Duration {
         let storage = Duration::from_secs_f64(self.bytes as f64 / MIN_BYTES_PER_S);
         let whole = self.load.saturating_mul(FACTOR).max(storage);
-        // A trial without a duration has only the time that it really took.
-        let run = self.run.max(self.worked);
+        // A trial without a duration has only the time that it really took. That of the parts
+        // before this one, and of disturbed attempts, is no reason to wait longer for an operation.
+        let run = if phase == LimitedPhase::Run {
+            self.run
+        } else {
+            self.run.max(self.worked)
+        };
         let work = self.load.saturating_add(run);
         let floor = if self.is_candidate {
             (self.hang_limit / CANDIDATE_DIVISOR).saturating_add(run)
@@ -306,6 +311,13 @@ mod tests {
         assert_eq!(work.allowed_silence(LimitedPhase::Recover), S(36_000));
         // A part before this one is no reason to wait longer for an operation.
         assert_eq!(work.allowed_silence(LimitedPhase::Run), HANG_LIMIT);
+        let candidate = ExpectedWork {
+            run: S(8),
+            is_candidate: true,
+            ..work
+        };
+        assert_eq!(candidate.allowed_silence(LimitedPhase::Run), S(38));
+        assert_eq!(candidate.allowed_silence(LimitedPhase::Close), S(3_630));
     }
 
     #[test]

@@ -293,8 +293,11 @@ pub(crate) struct WorkerResult {
     pub index: u32,
     /// When it began, on `CLOCK_MONOTONIC`, which all processes share, nanoseconds.
     pub start_ns: u64,
-    /// When it ended, likewise.
+    /// When it ended, likewise, as if it had not been paused.
     pub end_ns: u64,
+    /// How long it was paused, nanoseconds.
+    #[serde(default)]
+    pub paused_ns: u64,
     /// Operations by kind.
     pub counts: Vec<u64>,
     /// Their total time by kind, nanoseconds.

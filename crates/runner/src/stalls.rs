@@ -5,7 +5,7 @@
 //! or frozen, or its machine was paused. Nothing of this is in the measured loop.
 
 use crate::clock::read_monotonic_ns;
-use crate::protocol::{ProcessResult, ProcessStall};
+use crate::protocol::{ProcessResult, ProcessStall, WorkerResult};
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
@@ -27,8 +27,13 @@ impl ProcessStall {
         self.common_ns(other) > self.length_ns.min(other.length_ns) / 2
     }
 
-    /// Whether most of it is in another interval.
+    /// Whether most of it is in another interval. The clock stands still while the machine is
+    /// suspended: that is a moment on it.
     fn is_within(&self, other: &Self) -> bool {
+        if self.is_suspension {
+            let end_ns = other.from_ns.saturating_add(other.length_ns);
+            return (other.from_ns..=end_ns).contains(&self.from_ns);
+        }
         self.common_ns(other) > self.length_ns / 2
     }
 
@@ -224,14 +229,8 @@ impl StallWatch {
     /// Ends, and returns all stalls of the measured part, which ends with the last worker; those of
     /// the workers' processes are in their results.
     pub fn finish(self, executions: &[Option<ProcessResult>]) -> Vec<TrialStall> {
-        let workers = executions
-            .iter()
-            .flatten()
-            .flat_map(|result| &result.workers);
-        let ended_ns = workers
-            .map(|worker| worker.end_ns)
-            .max()
-            .unwrap_or(u64::MAX);
+        let results = executions.iter().flatten();
+        let ended_ns = last_end_ns(results.flat_map(|result| &result.workers));
         let retain = |stalls| retain_measured(stalls, ended_ns, &self.pauses);
         let runner = retain(self.runner.finish());
         let of_process = |result: &ProcessResult| {
@@ -250,6 +249,13 @@ impl StallWatch {
         stalls.extend(self.stopped.finish(self.measured_from..ended));
         stalls
     }
+}
+
+/// Returns when the last worker ended. Its own clock stands still in its pauses, and those of stalls
+/// do not.
+fn last_end_ns<'w>(workers: impl Iterator<Item = &'w WorkerResult>) -> u64 {
+    let ends = workers.map(|worker| worker.end_ns.saturating_add(worker.paused_ns));
+    ends.max().unwrap_or(u64::MAX)
 }
 
 /// Leaves those stalls of a process that began before the workers had ended, and while they were
@@ -366,6 +372,35 @@ mod tests {
         // A stall that is longer than the pause in it is of this trial.
         let left = retain_measured(vec![paused], ended_ns, &[stall(21, 1)]);
         assert_eq!(left, [paused]);
+    }
+
+    #[test]
+    fn what_stalls_after_pauses_and_before_the_workers_end_is_of_the_measured_part() {
+        // It worked for 19 s and was paused for 20 s.
+        let worker = WorkerResult {
+            start_ns: stall(10, 0).from_ns,
+            end_ns: stall(29, 0).from_ns,
+            paused_ns: stall(20, 0).from_ns,
+            ..WorkerResult::default()
+        };
+        let ended_ns = last_end_ns([worker].iter());
+        assert_eq!(ended_ns, stall(49, 0).from_ns);
+        let (late, later) = (stall(45, 3), stall(50, 3));
+        let left = retain_measured(vec![late, later], ended_ns, &[stall(12, 20)]);
+        assert_eq!(left, [late]);
+    }
+
+    #[test]
+    fn a_suspension_in_a_pause_is_not_of_the_measured_part_and_one_before_a_pause_is() {
+        let suspension = |from_s| ProcessStall {
+            is_suspension: true,
+            ..stall(from_s, 60)
+        };
+        let (before, paused, after) = (suspension(19), suspension(26), suspension(30));
+        // Both clocks stand still: the pause seems no longer than it is without the suspension.
+        let pauses = [stall(20, 7), stall(40, 100)];
+        let left = retain_measured(vec![before, paused, after], u64::MAX, &pauses);
+        assert_eq!(left, [before, after]);
     }
 
     #[test]

@@ -273,7 +273,8 @@ impl WorkerContext<'_> {
             let mut task = self.task(session, &mut meter, &mut attachment, index);
             result.start_ns = read_monotonic_ns()?;
             let executed = self.resolved.job.execute(&mut task);
-            result.end_ns = read_monotonic_ns()?.saturating_sub(meter.paused_ns());
+            result.paused_ns = meter.paused_ns();
+            result.end_ns = read_monotonic_ns()?.saturating_sub(result.paused_ns);
             meter.leave_warm_up();
             // Nothing is due to a worker that has ended, however long what follows takes.
             responses = meter.finish_open_loop();

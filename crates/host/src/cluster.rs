@@ -576,7 +576,7 @@ impl<'a> ClusterHost<'a> {
         if self.state.leader.is_some() {
             self.await_catch_up();
         }
-        for line in self.check_promises_at_end(available, promise_check::ANSWER_LIMIT) {
+        for line in self.check_promises_at_end(available, promise_check::ANSWER_TIMEOUT) {
             self.log_event(&line);
         }
         let leader = self.state.last_leader;

@@ -1,13 +1,14 @@
 //! Whether the nodes run with the settings that the promise of the level needs.
 
+use super::node::Node;
 use super::{CHECK_INTERVAL, ClusterHost, log};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::Scope;
+use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 use trueput_engine::SettingContradiction;
 
 /// The time that a node which was started or promoted may take to say what it runs with.
-pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(20);
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
 impl<'a> ClusterHost<'a> {
     /// Asks nodes that were started or promoted what they run with, without waiting for the
@@ -30,8 +31,8 @@ impl<'a> ClusterHost<'a> {
                         Ok(found) => return log_contradictions(&found),
                         Err(error) => error,
                     };
-                    if began.elapsed() >= ANSWER_LIMIT || stop.load(Ordering::SeqCst) {
-                        return log_event(&in_words(number, &error.to_string()));
+                    if began.elapsed() >= ANSWER_TIMEOUT || stop.load(Ordering::SeqCst) {
+                        return log_event(&describe_silence(number, &error.to_string()));
                     }
                     std::thread::sleep(CHECK_INTERVAL);
                 }
@@ -41,49 +42,53 @@ impl<'a> ClusterHost<'a> {
 
     /// Asks every node that runs what it runs with at the end: settings can change meanwhile.
     /// Returns what to log. Of the nodes that were available when the trial ended, one that does
-    /// not say it in time is doubtful.
+    /// not say it in time is doubtful; the others are asked once. All are asked at the same time,
+    /// so that none uses up the time of another.
     pub(super) fn check_promises_at_end(
         &mut self,
         available: &[u32],
-        limit: Duration,
+        timeout: Duration,
     ) -> Vec<String> {
-        let until = Instant::now() + limit;
-        let mut lines = Vec::new();
-        for number in self.numbers() {
-            if !self.node(number).is_available() {
-                continue;
-            }
-            let error = match self.ask_for_contradictions(number, until) {
-                Ok(found) => {
-                    lines.extend(found.iter().map(SettingContradiction::to_string));
-                    continue;
+        let (cluster, site) = (self.cluster, &self.site);
+        let spec = super::spec_of(self.assignment, self.knobs, &self.assignment.directory);
+        let ask = &|number, node: &mut Node| {
+            let is_needed = available.contains(&number);
+            let until = Instant::now() + if is_needed { timeout } else { Duration::ZERO };
+            let asked = || cluster.contradictions(number, site, &spec);
+            match await_answer(asked, node, until) {
+                Ok(found) => found.iter().map(SettingContradiction::to_string).collect(),
+                Err(error) if is_needed && !node.has_ended() => {
+                    vec![format!("node {number} {}: {error}", log::SILENCE)]
                 }
-                Err(error) => error,
-            };
-            let is_doubtful = available.contains(&number) && !self.node(number).has_ended();
-            if is_doubtful {
-                lines.push(format!("node {number} {}: {error}", log::SILENCE));
-            } else {
-                lines.push(in_words(number, &error));
+                Err(error) => vec![describe_silence(number, &error)],
             }
-        }
-        lines
+        };
+        let nodes = (1..).zip(&mut self.nodes);
+        let nodes = nodes.filter(|(_, node)| node.is_available());
+        std::thread::scope(|scope| {
+            let asked = nodes.map(|(number, node)| scope.spawn(move || ask(number, node)));
+            let asked: Vec<ScopedJoinHandle<'_, Vec<String>>> = asked.collect();
+            let lines = asked.into_iter().flat_map(|asked| {
+                let joined = asked.join();
+                joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            lines.collect()
+        })
     }
+}
 
-    /// Asks a node until it answers, has ended, or the time is over.
-    fn ask_for_contradictions(
-        &mut self,
-        number: u32,
-        until: Instant,
-    ) -> Result<Vec<SettingContradiction>, String> {
-        loop {
-            let spec = super::spec_of(self.assignment, self.knobs, &self.assignment.directory);
-            let answer = self.cluster.contradictions(number, &self.site, &spec);
-            if answer.is_ok() || self.node(number).has_ended() || Instant::now() >= until {
-                return answer.map_err(|error| error.to_string());
-            }
-            std::thread::sleep(CHECK_INTERVAL);
+/// Asks a node until it answers, has ended, or the time is over.
+fn await_answer(
+    ask: impl Fn() -> trueput_engine::Result<Vec<SettingContradiction>>,
+    node: &mut Node,
+    until: Instant,
+) -> Result<Vec<SettingContradiction>, String> {
+    loop {
+        let answer = ask();
+        if answer.is_ok() || node.has_ended() || Instant::now() >= until {
+            return answer.map_err(|error| error.to_string());
         }
+        std::thread::sleep(CHECK_INTERVAL);
     }
 }
 
@@ -94,7 +99,7 @@ fn log_contradictions(found: &[SettingContradiction]) {
 }
 
 /// The silence of a node that may have been killed meanwhile.
-fn in_words(number: u32, error: &str) -> String {
+fn describe_silence(number: u32, error: &str) -> String {
     format!("node {number} did not say what it has set: {error}")
 }
 

@@ -31,8 +31,8 @@ pub fn list_members(root: u32) -> Vec<u32> {
     found
 }
 
-/// Describes descendants of this process that use a folder, which the kernel keeps for a device or
-/// a file system, so that no signal ends them; `None` if there are none.
+/// Describes descendants of this process that use a folder and that no signal ends, because the
+/// kernel waits for a device or a file system; `None` if there are none.
 #[must_use]
 pub(crate) fn describe_unkillable_users(folder: &Path) -> Option<String> {
     let is_kept = |pid: &u32| process::is_uninterruptible(*pid) && uses(*pid, folder);
@@ -46,8 +46,8 @@ pub(crate) fn describe_unkillable_users(folder: &Path) -> Option<String> {
     process::describe_stuck(&kept)
 }
 
-/// Returns whether a process has its working folder or an open file in a folder. One of which this
-/// cannot be seen may have.
+/// Returns whether a process has its working folder or an open file in a folder. A process that
+/// cannot be inspected counts as a user.
 fn uses(pid: u32, folder: &Path) -> bool {
     let process = Path::new("/proc").join(pid.to_string());
     let is_hidden = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;

@@ -169,7 +169,7 @@ impl Engine for Toy {
             hooks: ToyLog {
                 path: spec.directory.join(LOG),
                 has_slow_counters: self.hangs == Some(Hang::Counters),
-                hangs_at_close: self.hangs.filter(|_| !is_of_suite(spec.directory)),
+                hang_at_close: self.hangs.filter(|_| !is_of_suite(spec.directory)),
                 has_stored: AtomicBool::new(false),
             },
             settings: BTreeMap::from([("printed".to_owned(), Value::from(true))]),
@@ -180,7 +180,7 @@ impl Engine for Toy {
 /// The log of who was ready and who stored.
 struct ToyLog {
     path: PathBuf,
-    hangs_at_close: Option<Hang>,
+    hang_at_close: Option<Hang>,
     has_slow_counters: bool,
     has_stored: AtomicBool,
 }
@@ -190,7 +190,7 @@ impl Drop for ToyLog {
         if !self.has_stored.load(Ordering::Relaxed) {
             return;
         }
-        match self.hangs_at_close {
+        match self.hang_at_close {
             Some(Hang::Close) => hang(),
             Some(Hang::SlowClose) => std::thread::sleep(SLOW_STEP * SLOW_STEPS),
             _ => {}

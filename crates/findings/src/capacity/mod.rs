@@ -337,7 +337,8 @@ fn state_without_rate(trial: &TrialRecord) -> CapacityState {
     CapacityState::Unmeasured { message }
 }
 
-/// What an invalid trial did wrong; `None` if nothing, or only the build or the machine is at fault.
+/// What an invalid trial did wrong; `None` if nothing, or only the build or the machine is at
+/// fault.
 pub(crate) fn wrong_results(trial: &TrialRecord) -> Option<String> {
     if !matches!(trial.outcome, Outcome::Invalid { .. }) {
         return None;

@@ -4,6 +4,7 @@ use crate::claims::claims;
 use crate::hangs::children;
 use crate::support::{Bench, doubts, on, spec, threads, with};
 use std::process::{Child, Command};
+use std::time::{Duration, Instant};
 use trueput_record::TrialSpec;
 use trueput_record::measurement::Outcome;
 use trueput_record::search::{TrialPurpose, TrialRole};
@@ -112,13 +113,19 @@ fn a_runner_that_was_stopped_while_the_database_was_closed_is_no_matter() {
     let made = bench
         .create(vec![on("closes-slowly", lasting("a"))])
         .unwrap();
-    let (mut reports_at_end, mut stopping) = (0, None);
+    let (mut ended_at, mut stopping) = (None, None);
     bench.run(&made, |event| {
-        if let Event::TrialProgress { fraction: 1.0, .. } = event {
-            reports_at_end += 1;
+        if let Event::TrialProgress {
+            phase: Phase::Run,
+            fraction: 1.0,
+            ..
+        } = event
+        {
+            ended_at.get_or_insert_with(Instant::now);
         }
-        // The workers end with the first of these reports.
-        if reports_at_end == 2 && stopping.is_none() {
+        // All workers have ended two seconds after the first of these reports, and close for eight.
+        let is_closing = ended_at.is_some_and(|at| at.elapsed() > Duration::from_secs(2));
+        if is_closing && stopping.is_none() {
             stopping = Some(stop(Stop {
                 runner: true,
                 workers: 0,

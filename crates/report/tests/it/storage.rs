@@ -4,6 +4,8 @@ use crate::support::{manifest, report, spec, valid};
 use trueput_findings::answer::{Answer, UnrankedReason};
 use trueput_findings::marks::marks;
 use trueput_findings::rankings::{Ranking, rankings};
+use trueput_record::audit::StorageModel;
+use trueput_record::audit_standing::{AuditStanding, ModelStanding};
 use trueput_record::host::FileSystemFacts;
 use trueput_record::storage::{PowerLoss, StorageStack};
 use trueput_record::{Durability, TrialRecord};
@@ -180,4 +182,30 @@ fn stale_parts_of_unflushed_files_concern_levels_that_do_not_flush_each_commit()
         (marked(Durability::Sync), marked(Durability::Async)),
         (0, 1)
     );
+}
+
+#[test]
+fn an_audited_promise_that_the_storage_does_not_keep_is_not_called_audited() {
+    let audited = |power_loss| {
+        let mut trial = on(0, "redb", Durability::Sync, power_loss);
+        trial.audit = Some(AuditStanding {
+            audited_at: "2026-11-27T10:00:00Z".to_owned(),
+            models: vec![ModelStanding {
+                file_system: None,
+                model: StorageModel::Journal,
+                states: 306,
+                distinct: 300,
+                undecided: false,
+                refuted: 0,
+                counterexample: None,
+            }],
+        });
+        Answer::of(&report(vec![trial])).render(WIDE, &[])
+    };
+    let text = audited(unbarred());
+    assert!(text.contains("sync not kept, threen1"), "{text}");
+    assert!(!text.contains("306"), "{text}");
+    // The control: where the storage keeps it, the audit counts.
+    let text = audited(PowerLoss::Survives);
+    assert!(text.contains("sync (audited: journal 306)"), "{text}");
 }

@@ -28,6 +28,31 @@ pub(crate) struct Mount {
     pub facts: FileSystemFacts,
 }
 
+/// Options that the superblock of an ext2, ext3 or ext4 can set (`tune2fs -o`, `-E mount_opts`), and
+/// that decide what it keeps. The mount table leaves out what equals the superblock's
+/// (`_ext4_show_options` of linux/fs/ext4/super.c).
+const EXT4_DEFAULTS: [&str; 3] = ["nobarrier", "data=writeback", "data=journal"];
+
+impl Mount {
+    /// Adds the options that the mount table of ext2, ext3 and ext4 leaves out. `ext4` has a folder
+    /// for each device, with all options.
+    fn add_ext4_defaults(&mut self, devices: &Path, ext4: &Path) {
+        if !["ext2", "ext3", "ext4"].contains(&self.facts.kind.as_str()) {
+            return;
+        }
+        let device = devices.join(&self.device).canonicalize();
+        let Some(name) = device.as_ref().ok().and_then(|device| device.file_name()) else {
+            return;
+        };
+        let all = std::fs::read_to_string(ext4.join(name).join("options")).unwrap_or_default();
+        for option in all.lines().filter(|line| EXT4_DEFAULTS.contains(line)) {
+            if !self.facts.options.split(',').any(|shown| shown == option) {
+                self.facts.options = format!("{},{option}", self.facts.options);
+            }
+        }
+    }
+}
+
 /// Lists the mounts of this process's namespace in the order in which they were made.
 pub(crate) fn read_mounts() -> Vec<FileSystemFacts> {
     read_mount_table()
@@ -39,7 +64,12 @@ pub(crate) fn read_mounts() -> Vec<FileSystemFacts> {
 /// Lists the lines of the mount table in the order in which the mounts were made.
 pub(crate) fn read_mount_table() -> Vec<Mount> {
     let text = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    text.lines().filter_map(parse_mount).collect()
+    let mut mounts: Vec<Mount> = text.lines().filter_map(parse_mount).collect();
+    let (devices, ext4) = (Path::new("/sys/dev/block"), Path::new("/proc/fs/ext4"));
+    for mount in &mut mounts {
+        mount.add_ext4_defaults(devices, ext4);
+    }
+    mounts
 }
 
 /// Finds the mount of a file or folder, whose links are resolved, in the mount table.
@@ -185,6 +215,30 @@ mod tests {
     fn a_folder_that_only_begins_like_a_mount_point_is_not_on_it() {
         let facts = mount_at("/database").unwrap().facts;
         assert_eq!(facts.mount_point, "/");
+    }
+
+    #[test]
+    fn what_the_superblock_of_ext4_sets_is_among_the_options() {
+        let folder = tempfile::tempdir().unwrap();
+        let (devices, ext4) = (folder.path().join("block"), folder.path().join("ext4"));
+        for (number, name) in [("254:0", "vda"), ("0:28", "vdc"), ("0:26", "vdb")] {
+            std::fs::create_dir_all(folder.path().join(name)).unwrap();
+            std::fs::create_dir_all(&devices).unwrap();
+            std::os::unix::fs::symlink(folder.path().join(name), devices.join(number)).unwrap();
+            std::fs::create_dir_all(ext4.join(name)).unwrap();
+            let options = "rw\nnobarrier\ncommit=5\ndata=writeback\n";
+            std::fs::write(ext4.join(name).join("options"), options).unwrap();
+        }
+        let options_at = |path: &str| {
+            let mut mount = mount_at(path).unwrap();
+            mount.add_ext4_defaults(&devices, &ext4);
+            mount.add_ext4_defaults(&devices, &ext4);
+            mount.facts.options
+        };
+        assert_eq!(options_at("/"), "rw,relatime,nobarrier,data=writeback");
+        assert_eq!(options_at("/data sets"), "rw,size=1024k");
+        std::fs::remove_file(ext4.join("vdc/options")).unwrap();
+        assert_eq!(options_at("/data"), "rw,noatime,data=ordered");
     }
 
     #[test]

@@ -187,7 +187,7 @@ impl Drop for OwnMount {
 }
 
 #[test]
-fn memory_below_an_overlay_or_a_loop_device_and_a_volatile_overlay_keep_nothing() {
+fn memory_below_a_layer_a_volatile_overlay_and_a_superblock_without_barriers_keep_nothing() {
     if !may_mount() {
         return;
     }
@@ -209,7 +209,16 @@ fn memory_below_an_overlay_or_a_loop_device_and_a_volatile_overlay_keep_nothing(
     let _volatile = overlay("volatile", &layers("", ",volatile"));
     let _above = overlay("above", &layers("memory/", ""));
     let _image = LoopMount::new(&at("memory/image"), &at("loop"), 200 << 20).unwrap();
+    // The superblock turns barriers off, and the mount table does not show it.
+    let unbarred = LoopMount::new(&at("image"), &at("unbarred"), 200 << 20).unwrap();
+    drop(unbarred);
+    let image = at("image").display().to_string();
+    let mut tune = Command::new("tune2fs");
+    let tuned = tune.args(["-o", "nobarrier", &image]).status().unwrap();
+    assert!(tuned.success());
+    let _unbarred = OwnMount::new(at("unbarred"), &["-o", "loop", &image]);
     for (work, says) in [
+        ("unbarred", "its ext4 is mounted with nobarrier"),
         ("volatile", "its overlay is mounted with "),
         ("above", "memory is memory"),
         (

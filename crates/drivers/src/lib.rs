@@ -30,6 +30,7 @@ mod rocksdb;
 mod scan_statement;
 mod schema_mark;
 mod sqlite;
+mod tcp_connection;
 mod tokudb;
 #[cfg(test)]
 mod unresponsive_peer;

@@ -30,13 +30,16 @@ use server::PrivateServer;
 use server_access::{ExternalServer, ServerAccess};
 use session::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use trueput_engine::event_watcher::EventProgress;
 use trueput_engine::{
     Address, Build, CacheKnob, Capabilities, Database, Dialect, Durability, Engine, EngineEvent,
     Error, EventWatcher, Info, Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result,
     Service,
 };
+
+/// The time that a user's server may take to say its version.
+const BUILD_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The MariaDB driver.
 #[derive(Default)]
@@ -127,10 +130,10 @@ impl Engine for MariaDb {
 
     fn build(&self) -> Result<Build> {
         if let Some(SelectedMariaDbServer::External(server)) = &self.named {
-            let server_access = ServerAccess::External(server.clone());
             let shown = server.shown();
             let invalid_url = |error| Error::engine(format!("{shown}: {}", client_error(error)));
-            let mut connection = server_access.connect(None).map_err(invalid_url)?;
+            let connected = server.connect(None, Some(BUILD_TIMEOUT));
+            let mut connection = connected.map_err(invalid_url)?;
             let version: Option<String> = connection
                 .query_first("SELECT VERSION()")
                 .map_err(invalid_url)?;

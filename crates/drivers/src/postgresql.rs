@@ -31,7 +31,7 @@ use instance::Instance;
 use isolation::PostgresqlIsolation;
 use knobs::{PostgresqlKnobs, WalSettings};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use trueput_engine::{
     Build, CacheKnob, Capabilities, Database, Dialect, Durability, Engine, EngineEvent, Error,
     Info, Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Service, Window,
@@ -50,6 +50,9 @@ const SCHEMA: &str = "trueput";
 const LONGEST_KEY: usize = 2_600;
 /// The longest value: a field has at most 1 GiB, and a whole row is assembled in one.
 const LONGEST_VALUE: usize = 512 << 20;
+
+/// The time that a user's server may take for each answer about its version and settings.
+const BUILD_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The PostgreSQL driver.
 pub struct Postgresql {
@@ -150,7 +153,7 @@ impl Engine for Postgresql {
 
     fn build(&self) -> Result<Build> {
         if let Some(address) = self.users() {
-            let mut connection = PostgresqlConnection::open(address, &[])?;
+            let mut connection = PostgresqlConnection::open_within(address, BUILD_TIMEOUT)?;
             let version = connection.parameter("server_version").unwrap_or_default();
             let version = install::check_version(version, &address.to_string())?;
             external_schema::check(&mut connection, address)?;

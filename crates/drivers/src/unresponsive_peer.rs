@@ -1,8 +1,20 @@
 //! A network peer, for tests, that never answers: packets to it are dropped.
 
+use nix::sys::socket::{Backlog, listen};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 use std::time::Duration;
+use trueput_engine::unix_socket::connect_within;
+
+/// Listens at a Unix socket with a full connection queue, as long as what is returned lives.
+pub(crate) fn full_socket(path: &Path) -> (UnixListener, UnixStream) {
+    let listener = UnixListener::bind(path).unwrap();
+    listen(&listener, Backlog::new(0).unwrap()).unwrap();
+    let waiting = connect_within(path, Duration::from_secs(10)).unwrap();
+    (listener, waiting)
+}
 
 /// The peer, which is silent for as long as this lives.
 pub(crate) struct UnresponsivePeer {

@@ -5,6 +5,7 @@
 
 use crate::parameter::ParameterValues;
 use crate::service::Signal;
+use crate::unix_socket::{CONNECT_TIMEOUT, connect_within};
 use crate::{Durability, Error, OpenSpec, Result, Service, SettingContradiction, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -257,10 +258,10 @@ impl ClusterState {
 /// Connects to the host of the cluster in a folder.
 ///
 /// # Errors
-/// The system's own: nobody listens.
+/// The system's own: nobody listens, or accepts in [`CONNECT_TIMEOUT`].
 pub fn connect_to_host(cluster: &Path) -> std::io::Result<UnixStream> {
     let folder = File::open(cluster)?;
-    UnixStream::connect(socket_in(&folder))
+    connect_within(&socket_in(&folder), CONNECT_TIMEOUT)
 }
 
 /// Listens as the host of the cluster in a folder, in the place of one that has ended.

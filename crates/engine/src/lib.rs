@@ -27,6 +27,7 @@ pub mod sql;
 pub mod storage;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+pub mod unix_socket;
 
 pub use cache::{CacheCount, CacheScope};
 pub use cache_knob::CacheKnob;

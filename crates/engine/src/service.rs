@@ -51,7 +51,9 @@ pub trait Service: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Returns whether it responds to a client yet.
+    /// Returns whether it responds to a client yet. Each step of the question has a timeout: a
+    /// server that was stopped takes connections and answers nothing, and one that a device keeps
+    /// in the kernel cannot be killed.
     ///
     /// # Errors
     /// An error that waiting cannot resolve: a refused password, a wrong version.

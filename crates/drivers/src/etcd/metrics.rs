@@ -1,35 +1,39 @@
 //! A node's counters, as it gives them over HTTP in the text format of Prometheus.
 
 use super::address::{Endpoint, ServerAddress, socket_in};
+use crate::tcp_connection;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::os::unix::net::UnixStream;
 use std::time::Duration;
+use trueput_engine::unix_socket::connect_within;
 use trueput_engine::{Error, Result, Value};
 
 /// A request whose response ends with the connection.
 const REQUEST: &[u8] = b"GET /metrics HTTP/1.0\r\n\r\n";
 
-/// The time that a node may take.
-const LIMIT: Duration = Duration::from_secs(10);
+/// The time that a node may take to accept a connection, and for each part of its answer.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Reads the counters of a node: those of etcd itself that have one value.
 ///
 /// # Errors
 /// [`Error::Disconnected`], if it is not reached.
 pub(super) fn read(address: &ServerAddress) -> Result<BTreeMap<String, Value>> {
+    read_within(address, TIMEOUT)
+}
+
+fn read_within(address: &ServerAddress, timeout: Duration) -> Result<BTreeMap<String, Value>> {
     let text = match &address.endpoint {
         Endpoint::Folder(folder) => File::open(folder)
-            .and_then(|folder| UnixStream::connect(socket_in(&folder)))
+            .and_then(|folder| connect_within(&socket_in(&folder), timeout))
             .and_then(|stream| {
-                stream.set_read_timeout(Some(LIMIT))?;
+                stream.set_read_timeout(Some(timeout))?;
                 ask(stream)
             }),
         Endpoint::Host { host, port } => {
-            TcpStream::connect((host.as_str(), *port)).and_then(|stream| {
-                stream.set_read_timeout(Some(LIMIT))?;
+            tcp_connection::connect(host, *port, timeout).and_then(|stream| {
+                stream.set_read_timeout(Some(timeout))?;
                 ask(stream)
             })
         }
@@ -66,6 +70,25 @@ fn number(text: &str) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::etcd::address::CLIENT_SOCKET;
+    use crate::unresponsive_peer::{UnresponsivePeer, full_socket};
+    use trueput_engine::Address;
+
+    #[test]
+    fn a_node_that_accepts_no_connection_is_given_up() {
+        let brief = Duration::from_millis(50);
+        let folder = tempfile::tempdir().unwrap();
+        let _full = full_socket(&folder.path().join(CLIENT_SOCKET));
+        let peer = UnresponsivePeer::new();
+        let url = format!("http://{}", peer.address());
+        for address in [
+            ServerAddress::private(folder.path()),
+            ServerAddress::parse(&Address::of(&url)).unwrap(),
+        ] {
+            let error = read_within(&address, brief).unwrap_err();
+            assert!(error.is_disconnection(), "{error}");
+        }
+    }
 
     #[test]
     fn counters_with_one_value_are_taken() {

@@ -6,12 +6,12 @@ use super::knobs::{self, EtcdKnobs};
 use super::message::{self, StatusResponse};
 use super::promise_check;
 use std::fs::File;
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 use trueput_engine::cluster::{ClusterSite, NetworkQuality, NodeRole, node_name};
 use trueput_engine::service::Signal;
+use trueput_engine::unix_socket::{CONNECT_TIMEOUT, connect_within};
 use trueput_engine::{
     Cluster, Error, OpenSpec, ParameterValues, Result, Service, SettingContradiction,
 };
@@ -181,7 +181,7 @@ impl Service for EtcdNode {
     fn is_ready(&self, spec: &OpenSpec<'_>) -> Result<bool> {
         let folder = File::open(spec.directory).map_err(Error::engine)?;
         let socket = socket_in(&folder);
-        Ok(UnixStream::connect(socket).is_ok())
+        Ok(connect_within(&socket, CONNECT_TIMEOUT).is_ok())
     }
 
     fn stop_signal(&self) -> Signal {

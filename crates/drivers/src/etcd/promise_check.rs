@@ -7,10 +7,10 @@ use nix::sys::socket::getsockopt;
 use nix::sys::socket::sockopt::PeerCredentials;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trueput_engine::setting_contradiction::NeededSettings;
+use trueput_engine::unix_socket::{CONNECT_TIMEOUT, connect_within};
 use trueput_engine::{Durability, Error, Result, SettingContradiction, Value};
 
 /// The option that leaves flushes out.
@@ -55,7 +55,7 @@ pub(super) fn check_node(
 /// that was started may be another one.
 fn process_of(folder: &Path) -> std::io::Result<PathBuf> {
     let folder = File::open(folder)?;
-    let stream = UnixStream::connect(socket_in(&folder))?;
+    let stream = connect_within(&socket_in(&folder), CONNECT_TIMEOUT)?;
     let peer = getsockopt(&stream, PeerCredentials)?;
     Ok(PathBuf::from(format!("/proc/{}", peer.pid())))
 }

@@ -79,11 +79,8 @@ impl ClusterAccess {
 
     fn connect_to(&self, number: u32, schema: Option<&str>) -> mysql::Result<Conn> {
         let folder = SocketFolder::open(&node_folder(&self.directory, number).join(DATA))?;
-        let options = folder
-            .options()
-            .db_name(schema)
-            .read_timeout(Some(self.answer_limit));
-        let mut connection = Conn::new(options)?;
+        let limit = self.answer_limit;
+        let mut connection = folder.log_in(schema, limit, Some(limit))?;
         connection.query_drop(CATCH_UP)?;
         Ok(connection)
     }

@@ -2,7 +2,7 @@
 
 use super::cluster_access::ClusterAccess;
 use super::promise_check::SERVER;
-use super::socket::{DATA, SCHEMA, SOCKET, SocketFolder};
+use super::socket::{DATA, LOGIN_TIMEOUT, SCHEMA, SOCKET, SocketFolder, within};
 use crate::library;
 use crate::percent::unescape;
 use mysql::{Conn, Opts, OptsBuilder};
@@ -118,6 +118,28 @@ impl ExternalServer {
         })
     }
 
+    /// Connects. Each answer may take `read_timeout` once the server has let the client in.
+    ///
+    /// # Errors
+    /// The client library's error.
+    pub(super) fn connect(
+        &self,
+        schema: Option<&str>,
+        read_timeout: Option<Duration>,
+    ) -> mysql::Result<Conn> {
+        let options = self
+            .with_password()
+            .map_err(|error| IoError::new(ErrorKind::InvalidInput, error.to_string()))?
+            .db_name(schema)
+            .read_timeout(read_timeout)
+            .write_timeout(read_timeout)
+            .prefer_socket(false)
+            .stmt_cache_size(0);
+        let patience = self.options.get_tcp_connect_timeout();
+        let timeout = LOGIN_TIMEOUT + patience.unwrap_or(CONNECT_TIMEOUT);
+        within(timeout, move || Conn::new(options))
+    }
+
     /// The URL without its password.
     pub(super) fn shown(&self) -> &str {
         &self.shown
@@ -199,21 +221,9 @@ impl ServerAccess {
     /// The client library's error.
     pub(super) fn connect(&self, schema: Option<&str>) -> mysql::Result<Conn> {
         match self {
-            Self::Private(data, _) => {
-                let folder = SocketFolder::open(data)?;
-                folder.check_response()?;
-                Conn::new(folder.options().db_name(schema))
-            }
+            Self::Private(data, _) => SocketFolder::open(data)?.log_in(schema, LOGIN_TIMEOUT, None),
             Self::Cluster(cluster) => cluster.connect_to_leader(schema),
-            Self::External(server) => {
-                let options = server
-                    .with_password()
-                    .map_err(|error| IoError::new(ErrorKind::InvalidInput, error.to_string()))?
-                    .db_name(schema)
-                    .prefer_socket(false)
-                    .stmt_cache_size(0);
-                Conn::new(options)
-            }
+            Self::External(server) => server.connect(schema, None),
         }
     }
 }
@@ -346,6 +356,17 @@ mod tests {
             why.contains("no response") && why.contains("firewall"),
             "{why}"
         );
+    }
+
+    #[test]
+    fn a_server_that_accepts_a_connection_and_answers_nothing_is_given_up() {
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = silent.local_addr().unwrap().port();
+        let server = server_of(&format!("mysql://me@127.0.0.1:{port}/trueput")).unwrap();
+        let limit = Some(Duration::from_millis(50));
+        let failed = server.connect(None, limit).err().unwrap();
+        let error = crate::mariadb::connection::client_error(failed);
+        assert!(error.is_disconnection(), "{error}");
     }
 
     #[test]

@@ -2,13 +2,18 @@
 
 use mysql::{Conn, OptsBuilder};
 use std::fs::File;
+use std::io::{Error as IoError, ErrorKind};
 use std::os::fd::AsRawFd;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
 use std::time::Duration;
+use trueput_engine::unix_socket::connect_within;
 
 /// The time that a server may take to let a client in.
-const ADMISSION_LIMIT: Duration = Duration::from_secs(15);
+pub(super) const LOGIN_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// The time for a place in the queue of a socket, to see that somebody listens.
+const LISTENING_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// The private instance's data, within the database's folder.
 pub(super) const DATA: &str = "data";
@@ -32,19 +37,30 @@ impl SocketFolder {
         PathBuf::from(format!("/proc/self/fd/{}/{SOCKET}", self.0.as_raw_fd()))
     }
 
-    /// Checks that the server lets a client in: the kernel accepts connections for one that was
-    /// stopped, which never answers. Statements may take any time, so their connections have no
-    /// such limit.
+    /// Connects and logs in. Each later answer may take `read_timeout`.
     ///
     /// # Errors
     /// The client library's error.
-    pub fn check_response(&self) -> mysql::Result<()> {
-        let options = self.options().read_timeout(Some(ADMISSION_LIMIT));
-        Conn::new(options).map(drop)
+    pub fn log_in(
+        self,
+        schema: Option<&str>,
+        login_timeout: Duration,
+        read_timeout: Option<Duration>,
+    ) -> mysql::Result<Conn> {
+        let options = self
+            .options()
+            .db_name(schema)
+            .read_timeout(read_timeout)
+            .write_timeout(read_timeout);
+        within(login_timeout, move || {
+            let connection = Conn::new(options);
+            // The path of the socket leads through it.
+            drop(self);
+            connection
+        })
     }
 
-    /// Returns the options of a connection, which is made while the folder is open.
-    pub fn options(&self) -> OptsBuilder {
+    fn options(&self) -> OptsBuilder {
         OptsBuilder::new()
             .socket(Some(self.path().display().to_string()))
             .user(Some("root"))
@@ -53,21 +69,65 @@ impl SocketFolder {
     }
 }
 
+/// Logs in, on a thread: the client library waits for any time for a place in the queue of a socket
+/// and, where statements may take any time, for the greeting. A server that was stopped keeps
+/// clients waiting in both ways.
+///
+/// # Errors
+/// The client library's error; [`ErrorKind::TimedOut`] if there is no answer. The thread then ends
+/// with the server.
+pub(super) fn within(
+    timeout: Duration,
+    log_in: impl FnOnce() -> mysql::Result<Conn> + Send + 'static,
+) -> mysql::Result<Conn> {
+    let (sender, answer) = sync_channel(1);
+    std::thread::Builder::new()
+        .name("login".to_owned())
+        .spawn(move || {
+            // Nobody waits any more after the timeout.
+            let _ = sender.send(log_in());
+        })?;
+    answer.recv_timeout(timeout).unwrap_or_else(|_| {
+        let text = format!("it let no client in within {} ms", timeout.as_millis());
+        Err(IoError::new(ErrorKind::TimedOut, text).into())
+    })
+}
+
 /// Whether a server listens at the socket in a data folder, answering or not.
 pub(super) fn is_listening(data: &Path) -> bool {
-    SocketFolder::open(data).is_ok_and(|folder| UnixStream::connect(folder.path()).is_ok())
+    SocketFolder::open(data).is_ok_and(|folder| {
+        let connected = connect_within(&folder.path(), LISTENING_TIMEOUT);
+        // The queue of one that was stopped may be full.
+        connected.map_or_else(|error| error.kind() == ErrorKind::TimedOut, |_| true)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::unresponsive_peer::full_socket;
     use std::os::unix::net::UnixListener;
 
     #[test]
     fn a_server_that_answers_nothing_is_given_up() {
         let folder = tempfile::tempdir().unwrap();
-        let _silent = UnixListener::bind(folder.path().join(SOCKET)).unwrap();
-        let opened = SocketFolder::open(folder.path()).unwrap();
-        assert!(opened.check_response().is_err());
+        let brief = Duration::from_millis(50);
+        let log_in = || {
+            let opened = SocketFolder::open(folder.path()).unwrap();
+            let failed = opened.log_in(None, brief, None).err().unwrap();
+            crate::mariadb::connection::client_error(failed)
+        };
+        assert!(!is_listening(folder.path()));
+        let silent = UnixListener::bind(folder.path().join(SOCKET)).unwrap();
+        assert!(is_listening(folder.path()));
+        let error = log_in();
+        assert!(error.is_disconnection(), "{error}");
+
+        drop(silent);
+        std::fs::remove_file(folder.path().join(SOCKET)).unwrap();
+        let _full = full_socket(&folder.path().join(SOCKET));
+        assert!(is_listening(folder.path()));
+        let error = log_in();
+        assert!(error.is_disconnection(), "{error}");
     }
 }

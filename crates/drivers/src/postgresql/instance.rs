@@ -6,8 +6,12 @@ use super::knobs::{self, PostgresqlKnobs};
 use super::wire::PostgresqlConnection;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 use trueput_engine::service::Signal;
 use trueput_engine::{Error, OpenSpec, Result, Service};
+
+/// The time that each answer to the question whether a server is ready may take.
+const READINESS_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The folder of an instance's data, in that of the database.
 pub(super) const DATA: &str = "data";
@@ -108,7 +112,8 @@ impl Service for Instance {
     }
 
     fn is_ready(&self, spec: &OpenSpec<'_>) -> Result<bool> {
-        match PostgresqlConnection::open(&ServerAddress::private(spec.directory), &[]) {
+        let address = ServerAddress::private(spec.directory);
+        match PostgresqlConnection::open_within(&address, READINESS_TIMEOUT) {
             Ok(connection) => {
                 let version = connection.parameter("server_version").unwrap_or_default();
                 install::check_version(version, "the private server").map(|_| true)

@@ -7,12 +7,12 @@
 //! 63 ns to go through (on a busy machine; neither allocates), and boxed errors.
 
 mod authentication;
-mod connect;
 
 use super::address::{Endpoint, ServerAddress};
 use super::message::{
     RowColumns, column_names, end_message, field, invalid_message, push_text, rows_of,
 };
+use crate::tcp_connection;
 use postgres_protocol::message::backend::Header;
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
@@ -20,6 +20,7 @@ use std::net::TcpStream;
 use std::ops::{ControlFlow, Range};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
+use trueput_engine::unix_socket::connect_within;
 use trueput_engine::{Error, Result};
 
 /// Version 3.0.
@@ -32,8 +33,8 @@ const HEADER_BYTES: usize = 5;
 const CHUNK_BYTES: usize = 16 << 10;
 /// Buffers that a large value has made larger than this shrink again.
 const KEPT_BYTES: usize = 1 << 20;
-/// The time that a server may take to let a client in.
-const ADMISSION: Duration = Duration::from_secs(30);
+/// The time that a server may take for each answer until it has let a client in.
+const LOGIN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The first version whose sessions hand their counters over on request.
 const FLUSHES_COUNTERS_FROM: u32 = 15;
@@ -45,22 +46,26 @@ enum Stream {
 }
 
 impl Stream {
-    fn open(endpoint: &Endpoint) -> std::io::Result<Self> {
-        match endpoint {
+    /// Connects within this time, which then limits each read and write.
+    fn open(endpoint: &Endpoint, timeout: Duration) -> std::io::Result<Self> {
+        let stream = match endpoint {
             // The kernel follows the link to the folder, however long its own path is: the name of
             // a socket may have 107 bytes.
             Endpoint::Folder { folder, port } => {
                 use std::os::fd::AsRawFd;
                 let opened = std::fs::File::open(folder)?;
                 let name = format!("/proc/self/fd/{}/.s.PGSQL.{port}", opened.as_raw_fd());
-                UnixStream::connect(name).map(Self::Unix)
+                connect_within(name.as_ref(), timeout).map(Self::Unix)
             }
             Endpoint::Host { host, port } => {
-                let stream = connect::connect(host, *port)?;
+                let timeout = timeout.min(tcp_connection::CONNECT_TIMEOUT);
+                let stream = tcp_connection::connect(host, *port, timeout)?;
                 stream.set_nodelay(true)?;
                 Ok(Self::Tcp(stream))
             }
-        }
+        }?;
+        stream.set_timeout(Some(timeout))?;
+        Ok(stream)
     }
 
     /// Whether others can read the traffic: it crosses a network without encryption.
@@ -71,10 +76,16 @@ impl Stream {
         }
     }
 
-    fn limit(&self, limit: Option<Duration>) -> std::io::Result<()> {
+    fn set_timeout(&self, timeout: Option<Duration>) -> std::io::Result<()> {
         match self {
-            Self::Unix(stream) => stream.set_read_timeout(limit),
-            Self::Tcp(stream) => stream.set_read_timeout(limit),
+            Self::Unix(stream) => {
+                stream.set_read_timeout(timeout)?;
+                stream.set_write_timeout(timeout)
+            }
+            Self::Tcp(stream) => {
+                stream.set_read_timeout(timeout)?;
+                stream.set_write_timeout(timeout)
+            }
         }
     }
 
@@ -117,17 +128,39 @@ pub(super) struct PostgresqlConnection {
 }
 
 impl PostgresqlConnection {
-    /// Connects and logs in, with these settings for the session.
+    /// Connects and logs in, with these settings for the session. Its statements may take any time.
     ///
     /// # Errors
     /// [`Error::Engine`] with the server's message, or the reason why it cannot be reached.
     pub fn open(address: &ServerAddress, settings: &[(&str, &str)]) -> Result<Self> {
+        let connection = Self::open_one(address, settings, LOGIN_TIMEOUT)?;
+        connection
+            .stream
+            .set_timeout(None)
+            .map_err(|error| connection_error(&error))?;
+        Ok(connection)
+    }
+
+    /// Connects and logs in. No answer takes longer than `timeout`, from the login on.
+    ///
+    /// # Errors
+    /// As [`PostgresqlConnection::open`].
+    pub fn open_within(address: &ServerAddress, timeout: Duration) -> Result<Self> {
+        Self::open_one(address, &[], timeout)
+    }
+
+    /// Connects to the first server of an address that takes transactions.
+    fn open_one(
+        address: &ServerAddress,
+        settings: &[(&str, &str)],
+        timeout: Duration,
+    ) -> Result<Self> {
         if address.others.is_empty() {
-            return Self::open_server(address, settings, None);
+            return Self::open_server(address, settings, timeout);
         }
         let mut reasons = Vec::new();
         for server in address.servers() {
-            match Self::open_server(&server, settings, None) {
+            match Self::open_server(&server, settings, timeout) {
                 Ok(mut connection) => match connection.follows() {
                     Ok(false) => return Ok(connection),
                     Ok(true) => reasons.push("it follows another server".to_owned()),
@@ -142,14 +175,6 @@ impl PostgresqlConnection {
         )))
     }
 
-    /// Connects to one server and logs in. No answer takes longer than `limit`, from the login on.
-    ///
-    /// # Errors
-    /// As [`PostgresqlConnection::open`].
-    pub fn open_within(address: &ServerAddress, limit: Duration) -> Result<Self> {
-        Self::open_server(address, &[], Some(limit))
-    }
-
     /// Returns whether the server follows another one, and takes no transactions that write.
     fn follows(&mut self) -> Result<bool> {
         let mut follows = false;
@@ -162,22 +187,14 @@ impl PostgresqlConnection {
     fn open_server(
         address: &ServerAddress,
         settings: &[(&str, &str)],
-        limit: Option<Duration>,
+        timeout: Duration,
     ) -> Result<Self> {
-        let stream = Stream::open(&address.endpoint)
+        let stream = Stream::open(&address.endpoint, timeout)
             .map_err(|error| Error::Disconnected(format!("cannot reach {address}: {error}")))?;
         let is_exposed = stream
             .is_exposed()
             .map_err(|error| connection_error(&error))?;
-        stream
-            .limit(Some(limit.unwrap_or(ADMISSION)))
-            .map_err(|error| connection_error(&error))?;
-        let connection = Self::over_stream(stream, is_exposed, address, settings)?;
-        connection
-            .stream
-            .limit(limit)
-            .map_err(|error| connection_error(&error))?;
-        Ok(connection)
+        Self::over_stream(stream, is_exposed, address, settings)
     }
 
     /// Logs in over a stream.
@@ -554,6 +571,7 @@ fn login_error(body: &[u8], address: &ServerAddress) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::unresponsive_peer::full_socket;
 
     #[test]
     fn what_stays_on_this_machine_is_not_exposed() {
@@ -583,6 +601,25 @@ mod tests {
         let text = error.to_string();
         assert!(text.contains("closed") || text.contains("lost"), "{text}");
         assert!(text.contains("cannot reach"), "{text}");
+    }
+
+    #[test]
+    fn a_server_that_accepts_no_connection_or_answers_nothing_is_given_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data");
+        std::fs::create_dir(&data).unwrap();
+        let _full = full_socket(&data.join(".s.PGSQL.5432"));
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = silent.local_addr().unwrap().port();
+        let url = format!("postgres://me@127.0.0.1:{port},127.0.0.1:{port}/db");
+        for address in [
+            ServerAddress::private(folder.path()),
+            ServerAddress::parse(&trueput_engine::Address::of(&url)).unwrap(),
+        ] {
+            let opened = PostgresqlConnection::open_within(&address, Duration::from_millis(50));
+            let error = opened.err().unwrap();
+            assert!(error.is_disconnection(), "{error}");
+        }
     }
 
     fn error(code: &str) -> Error {

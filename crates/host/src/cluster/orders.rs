@@ -42,6 +42,7 @@ impl OrderSocket {
         let (sender, _) = self.0.accept().ok()?;
         sender.set_nonblocking(false).ok()?;
         sender.set_read_timeout(Some(LINE_LIMIT)).ok()?;
+        sender.set_write_timeout(Some(LINE_LIMIT)).ok()?;
         let mut line = String::new();
         BufReader::new(&sender).read_line(&mut line).ok()?;
         // Whoever only asks whether the host listens sends none.
@@ -69,6 +70,7 @@ pub fn send_order(cluster: &Path, order: ClusterOrder) -> Result<Vec<u32>, Strin
     stream
         .set_read_timeout(Some(ANSWER_LIMIT))
         .map_err(failed)?;
+    stream.set_write_timeout(Some(LINE_LIMIT)).map_err(failed)?;
     let mut text = serde_json::to_vec(&order).map_err(|error| failed(error.into()))?;
     text.push(b'\n');
     stream.write_all(&text).map_err(failed)?;

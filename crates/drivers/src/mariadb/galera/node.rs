@@ -212,8 +212,8 @@ impl NodeStatus {
 fn connect(folder: &Path) -> Result<Conn> {
     let folder = SocketFolder::open(&folder.join(DATA))
         .map_err(|error| Error::Disconnected(format!("{}: {error}", folder.display())))?;
-    let options = folder.options().read_timeout(Some(ANSWER_LIMIT));
-    Conn::new(options).map_err(client_error)
+    let connected = folder.log_in(None, ANSWER_LIMIT, Some(ANSWER_LIMIT));
+    connected.map_err(client_error)
 }
 
 fn status(site: &ClusterSite, number: u32) -> Result<NodeStatus> {

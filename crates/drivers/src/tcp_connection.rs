@@ -6,15 +6,15 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 /// The time for which all addresses of a host together may be silent.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Connects to a host, by the first of its addresses that answers.
+/// Connects to a host within this time, by the first of its addresses that answers.
 ///
 /// # Errors
 /// The reason why the last host could not be reached, with advice if none answered.
-pub(super) fn connect(host: &str, port: u16) -> Result<TcpStream> {
+pub(crate) fn connect(host: &str, port: u16, timeout: Duration) -> Result<TcpStream> {
     let addresses: Vec<_> = (host, port).to_socket_addrs()?.collect();
-    connect_to_any(&addresses, CONNECT_TIMEOUT)
+    connect_to_any(&addresses, timeout)
 }
 
 fn connect_to_any(addresses: &[SocketAddr], patience: Duration) -> Result<TcpStream> {

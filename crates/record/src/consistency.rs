@@ -5,6 +5,7 @@
 //! find a part that was changed alone. They do not prove who wrote it: all parts may have been
 //! changed consistently.
 
+mod fixed_amount;
 mod open_loop;
 
 use crate::flush_evidence::{FlushEvidence, FlushVerdict};
@@ -53,6 +54,7 @@ pub fn contradictions(
         found.extend(check_open_loop(record, measured));
         found.extend(check_units(record, measured));
         found.extend(open_loop::contradictions(record, measured));
+        found.extend(fixed_amount::contradictions(record, measured));
         if let Some(evidence) = &measured.flush_evidence {
             found.extend(check_flushes(evidence));
             found.extend(check_committers(record, measured, evidence));

@@ -367,6 +367,56 @@ fn of_rate(per_s: f64, issued: u64, change: impl Fn(&mut TrialRecord)) -> usize 
 }
 
 #[test]
+fn no_more_is_done_than_a_trace_or_a_setting_has() {
+    // 320 operations are counted.
+    let of = |workload: &str, setting: (&str, i64), requests: Option<i64>| {
+        let (mut record, logged) = honest();
+        record.spec.workload = workload.to_owned();
+        let (name, amount) = setting;
+        record.spec.settings.insert(name.to_owned(), amount.into());
+        record.verification = Some(Verification {
+            passed: true,
+            ..lying()
+        });
+        record.verification.as_mut().unwrap().checks = vec![Check::new("c", true, "")];
+        let results = &mut measured(&mut record).results;
+        results.extend(requests.map(|all| ("trace_requests".to_owned(), all.into())));
+        let planned = record.spec.clone();
+        contradictions(&record, Some(&planned), Some(&logged))
+    };
+    for (workload, setting, requests) in [
+        ("trace", ("requests", 0), Some(320)),
+        ("trace", ("requests", 320), Some(5_000)),
+        ("ycsb", ("operationcount", 320), None),
+        ("ycsb", ("operationcount", 0), None),
+        ("w", ("operationcount", 1), None),
+    ] {
+        assert_eq!(of(workload, setting, requests), [""; 0], "{workload}");
+    }
+    for (workload, setting, requests, said) in [
+        ("trace", ("requests", 0), Some(319), "trace_requests is 319"),
+        ("trace", ("requests", 319), Some(320), "requests is 319"),
+        ("trace", ("requests", 320), None, "are not stated"),
+        (
+            "custom",
+            ("operationcount", 319),
+            None,
+            "operationcount is 319",
+        ),
+    ] {
+        let found = of(workload, setting, requests);
+        assert!(found.len() == 1 && found[0].contains(said), "{found:?}");
+    }
+    let forged = found(|record, _| {
+        measured(record).open_loop = Some(OpenLoop {
+            responses: vec![ResponseSummary::default()],
+            ..OpenLoop::default()
+        });
+    });
+    assert!(forged.iter().all(|one| !one.contains("operations ended")));
+}
+
+#[test]
 fn workers_that_the_job_adds_keep_no_rate() {
     let added = |record: &mut TrialRecord| record.spec.workers = 1;
     assert_eq!(of_rate(2_000.0, 5_000, added), 0);

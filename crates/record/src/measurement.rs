@@ -86,7 +86,7 @@ pub struct Conformance {
 
 /// The check of the isolation that an engine's driver states: schedules of transactions that invite
 /// the anomalies that it proscribes, none of which occurred.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IsolationCheck {
     /// When, RFC 3339 in UTC.
     pub checked_at: String,
@@ -97,6 +97,10 @@ pub struct IsolationCheck {
     /// The reason why they could not be run; absent if they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_run: Option<String>,
+    /// The time without an answer after which they were given up, seconds; absent if they ended or
+    /// failed by themselves. A resumed run does not wait as long again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hung_after_s: Option<u64>,
 }
 
 impl TrialRecord {

@@ -2,6 +2,7 @@
 
 use crate::conformance_result::{ConformanceResult, IsolationResult};
 use crate::hosts::workers::HostWorkers;
+use crate::isolation_check::HungSuite;
 use crate::phase_limit::{ExpectedWork, LimitedPhase, PhaseClock};
 use crate::resolution::{ResolvedTrial, resolve_trial};
 use crate::{Event, Options, Registry};
@@ -35,6 +36,8 @@ pub(crate) struct RunContext<'a> {
     pub conformance: HashMap<String, ConformanceResult>,
     /// Results of the anomaly suite by engine, build and knobs.
     pub isolation: HashMap<String, IsolationResult>,
+    /// Anomaly suites that hung before the run was interrupted, likewise.
+    pub hung_suites: HashMap<String, HungSuite>,
     /// Hardware limits by file system, number of committers and bytes per commit.
     pub hardware_limits: HashMap<String, HardwareLimits>,
     /// The trials of the current group, and the first of the next, as they were resolved.

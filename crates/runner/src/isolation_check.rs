@@ -8,8 +8,10 @@ use crate::conformance_result::IsolationResult;
 use crate::context::{RunContext, TrialError};
 use crate::phase_limit::LimitedPhase;
 use crate::protocol::{Report, WorkerTask};
-use trueput_record::TrialSpec;
+use std::collections::HashMap;
+use std::time::Duration;
 use trueput_record::measurement::{Conformance, IsolationCheck};
+use trueput_record::{TrialRecord, TrialSpec};
 
 /// In place of a level, in the key under which a suite is remembered: isolation is the same at
 /// every level.
@@ -35,16 +37,56 @@ pub(crate) fn check(
     if !is_stated || !resolved.engine.capabilities().retains_data {
         return Ok(IsolationResult::Stands(None));
     }
-    let knobs = serde_json::to_string(&spec.knobs).unwrap_or_default();
-    let allocator = spec.conditions.allocator;
-    let key = format!("{} {allocator} {knobs}", spec.contender());
+    let key = key_of(spec);
     if let Some(known) = context.isolation.get(&key) {
         return Ok(known.clone());
     }
-    let found = find_or_run(context, spec)?;
+    let found = match find_hang(context, spec, &key) {
+        Some(hung) => IsolationResult::Stands(Some(hung)),
+        None => find_or_run(context, spec)?,
+    };
     report_result(context, spec, &found);
     context.isolation.insert(key, found.clone());
     Ok(found)
+}
+
+/// Returns the key of a configuration in a run.
+fn key_of(spec: &TrialSpec) -> String {
+    let knobs = serde_json::to_string(&spec.knobs).unwrap_or_default();
+    format!("{} {} {knobs}", spec.contender(), spec.conditions.allocator)
+}
+
+/// A suite that hung before the run was interrupted.
+#[derive(Debug, Clone)]
+pub(crate) struct HungSuite {
+    /// SHA-256 of the engine's file.
+    sha256: String,
+    limit: Duration,
+    check: IsolationCheck,
+}
+
+/// Returns the suites that hung, by their keys, from the records of a run.
+pub(crate) fn hung_suites(records: &[TrialRecord]) -> HashMap<String, HungSuite> {
+    let hung = records.iter().filter_map(|record| {
+        let check = record.isolation_check.as_ref()?;
+        let suite = HungSuite {
+            sha256: record.engine.as_ref()?.sha256.clone(),
+            limit: Duration::from_secs(check.hung_after_s?),
+            check: check.clone(),
+        };
+        Some((key_of(&record.spec), suite))
+    });
+    hung.collect()
+}
+
+/// Returns the check of a suite that hung earlier in this run, in the same file of the engine. With
+/// a longer limit it runs again.
+fn find_hang(context: &mut RunContext<'_>, spec: &TrialSpec, key: &str) -> Option<IsolationCheck> {
+    let hung = context.hung_suites.get(key).cloned()?;
+    let limit = context.begin_phase(LimitedPhase::Isolation, spec).silence();
+    let library = context.resolve(spec).ok()?.engine.build().ok()?.library;
+    let sha256 = context.sha256(library.as_deref()).ok()?;
+    (limit <= hung.limit && sha256 == hung.sha256).then_some(hung.check)
 }
 
 fn find_or_run(
@@ -61,23 +103,26 @@ fn find_or_run(
             checked_at: passed.passed_at,
             schedules: passed.checks,
             cached: true,
-            not_run: None,
+            ..IsolationCheck::default()
         })));
     }
     let answer = run_suite(context, spec)?;
     let checked_at = jiff::Timestamp::now().to_string();
-    let not_run = |reason: String| {
+    let unchecked = |reason: String, limit: Option<Duration>| {
         IsolationResult::Stands(Some(IsolationCheck {
             checked_at: checked_at.clone(),
-            schedules: 0,
-            cached: false,
             not_run: Some(reason),
+            hung_after_s: limit.map(|limit| limit.as_secs()),
+            ..IsolationCheck::default()
         }))
     };
+    let not_run = |reason| unchecked(reason, None);
     let (schedules, refutations, failure, files) = match answer {
         Err(TrialError::Interrupted) => return Err(TrialError::Interrupted),
-        Err(TrialError::Failed(reason) | TrialError::Overrun(reason)) => {
-            return Ok(not_run(reason));
+        Err(TrialError::Failed(reason)) => return Ok(not_run(reason)),
+        Err(TrialError::Overrun(reason)) => {
+            let clock = context.begin_phase(LimitedPhase::Isolation, spec);
+            return Ok(unchecked(reason, Some(clock.silence())));
         }
         Ok((
             Report::Isolated {
@@ -108,8 +153,7 @@ fn find_or_run(
     Ok(IsolationResult::Stands(Some(IsolationCheck {
         checked_at,
         schedules,
-        cached: false,
-        not_run: None,
+        ..IsolationCheck::default()
     })))
 }
 

@@ -5,6 +5,7 @@ use crate::database_path::check_path;
 use crate::database_reuse::Follower;
 use crate::disk_space::{DiskSpace, RunSpace};
 use crate::hosts::check_hosts;
+use crate::isolation_check::hung_suites;
 use crate::preflight::check_feasibility;
 use crate::program::collect_program_facts;
 use crate::repeats::RepeatRule;
@@ -353,6 +354,7 @@ pub fn run_search(
     let preparations = default_preparations(&stored.trials);
     let loads = known_loads(&stored.trials);
     let runs = known_runs(&stored.trials);
+    let hung_suites = hung_suites(&stored.trials);
     let mut ended = ended_trials(stored.trials, options);
     let to_do: Vec<&TrialSpec> = manifest
         .trials
@@ -379,6 +381,7 @@ pub fn run_search(
         used_libraries: HashSet::new(),
         conformance: HashMap::new(),
         isolation: HashMap::new(),
+        hung_suites,
         hardware_limits: HashMap::new(),
         resolved: RefCell::default(),
         reusable: None,

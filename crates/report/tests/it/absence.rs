@@ -117,6 +117,7 @@ fn an_isolation_that_could_not_be_checked_is_marked() {
         schedules: 0,
         cached: false,
         not_run: Some("no answer within 180 s".to_owned()),
+        hung_after_s: Some(180),
     });
     let [full, screen] = told(unchecked.clone());
     assert_has!(

@@ -2,18 +2,19 @@
 
 use crate::claims::claims;
 use crate::support::{Bench, doubts, failure, is_empty_or_absent, lives, on, spec, threads, with};
-use crate::toy::{HANGING, SLOW_STEP, SLOW_STEPS};
+use crate::toy::{HANGING, HANGS, SLOW_STEP, SLOW_STEPS};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
-use trueput_record::measurement::Outcome;
+use trueput_record::measurement::{IsolationCheck, Outcome};
 use trueput_record::{Durability, TrialSpec};
 use trueput_runner::{Event, Phase};
 
 claims![
     a_hang_in_any_phase_fails_the_trial_by_its_limit_and_the_plan_goes_on,
     an_engine_that_hangs_in_the_suite_is_waited_for_once,
+    an_anomaly_suite_that_hung_is_not_waited_for_again_when_the_run_is_resumed,
     a_stopped_worker_fails_the_trial_and_is_named,
     a_stopped_preparation_is_named_and_killed,
     a_slow_load_that_gets_on_is_not_ended,
@@ -109,22 +110,47 @@ fn an_engine_that_hangs_in_the_suite_is_waited_for_once() {
     let mut bench = bench();
     bench.options.hang_limit = Duration::from_secs(2);
     let hanging = ["a", "b"].map(|id| on("hangs-in-suite", spec(id, "store")));
-    let records = bench.records(hanging.into());
-    for record in &records {
+    let made = bench.create(hanging.into()).unwrap();
+    bench.run(&made, |_| {});
+    for record in &made.records() {
         let reason = failure(record);
         let words = "the conformance suite: no progress for 6 s, the limit of this phase";
         assert!(reason.contains(words), "{reason}");
     }
-    let at = |index: usize| {
-        records[index]
-            .started_at
-            .parse::<jiff::Timestamp>()
-            .unwrap()
-    };
-    assert!(
-        at(1).duration_since(at(0)).as_secs() < 6,
-        "it is known to hang"
-    );
+    let hangs = std::fs::read_to_string(made.folder.path().join(HANGS));
+    assert_eq!(hangs.unwrap(), "!", "it is known to hang");
+}
+
+fn an_anomaly_suite_that_hung_is_not_waited_for_again_when_the_run_is_resumed() {
+    let mut bench = bench();
+    bench.options.checks_isolation = true;
+    bench.options.hang_limit = Duration::from_secs(20);
+    for (former_s, is_asked_again) in [(60, false), (59, true)] {
+        let trials = ["a", "b"].map(|id| threads(on("snapshot", spec(id, "store"))));
+        let made = bench.create(trials.into()).unwrap();
+        bench.run(&made, |_| {});
+        // As if the suite had hung in the first trial, and the run been interrupted after it.
+        let mut first = made.records().remove(0);
+        let hung = IsolationCheck {
+            checked_at: "2026-11-27T10:00:00Z".to_owned(),
+            not_run: Some("it hung".to_owned()),
+            hung_after_s: Some(former_s),
+            ..IsolationCheck::default()
+        };
+        first.isolation_check = Some(hung.clone());
+        let line = serde_json::to_string(&first).unwrap() + "\n";
+        std::fs::write(made.folder.path().join("trials.jsonl"), line).unwrap();
+        let mut reasons = Vec::new();
+        bench.run(&made, |event| {
+            if let Event::IsolationChecked { not_run, .. } = event {
+                reasons.push(not_run.clone());
+            }
+        });
+        let check = made.records().remove(1).isolation_check.unwrap();
+        assert_eq!(check != hung, is_asked_again, "{check:?}");
+        assert_eq!(check.schedules > 10, is_asked_again, "{check:?}");
+        assert_eq!(reasons, [check.not_run]);
+    }
 }
 
 fn a_stopped_worker_fails_the_trial_and_is_named() {

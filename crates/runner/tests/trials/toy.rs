@@ -72,6 +72,8 @@ impl Toy {
             Some(Hang::Close | Hang::SlowClose | Hang::Counters) | None => false,
         };
         if hangs {
+            let work = directory.ancestors().find(|it| it.ends_with("work"));
+            work.into_iter().for_each(note_hang);
             hang();
         }
     }
@@ -80,6 +82,16 @@ impl Toy {
 /// Whether a folder is that of the conformance suite, or in it.
 fn is_of_suite(directory: &Path) -> bool {
     directory.iter().any(|name| name == ".conformance")
+}
+
+/// The file beside the work folder that has a byte for each time that an engine hung at opening.
+pub const HANGS: &str = "hangs";
+
+fn note_hang(work: &Path) {
+    let mut options = std::fs::File::options();
+    let file = options.create(true).append(true);
+    let mut file = file.open(work.with_file_name(HANGS)).unwrap();
+    file.write_all(b"!").unwrap();
 }
 
 /// The file that says that somebody hangs.

@@ -200,6 +200,7 @@ pub fn record() -> TrialRecord {
             schedules: 0,
             cached: false,
             not_run: Some("no answer within 180 s".to_owned()),
+            hung_after_s: Some(180),
         }),
         hardware_limits: Some(hardware_limits()),
         load: Some(load()),

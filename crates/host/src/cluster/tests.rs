@@ -350,11 +350,10 @@ fn a_node_that_could_say_what_it_runs_with_and_does_not_is_doubtful() {
     // One that was paused until now may not be able to.
     let lines = host.check_promises_at_end(&[1, 3], Duration::ZERO);
     assert_eq!(doubts(lines), (1, Vec::new()));
-    // It takes no time, either from the others or from the limit for the cluster to stop.
-    let began = Instant::now();
-    let lines = host.check_promises_at_end(&[1, 3], LIMIT);
+    // It takes no time, either from the others or from the limit for the cluster to stop: with a
+    // limit that never ends, it would never be given up.
+    let lines = host.check_promises_at_end(&[1, 3], Duration::from_secs(1 << 30));
     assert_eq!(doubts(lines), (1, Vec::new()));
-    assert!(began.elapsed() < LIMIT / 2, "{:?}", began.elapsed());
     std::fs::remove_file(secret).unwrap();
     assert!(host.check_promises_at_end(&all, Duration::ZERO).is_empty());
     assert_eq!(host.stop(&all), Ok(()));

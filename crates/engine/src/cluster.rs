@@ -16,6 +16,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 /// The hidden command that hosts the nodes of a cluster.
 pub const HOST_COMMAND: &str = "cluster-host";
@@ -25,6 +26,20 @@ const STATE: &str = "cluster.json";
 
 /// The socket in a cluster's folder by which its host takes orders.
 const CONTROL: &str = "control";
+
+/// The time that a node which came back has for what it missed before its cluster is stopped.
+pub const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The time that a node may take to say what it runs with: after it was started or promoted, and
+/// before its cluster is stopped.
+pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The time by which the answer to one question may exceed these: each driver's own timeout.
+pub const QUESTION_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Questions that may be under way when a timeout ends: one about the promise when the cluster is
+/// asked to stop, one about what a node missed, and the last one about the promise.
+const LAST_QUESTIONS: u32 = 3;
 
 /// The nodes of a cluster, as its driver describes them.
 pub trait Cluster: Send + Sync {
@@ -346,6 +361,10 @@ impl Service for ClusterService {
 
     fn stop_signal(&self) -> Signal {
         Signal::Terminate
+    }
+
+    fn stop_delay(&self) -> Duration {
+        CATCH_UP_TIMEOUT + ANSWER_TIMEOUT + LAST_QUESTIONS * QUESTION_TIMEOUT
     }
 }
 

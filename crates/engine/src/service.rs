@@ -4,6 +4,7 @@
 use crate::{OpenSpec, Result};
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
 /// A server of an engine in a private folder. The instance is in [`OpenSpec::directory`] and
 /// listens where no other user can reach it (a Unix socket in that folder, or 127.0.0.1 with a
@@ -61,6 +62,11 @@ pub trait Service: Send + Sync {
 
     /// Returns the signal that stops it in good order without waiting for its clients.
     fn stop_signal(&self) -> Signal;
+
+    /// Returns the time that it may wait for others before it begins to stop.
+    fn stop_delay(&self) -> Duration {
+        Duration::ZERO
+    }
 
     /// Returns whether the server, stopped in good order by that signal, ends by the signal itself
     /// instead of exiting with 0.

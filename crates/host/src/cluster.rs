@@ -17,7 +17,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
-use trueput_engine::cluster::{ClusterAssignment, ClusterSite, ClusterState, NodeRole};
+use trueput_engine::cluster::{
+    ANSWER_TIMEOUT, CATCH_UP_TIMEOUT, ClusterAssignment, ClusterSite, ClusterState, NodeRole,
+};
 use trueput_engine::{Cluster, Error, OpenSpec, ParameterValues, Service};
 use trueput_record::fault::{ClusterOrder, FaultAction, FaultTarget};
 
@@ -38,9 +40,6 @@ const SETTLE_LIMIT: Duration = Duration::from_secs(5);
 
 /// The interval between two looks at the network.
 const NETWORK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
-
-/// The time that a node which came back has for what it missed before it is stopped.
-const CATCH_UP_LIMIT: Duration = Duration::from_secs(10);
 
 /// A cluster that runs.
 struct ClusterHost<'a> {
@@ -561,7 +560,7 @@ impl<'a> ClusterHost<'a> {
             let service = NodeService::new(self.cluster, number, &self.site, self.network.as_ref());
             let spec = self.spec(&folder);
             while node.is_available() && !service.is_ready(&spec).unwrap_or(true) {
-                if began.elapsed() > CATCH_UP_LIMIT {
+                if began.elapsed() > CATCH_UP_TIMEOUT {
                     return self.log_event(&format!("node {number} has not caught up"));
                 }
                 std::thread::sleep(PAUSE);
@@ -576,7 +575,7 @@ impl<'a> ClusterHost<'a> {
         if self.state.leader.is_some() {
             self.await_catch_up();
         }
-        for line in self.check_promises_at_end(available, promise_check::ANSWER_TIMEOUT) {
+        for line in self.check_promises_at_end(available, ANSWER_TIMEOUT) {
             self.log_event(&line);
         }
         let leader = self.state.last_leader;

@@ -89,8 +89,9 @@ impl<'a> ServerLifecycle<'a> {
             return Ok(());
         };
         let limit = context.begin_phase(LimitedPhase::StopServer, self.spec);
+        let limit = stop_timeout(self.service.as_deref(), limit.silence());
         let wait = &mut self.progress_callback(context, phase);
-        let stopped = server.stop_within(limit.silence(), wait);
+        let stopped = server.stop_within(limit, wait);
         stopped.map_err(|error| self.trial_error(error))
     }
 
@@ -184,5 +185,29 @@ impl<'a> ServerLifecycle<'a> {
             Some(stuck) => error.map_reason(|reason| format!("{reason}; {engine}: {stuck}")),
             None => error,
         }
+    }
+}
+
+/// Returns the time that a server may take to stop: what it may wait for others first does not
+/// count as silence.
+fn stop_timeout(service: Option<&dyn Service>, silence: Duration) -> Duration {
+    silence.saturating_add(service.map_or(Duration::ZERO, Service::stop_delay))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trueput_engine::cluster::{ANSWER_TIMEOUT, CATCH_UP_TIMEOUT, ClusterService};
+
+    #[test]
+    fn a_cluster_with_a_silent_node_has_the_whole_limit_to_stop() {
+        let silence = Duration::from_secs(1);
+        let cluster = ClusterService {
+            engine: "etcd",
+            library: None,
+        };
+        let timeout = stop_timeout(Some(&cluster), silence);
+        assert!(timeout > CATCH_UP_TIMEOUT + ANSWER_TIMEOUT + silence);
+        assert_eq!(stop_timeout(None, silence), silence);
     }
 }

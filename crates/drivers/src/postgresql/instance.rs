@@ -7,11 +7,12 @@ use super::wire::PostgresqlConnection;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+use trueput_engine::cluster::QUESTION_TIMEOUT;
 use trueput_engine::service::Signal;
 use trueput_engine::{Error, OpenSpec, Result, Service};
 
 /// The time that each answer to the question whether a server is ready may take.
-const READINESS_TIMEOUT: Duration = Duration::from_secs(30);
+const READINESS_TIMEOUT: Duration = QUESTION_TIMEOUT;
 
 /// The folder of an instance's data, in that of the database.
 pub(super) const DATA: &str = "data";

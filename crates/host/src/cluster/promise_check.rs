@@ -6,9 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 use trueput_engine::SettingContradiction;
-
-/// The time that a node which was started or promoted may take to say what it runs with.
-pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
+use trueput_engine::cluster::ANSWER_TIMEOUT;
 
 impl<'a> ClusterHost<'a> {
     /// Asks nodes that were started or promoted what they run with, without waiting for the

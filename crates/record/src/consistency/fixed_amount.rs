@@ -1,5 +1,5 @@
-//! Checks the counts of a workload whose amount is stated: no trial does more requests than its trace
-//! or its settings have.
+//! Checks the counts of a workload whose amount is stated: no trial does more requests than its
+//! trace or its settings have.
 
 use crate::measurement::Measurement;
 use crate::{TrialRecord, Value};

@@ -45,6 +45,8 @@ choices! {
         /// A commit flushes a part of the log that it did not write: its first byte by a write
         /// through `O_DSYNC`, or its first page by `msync`.
         PartFlushed = "part_flushed",
+        /// The commit that fills half of a log flushes the file of the next log in its place.
+        OtherLogFlushed = "other_log_flushed",
         /// A commit flushes the log before it writes to it.
         FlushBeforeWrite = "flush_before_write",
         /// A commit's record of its length is flushed before its data are written, and recovery

@@ -51,13 +51,14 @@ impl<'a> Exploration<'a> {
     ) -> Self {
         let seed = mix(&[seed, model as u64]);
         let kinds = FileKinds::of(recording, region_bytes);
+        let flushes = Flushes::of(recording, model, region_bytes.is_some(), reading);
         Self {
             recording,
             model,
             seed,
             region_bytes,
-            flushes: Flushes::of(recording, model, region_bytes.is_some(), reading),
-            classes: classes(recording, &kinds, commits, seed),
+            classes: classes(recording, &kinds, &flushes, commits, seed),
+            flushes,
             visits: 0,
             ready: VecDeque::new(),
         }
@@ -304,14 +305,16 @@ impl Iterator for Exploration<'_> {
     }
 }
 
-/// Groups all cuts by what happened before and after, rarest kinds not later than common ones.
+/// Groups all cuts by what happened before and after, rarest kinds not later than common ones. First
+/// come acknowledged commits while another file has data that are not flushed.
 fn classes(
     recording: &Recording,
     kinds: &FileKinds,
+    flushes: &Flushes,
     commits: &[Vec<Commit>],
     seed: u64,
 ) -> VecDeque<Class> {
-    let mut groups: BTreeMap<(usize, String), Vec<usize>> = BTreeMap::new();
+    let mut groups: BTreeMap<(bool, usize, String), Vec<usize>> = BTreeMap::new();
     let mut first_seen: HashMap<String, usize> = HashMap::new();
     let acknowledged: std::collections::HashSet<u64> = commits
         .iter()
@@ -327,12 +330,16 @@ fn classes(
             true => "end".to_owned(),
             false => kinds.describe(recording, cut),
         };
-        let acknowledged = acknowledged.contains(&(cut as u64));
+        let acknowledged = acknowledged
+            .contains(&(cut as u64))
+            .then(|| kinds.pending_elsewhere(recording, flushes, cut));
         let before = kinds.describe(recording, cut - 1);
         let phase = recording.operations[cut - 1].phase;
-        let kind = format!("{phase} {before} {after} {acknowledged}");
+        let kind = format!("{phase} {before} {after} {acknowledged:?}");
         let first = *first_seen.entry(kind.clone()).or_insert(cut);
-        groups.entry((first, kind)).or_default().push(cut);
+        let is_usual = acknowledged.is_none_or(|pending| pending.is_empty());
+        let group = groups.entry((is_usual, first, kind));
+        group.or_default().push(cut);
     }
     let shuffled = groups.into_values().map(|mut cuts| {
         cuts.sort_by_key(|cut| mix(&[seed, *cut as u64]));
@@ -369,6 +376,27 @@ impl FileKinds {
             names,
             region_bytes,
         }
+    }
+
+    /// Names the kinds of files with data that no flush covers at a cut, without the file that was
+    /// flushed last. A commit that flushes the wrong one of two logs is rare among all others.
+    fn pending_elsewhere(
+        &self,
+        recording: &Recording,
+        flushes: &Flushes,
+        cut: usize,
+    ) -> BTreeSet<&str> {
+        let earlier = recording.operations[..cut].iter().rev();
+        let flushed = earlier
+            .map(|logged| &logged.operation)
+            .find_map(|one| matches!(one, Operation::Flush { .. }).then(|| subject(one)));
+        let pending = flushes.pending(recording, cut).into_iter();
+        pending
+            .filter(|change| matches!(change, PendingChange::Write { .. }))
+            .map(|change| change.inode())
+            .filter(|inode| Some(*inode) != flushed)
+            .map(|inode| self.names.get(&inode).map_or("", String::as_str))
+            .collect()
     }
 
     fn describe(&self, recording: &Recording, index: usize) -> String {

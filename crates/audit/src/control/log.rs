@@ -19,6 +19,9 @@ const DELETED: u64 = u64::MAX;
 
 const COMMIT_FILE: &str = "commit";
 
+/// Half of a log of the default size.
+const HALF_BYTES: u64 = 32 << 10;
+
 /// The flushes of a log around the write of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FlushOrder {
@@ -54,6 +57,8 @@ pub(super) struct Log {
     file: File,
     /// The same file, opened so that each write is flushed.
     flushing: File,
+    /// The file of the next log, only with the fault `other_log_flushed`.
+    next: Option<File>,
     number: u64,
     bytes: u64,
     fault: Fault,
@@ -77,10 +82,14 @@ impl Log {
             .create(true)
             .truncate(false)
             .open(&path)?;
+        let next = (fault == Fault::OtherLogFlushed)
+            .then(|| options.open(directory.join(format!("log.{}", number + 1))))
+            .transpose()?;
         if is_new && fault != Fault::RenameWithoutDirectoryFlush {
             flush_directory(directory)?;
         }
         Ok(Self {
+            next,
             flushing: options.custom_flags(libc::O_DSYNC).open(&path)?,
             path,
             file,
@@ -187,6 +196,10 @@ impl Log {
     /// Flushes what was written to a part of the log.
     fn flush(&self, part: Range<u64>) -> io::Result<()> {
         let is_wrong = self.fault == Fault::PartFlushed;
+        let fills_half = part.start < HALF_BYTES && part.end >= HALF_BYTES;
+        if let Some(next) = self.next.as_ref().filter(|_| fills_half) {
+            return next.sync_data();
+        }
         match self.way.call {
             FlushCall::Msync if is_wrong => flush::mapped_pages(&self.file, 0..1),
             _ if is_wrong => {

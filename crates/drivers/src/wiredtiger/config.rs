@@ -43,10 +43,9 @@ pub(super) fn levels(durability: Durability, knobs: &WiredTigerKnobs) -> Result<
     let logged = |sync: &str| vec![LOG.to_owned(), format!("transaction_sync=({sync})")];
     let unsynced = "checkpoint_sync=false".to_owned();
     Ok(match durability {
-        Durability::Sync => {
-            let method = knobs.transaction_sync.word();
-            logged(&format!("enabled=true,method={method}"))
-        }
+        // With fsync, the last commit before each new log returns before its record is flushed: the
+        // new log is flushed in its place (docs/findings). So the log is written with O_DSYNC.
+        Durability::Sync => logged("enabled=true,method=dsync"),
         // A log that is not flushed can lose a page before one that it keeps, and WiredTiger may
         // then not open (docs/findings). So there is no `async`, and `buffered` has no log.
         Durability::Async => {
@@ -212,7 +211,7 @@ mod tests {
         for level in Durability::ALL.into_iter().filter(offered) {
             let text = levels(level, &knobs).unwrap().join(",");
             assert_eq!(
-                text.contains("method=fsync"),
+                text.contains("method=dsync"),
                 level == Durability::Sync,
                 "{text}"
             );

@@ -13,9 +13,6 @@ parameters! {
         /// Memory for uncompressed pages.
         cache_size: Bytes = 100 MiB in 1 MiB..=10 TiB,
             cost "host memory; smaller: more reads, and transactions that must fit",
-        /// How a commit at 'sync' flushes the log: fsync after writing it, or the log opened with
-        /// O_DSYNC. Without effect at other levels.
-        transaction_sync: Choice<LogFlushMethod> = Fsync,
         /// Seconds from the end of one checkpoint to the next; 0: no checkpoints by time.
         /// WiredTiger's own default is 0: the log grows until the database is closed. MongoDB's is
         /// 60.
@@ -69,13 +66,5 @@ choices! {
     pub(super) enum TableKind {
         Btree = "btree",
         Lsm = "lsm",
-    }
-}
-
-choices! {
-    /// The flush of the log by a commit at `sync`.
-    pub(super) enum LogFlushMethod {
-        Fsync = "fsync",
-        Dsync = "dsync",
     }
 }

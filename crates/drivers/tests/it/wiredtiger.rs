@@ -43,8 +43,8 @@ fn every_build_keeps_the_contract_at_every_level_with_both_kinds_of_table() {
 
 #[test]
 fn the_other_settings_keep_the_contract() {
-    let btree = "transaction_sync=dsync cache_size=64MiB checkpoint_wait=1 \
-                 checkpoint_log_size=1MiB log_file_max=1MiB log_directory=log \
+    let btree = "cache_size=64MiB checkpoint_wait=1 checkpoint_log_size=1MiB log_file_max=1MiB \
+                 log_directory=log \
                  eviction_threads_min=2 eviction_threads_max=4 leaf_page_max=4KiB \
                  internal_page_max=8KiB memory_page_max=1MiB statistics=none";
     let lsm = "table=lsm lsm_chunk_size=1MiB lsm_bloom=false lsm_threads=3";
@@ -92,9 +92,10 @@ fn the_second_to_write_a_record_gets_a_conflict() {
     }
 }
 
-/// The engine's own counts of log writes and flushes show that a level is kept.
+/// The engine's own counts of log writes and flushes show that a level is kept. At `sync` a write
+/// flushes; `tuner`'s tests look at the log's descriptor.
 #[test]
-fn the_log_is_written_and_flushed_as_the_level_says() {
+fn the_log_is_written_as_the_level_says() {
     const COMMITS: i64 = 40;
     for engine in builds() {
         let offers = |level: &Durability| engine.promise(*level).is_some();
@@ -107,16 +108,8 @@ fn the_log_is_written_and_flushed_as_the_level_says() {
                 write(&*database, &number.to_be_bytes(), b"value");
             }
             let (written, flushed) = (count(writes) - before.0, count(flushes) - before.1);
-            let (least_flushed, is_logged) = match level {
-                Durability::Sync => (COMMITS, true),
-                Durability::Process => (0, true),
-                _ => (0, false),
-            };
-            assert!(flushed >= least_flushed, "{level}: {flushed} flushes");
-            assert!(
-                level == Durability::Sync || flushed < COMMITS / 2,
-                "{level}: {flushed}"
-            );
+            let is_logged = matches!(level, Durability::Sync | Durability::Process);
+            assert!(flushed < COMMITS / 2, "{level}: {flushed} flushes");
             assert_eq!(written >= COMMITS, is_logged, "{level}: {written} writes");
         }
     }

@@ -328,7 +328,6 @@ fn a_flush_cannot_be_turned_off_by_a_knob() {
         ("postgresql-cluster", "fsync", "off"),
         ("mariadb", "innodb_flush_method", "nosync"),
         ("fjall", "persist_mode", "buffer"),
-        ("wiredtiger", "transaction_sync", "none"),
     ] {
         let space = space(engine(name), Durability::Sync).unwrap();
         let settings = Settings::from([(knob.to_owned(), Value::from(value))]);

@@ -2,11 +2,15 @@
 
 use crate::log_directory::find_log_folder;
 use crate::resolution::ResolvedTrial;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use trueput_host::storage_stack;
 use trueput_record::TrialSpec;
 use trueput_record::address::is_address_for;
 use trueput_record::storage::{PowerLoss, StorageStack};
+
+/// The entries of a database's folder that are looked at; those of larger ones are its own files.
+const MAX_ENTRIES: usize = 20_000;
 
 /// Resolves the storage below a trial whose database is in `directory`; `None` if the engine
 /// retains no data.
@@ -27,9 +31,37 @@ pub(crate) fn resolve_stack(
         });
     }
     let log = find_log_folder(&spec.knobs, directory).filter(|folder| folder.is_dir());
-    let folders = [Some(directory), log.as_deref()];
-    let folders: Vec<&Path> = folders.into_iter().flatten().collect();
+    let elsewhere = places_elsewhere(directory);
+    let folders = [Some(directory), log.as_deref()].into_iter().flatten();
+    let folders: Vec<&Path> = folders
+        .chain(elsewhere.iter().map(PathBuf::as_path))
+        .collect();
     Some(storage_stack::resolve(&folders))
+}
+
+/// Lists what lies in a database's folder by a link, or on another file system that is mounted
+/// there: PostgreSQL's log and table spaces can be links.
+fn places_elsewhere(directory: &Path) -> Vec<PathBuf> {
+    let device_of = |path: &Path| path.symlink_metadata().ok().map(|found| found.dev());
+    let own = device_of(directory);
+    let mut places = Vec::new();
+    let mut folders = vec![directory.to_owned()];
+    let mut looked_at = 0;
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        for entry in entries.take(MAX_ENTRIES.saturating_sub(looked_at)) {
+            looked_at += 1;
+            let (path, kind) = (entry.path(), entry.file_type());
+            match kind {
+                Ok(kind) if kind.is_symlink() => places.extend(path.canonicalize().ok()),
+                Ok(kind) if kind.is_dir() && device_of(&path) != own => places.push(path),
+                Ok(kind) if kind.is_dir() => folders.push(path),
+                _ => {}
+            }
+        }
+    }
+    places.sort();
+    places
 }
 
 /// Returns the stack found at the end of a trial if it is worse than that of its beginning: a file
@@ -56,6 +88,21 @@ mod tests {
     fn stack(power_loss: PowerLoss) -> StorageStack {
         let layers = vec![power_loss.phrase()];
         StorageStack { layers, power_loss }
+    }
+
+    #[test]
+    fn links_out_of_a_database_s_folder_are_followed() {
+        let base = tempfile::tempdir().unwrap();
+        let (database, log) = (base.path().join("database"), base.path().join("log"));
+        std::fs::create_dir_all(database.join("data/base")).unwrap();
+        std::fs::create_dir(&log).unwrap();
+        std::fs::write(database.join("data/base/1"), b"table").unwrap();
+        assert_eq!(places_elsewhere(&database), [] as [PathBuf; 0]);
+        std::os::unix::fs::symlink(&log, database.join("data/pg_wal")).unwrap();
+        std::os::unix::fs::symlink("/nowhere", database.join("broken")).unwrap();
+        let log = log.canonicalize().unwrap();
+        assert_eq!(places_elsewhere(&database), [log]);
+        assert!(places_elsewhere(Path::new("/nowhere")).is_empty());
     }
 
     #[test]

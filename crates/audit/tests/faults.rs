@@ -11,11 +11,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
 use trueput_audit::{
-    AuditOptions, StoredRecording, Subject, WORKER_COMMAND, audit, control, replay, worker,
+    AuditOptions, Progress, Stage, StoredRecording, Subject, WORKER_COMMAND, audit, control,
+    replay, worker,
 };
 use trueput_faultfs::server::{Folders, serve};
 use trueput_record::audit::{AuditResult, AuditVerdict, DamageKind, ModelResult, StorageModel};
@@ -68,11 +69,12 @@ fn run_checks() -> ExitCode {
         println!("skipped: this root may not mount ('unshare --mount' fails)");
         return ExitCode::SUCCESS;
     }
-    let checks: [(&str, fn()); 9] = [
+    let checks: [(&str, fn()); 10] = [
         ("an engine that flushes is not refuted", flushing),
         ("an engine may flush by any call", ways),
         ("a flush of another part is no flush", parts),
         ("what io_uring flushes is not decided", rings),
+        ("a reading that was cut off is not decided", cut_off),
         ("a window in commits is judged", windows),
         ("every planted fault is refuted", faults),
         ("a counterexample is replayed", replayed),
@@ -241,6 +243,30 @@ fn rings() {
         let named = doubt.is_none_or(|doubt| doubt.flushes[0].contains("by io_uring"));
         assert!(named, "{found:?}");
     }
+}
+
+/// Whoever stops an audit before its second reading learns nothing of flushes of unknown parts.
+fn cut_off() {
+    if let Err(error) = io_uring::IoUring::new(2) {
+        println!("skipped: io_uring: {error}");
+        return;
+    }
+    let bench = Bench::new();
+    let subject = subject_that_flushes_by("io_uring", "none", Durability::Sync);
+    let options = bench.options(StorageModel::Journal, 30);
+    let stop = Arc::clone(&options.stop);
+    let stop_at_the_end = |progress: Progress| {
+        let is_trying = matches!(progress.stage, Stage::Trying(_));
+        if is_trying && progress.states >= options.states {
+            stop.store(true, Ordering::SeqCst);
+        }
+    };
+    let folder = bench.recording();
+    let result = audit(&subject, "stopped", &folder, &options, &stop_at_the_end);
+    assert_eq!(result.failure, None);
+    assert_eq!(result.verdict(), AuditVerdict::Undecided, "{result:?}");
+    let doubt = only(&result).undecided.as_ref().unwrap();
+    assert_eq!((doubt.states, &doubt.damage), (0, &None));
 }
 
 /// At `async`, the control may lose one commit. Without a flush it loses a prefix, but more of it.

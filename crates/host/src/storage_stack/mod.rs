@@ -189,15 +189,27 @@ impl Resolver {
         };
         let inside = path.and_then(|path| path.strip_prefix(point).ok());
         let root = mount.root.strip_prefix("/").unwrap_or(&mount.root);
-        let written = Path::new(&upper).join(root);
-        let written = inside.map_or_else(|| written.clone(), |inside| written.join(inside));
         // The options are those of the mount's maker, who may have seen other folders.
-        match written.canonicalize() {
-            Ok(written) if Path::new(&upper).is_absolute() => {
-                self.follow_path(&written, LayerDepth::Below);
+        let found = |upper: String| {
+            let written = Path::new(&upper).join(root);
+            let written = inside.map_or_else(|| written.clone(), |inside| written.join(inside));
+            let is_absolute = Path::new(&upper).is_absolute();
+            written.canonicalize().ok().filter(|_| is_absolute)
+        };
+        let mut found: Vec<_> = [upper.clone(), without_backslashes(&upper)]
+            .into_iter()
+            .filter_map(found)
+            .collect();
+        found.dedup();
+        match found.as_slice() {
+            [written] => {
+                self.follow_path(written, LayerDepth::Below);
             }
-            _ => self.stop(format!(
+            [] => self.stop(format!(
                 "the upper folder of {name}, {upper}, is not visible here"
+            )),
+            _ => self.stop(format!(
+                "the upper folder of {name}, {upper}, can be one of two"
             )),
         }
     }
@@ -295,6 +307,24 @@ impl Resolver {
 fn as_number(device: u64) -> String {
     let (major, minor) = (nix::libc::major(device), nix::libc::minor(device));
     format!("{major}:{minor}")
+}
+
+/// Removes the backslashes with which whoever mounts an overlay protects commas and colons of a
+/// name: the kernel shows the option as it was given to mount(2), and without them where it was
+/// given to fsconfig(2).
+fn without_backslashes(name: &str) -> String {
+    let mut plain = String::new();
+    let mut characters = name.chars();
+    while let Some(character) = characters.next() {
+        let is_protected = character == '\\';
+        let next = if is_protected {
+            characters.next()
+        } else {
+            None
+        };
+        plain.push(next.unwrap_or(character));
+    }
+    plain
 }
 
 fn file_name(path: &Path) -> String {

@@ -154,6 +154,41 @@ fn an_overlay_is_as_good_as_its_upper_folder_unless_it_is_volatile() {
 }
 
 #[test]
+fn an_overlay_whose_upper_folder_has_commas_and_colons_is_followed() {
+    // As Linux 6.18 shows them: given to mount(2), which takes backslashes out, or to fsconfig(2).
+    for (folder, shown) in [
+        ("upper,a:b", "upper\\134\\054a:b"),
+        ("upper,a:b", "upper\\134\\054a\\134:b"),
+        ("upper,a:b", "upper\\054a:b"),
+        ("upper\\a", "upper\\134\\134a"),
+        ("upper\\a", "upper\\134a"),
+        ("upper=a b", "upper\\075a\\040b"),
+    ] {
+        let mut machine = Machine::new();
+        let disk = machine.mount("8:0", "disk", "xfs", "rw");
+        machine.device("8:0", "sda", &[CACHED]);
+        create_dir_all(disk.join(folder)).unwrap();
+        let lower = "lowerdir=/a\\134:b:/c\\134\\054d";
+        let options = format!("rw,{lower},upperdir={}/{shown},workdir=/w", disk.display());
+        let merged = machine.mount("0:51", "merged", "overlay", &options);
+        assert_eq!(machine.verdict(&merged), "survives", "{shown}");
+    }
+}
+
+#[test]
+fn an_overlay_that_could_have_two_upper_folders_is_not_resolved() {
+    let mut machine = Machine::new();
+    let disk = machine.mount("8:0", "disk", "xfs", "rw");
+    for folder in ["upper,a", "upper\\,a"] {
+        create_dir_all(disk.join(folder)).unwrap();
+    }
+    let options = format!("rw,upperdir={}/upper\\134\\054a", disk.display());
+    let merged = machine.mount("0:51", "merged", "overlay", &options);
+    let found = machine.verdict(&merged);
+    assert!(found.ends_with("can be one of two"), "{found}");
+}
+
+#[test]
 fn devices_in_memory_keep_nothing() {
     let mut machine = Machine::new();
     for (number, name, attributes) in [

@@ -23,6 +23,9 @@ use trueput_record::audit::{
     StorageModel,
 };
 
+/// The failure of an audit that had too little time to say anything.
+pub const TIME_OVER: &str = "the time was over before it could be tested";
+
 /// The states that have shown nothing new, after which a model's exploration ends.
 const STALE_STATES: u64 = 2_000;
 
@@ -209,9 +212,7 @@ fn check_tried(
     match is_missing {
         false => Ok(()),
         true if options.is_stopped() => Err(Failure::Interrupted),
-        true => Err(Failure::Other(
-            "the time was over before it could be tested: give a longer --budget".to_owned(),
-        )),
+        true => Err(Failure::Other(TIME_OVER.to_owned())),
     }
 }
 

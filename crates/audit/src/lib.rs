@@ -37,7 +37,7 @@ mod transaction;
 pub mod worker;
 mod write_back_loop;
 
-pub use audit::{Progress, Stage, audit};
+pub use audit::{Progress, Stage, TIME_OVER, audit};
 pub use block_form::concerns_devices;
 pub use options::AuditOptions;
 pub use process::WORKER_COMMAND;

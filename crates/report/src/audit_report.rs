@@ -114,6 +114,7 @@ fn answer(record: &AuditRecord) -> Vec<Block> {
         }
         _ if record.blames_storage() => storage_fault(record, &tried),
         0 if !undecided.is_empty() && ended == 0 => "No promise was decided.".to_owned(),
+        0 if ended == 0 => nothing_audited(record),
         0 if weaker.is_empty() => format!("{tried}: none is refuted."),
         0 if is_usual_tried => format!("{tried}: none is refuted on usual storage."),
         0 => format!("{tried}. Usual storage was not tried."),
@@ -142,6 +143,16 @@ fn answer(record: &AuditRecord) -> Vec<Block> {
         .chain(undecided)
         .chain(warnings)
         .collect()
+}
+
+/// Says that no audit came to an end that means something, and why if they share the reason.
+fn nothing_audited(record: &AuditRecord) -> String {
+    let failures = record.results.iter().map(|result| result.failure.as_ref());
+    let failures: BTreeSet<_> = failures.flatten().collect();
+    match failures.first() {
+        Some(failure) if failures.len() == 1 => format!("Nothing was audited: {failure}."),
+        _ => "Nothing was audited.".to_owned(),
+    }
 }
 
 /// Names the promises that could not be decided, with the flushes on which they depend.

@@ -150,9 +150,41 @@ fn a_run_without_audits_says_so_once() {
 }
 
 #[test]
-fn a_report_of_an_audit_begins_with_its_answer() {
+fn an_audit_without_time_audited_nothing_and_says_why() {
+    let failed = |engine: &str, failure: &str| AuditResult {
+        failure: Some(failure.to_owned()),
+        ..result(engine, Vec::new())
+    };
+    let text = |results: Vec<AuditResult>| {
+        let record = AuditRecord {
+            results,
+            ..audit_record()
+        };
+        format!(
+            "{:?}",
+            audit_report::document(&record, Path::new("results/1"))
+        )
+    };
+    let over = "the time was over: give --budget 40s or more";
+    let found = text(vec![failed("lmdb", over), failed("redb", over)]);
+    let answer = format!("[Text(\"Nothing was audited: {over}.\")");
+    assert!(found.starts_with(&answer), "{found}");
+    let found = text(vec![failed("lmdb", over), failed("redb", "no space")]);
+    assert!(
+        found.starts_with("[Text(\"Nothing was audited.\")"),
+        "{found}"
+    );
+    assert_has!(found, "lmdb sync: the time was over", "redb sync: no space");
+    let kept = result("sqlite", vec![model(StorageModel::Journal, 9, 0)]);
+    let found = text(vec![failed("lmdb", over), kept]);
+    let answer = "[Text(\"1 promise audited in 9 states: none is refuted.\")";
+    assert!(found.starts_with(answer), "{found}");
+}
+
+/// The record of an audit whose controls came out, without results.
+fn audit_record() -> AuditRecord {
     let journal = |states, refuted| vec![model(StorageModel::Journal, states, refuted)];
-    let mut record = AuditRecord {
+    AuditRecord {
         started_at: String::new(),
         host: None,
         format: 1,
@@ -162,13 +194,22 @@ fn a_report_of_an_audit_begins_with_its_answer() {
             result("log", journal(60, 0)),
             result("log", journal(60, 40)),
         ],
+        results: Vec::new(),
+        storage_controls: Vec::new(),
+        skipped: [("gtm".to_owned(), "is not installed".to_owned())].into(),
+        interrupted: false,
+    }
+}
+
+#[test]
+fn a_report_of_an_audit_begins_with_its_answer() {
+    let journal = |states, refuted| vec![model(StorageModel::Journal, states, refuted)];
+    let mut record = AuditRecord {
         results: vec![
             result("lmdb", journal(1_000, 0)),
             result("leveldb", journal(99, 7)),
         ],
-        storage_controls: Vec::new(),
-        skipped: [("gtm".to_owned(), "is not installed".to_owned())].into(),
-        interrupted: false,
+        ..audit_record()
     };
     let folder = Path::new("results/1");
     let text = format!("{:?}", audit_report::document(&record, folder));

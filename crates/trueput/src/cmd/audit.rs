@@ -5,6 +5,7 @@ mod replay;
 mod scratch;
 mod session;
 mod subjects;
+mod time_needed;
 
 use crate::failure::Failure;
 use crate::output::{self, ChartsWhen};
@@ -212,7 +213,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         return replay::replay(path, arguments, registry);
     }
     // Refused before a folder is made.
-    arguments.block_form()?;
+    let file_system = arguments.block_form()?;
     let (subjects, skipped) = subjects::subjects(arguments, registry)?;
     if subjects.is_empty() {
         let reasons = skipped
@@ -224,6 +225,9 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             if reasons.is_empty() { "" } else { "; " },
             reasons.join("; ")
         )));
+    }
+    if let Some(budget) = arguments.budget {
+        time_needed::check_budget(budget, subjects.len(), file_system.is_some())?;
     }
     let session = Session::begin(arguments, registry)?;
     let (record, folder) = session.audit_all(&subjects, skipped)?;

@@ -296,6 +296,10 @@ fn bad_input_is_refused_in_one_line() {
         ("audit --engine sqlite --model jornal", "journal"),
         ("audit --engine sqlite --budget 0s", "a second or more"),
         (
+            "audit --engine sqlite --durability sync --budget 1s",
+            "give 2s or more",
+        ),
+        (
             "audit --engine sqlite --knob sqlite.journal=x",
             "journal_mode",
         ),

@@ -3,6 +3,7 @@
 use super::Arguments;
 use super::progress::ProgressLine;
 use super::scratch::Scratch;
+use super::time_needed::{MIN_AUDIT_TIME, STORAGE_CONTROLS, TimeTaken};
 use crate::failure::{FAILED, Failure, INTERRUPTED};
 use crate::{execute, output, signals};
 use std::collections::BTreeMap;
@@ -132,10 +133,12 @@ impl<'a> Session<'a> {
         if self.options.file_system.is_some() && record.is_valid() {
             record.storage_controls = self.audit_controls(self.options.file_system.as_ref())?;
         }
-        let budget = self
-            .budget()
-            .map(|budget| budget.saturating_sub(began.elapsed()));
-        let deadline = budget.map(|budget| Instant::now() + budget);
+        let mut taken = TimeTaken {
+            controls: began.elapsed(),
+            shares: subjects.iter().map(|one| self.shares(one)).sum(),
+            ..TimeTaken::default()
+        };
+        let deadline = self.budget().map(|budget| began + budget);
         for (index, subject) in subjects.iter().enumerate() {
             if self.is_stopped() || !record.is_valid() {
                 break;
@@ -143,9 +146,11 @@ impl<'a> Session<'a> {
             let left: u32 = subjects[index..].iter().map(|left| self.shares(left)).sum();
             let budget = deadline.map(|deadline| {
                 let left_in_all = deadline.saturating_duration_since(Instant::now());
-                (left_in_all * self.shares(subject) / left).max(Duration::from_secs(1))
+                (left_in_all * self.shares(subject) / left).max(MIN_AUDIT_TIME)
             });
+            let began = Instant::now();
             let result = self.audit_one(subject, &self.id(subject, &record), budget)?;
+            taken.note(&result, began.elapsed(), self.shares(subject));
             self.say(&result);
             if !record.blames_storage() {
                 self.remember(subject, &result);
@@ -153,6 +158,7 @@ impl<'a> Session<'a> {
             record.results.push(result);
             self.write(&record)?;
         }
+        taken.advise(&mut record.results);
         record.interrupted = self.is_stopped();
         for subject in &subjects[record.results.len()..] {
             let name = format!("{} {}", subject.contender(), subject.durability);
@@ -219,7 +225,11 @@ impl<'a> Session<'a> {
     /// flushes and the one that does not.
     fn audit_controls(&self, storage: Option<&FileSystem>) -> Result<Vec<AuditResult>, Failure> {
         let mut results = Vec::new();
-        let all = if storage.is_some() { 2 } else { CONTROLS.len() };
+        let all = if storage.is_some() {
+            STORAGE_CONTROLS
+        } else {
+            CONTROLS.len()
+        };
         for control in &CONTROLS[..all] {
             let result = self.audit_control(control, storage)?;
             self.say(&result);

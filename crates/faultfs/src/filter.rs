@@ -5,10 +5,13 @@
 //! end, the listener, is sent to the server. Everything here runs in a child of a process with
 //! several threads, so it neither allocates nor locks.
 
-use nix::libc::{self, c_int, c_void};
-use std::io;
-use std::mem::size_of;
-use std::os::fd::RawFd;
+use nix::libc::{self, c_int};
+use rustix::cmsg_space;
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::slice::from_ref;
 
 /// The calls that wait.
 const WATCHED: [libc::c_long; 7] = [
@@ -80,20 +83,15 @@ const fn program() -> [libc::sock_filter; LENGTH] {
 
 /// Sets the filter for this process and sends its listener through a socket, or the number of the
 /// error for which there is none.
-pub(crate) fn watch_this_process(socket: RawFd) -> io::Result<()> {
+pub(crate) fn watch_this_process(socket: BorrowedFd<'_>) -> io::Result<()> {
     match set_filter() {
-        Ok(listener) => {
-            let sent = send(socket, 0, Some(listener));
-            // SAFETY: the descriptor is this function's own.
-            unsafe { libc::close(listener) };
-            sent
-        }
+        Ok(listener) => send(socket, 0, Some(listener.as_fd())),
         Err(number) => send(socket, u8::try_from(number).unwrap_or(u8::MAX), None),
     }
 }
 
 /// Returns the listener, or the number of an error.
-fn set_filter() -> Result<RawFd, c_int> {
+fn set_filter() -> Result<OwnedFd, c_int> {
     match install() {
         // A process without the right to filter may after it gave up rights that it could gain.
         Err(libc::EACCES) => {
@@ -105,7 +103,7 @@ fn set_filter() -> Result<RawFd, c_int> {
     }
 }
 
-fn install() -> Result<RawFd, c_int> {
+fn install() -> Result<OwnedFd, c_int> {
     if ARCHITECTURE == 0 {
         return Err(libc::ENOSYS);
     }
@@ -127,7 +125,8 @@ fn install() -> Result<RawFd, c_int> {
         )
     };
     match RawFd::try_from(set) {
-        Ok(listener) if listener >= 0 => Ok(listener),
+        // SAFETY: the kernel made the descriptor for this call.
+        Ok(listener) if listener >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(listener) }),
         _ => Err(error_number()),
     }
 }
@@ -137,43 +136,18 @@ fn error_number() -> c_int {
     unsafe { *libc::__errno_location() }
 }
 
-/// Room for one descriptor, aligned as a header of a message is.
-#[repr(C)]
-pub(crate) union DescriptorRoom {
-    pub(crate) bytes: [u8; 32],
-    header: libc::cmsghdr,
-}
-
 /// Sends one byte, and perhaps a descriptor.
-pub(crate) fn send(socket: RawFd, byte: u8, descriptor: Option<RawFd>) -> io::Result<()> {
-    let mut byte = byte;
-    let mut part = libc::iovec {
-        iov_base: (&raw mut byte).cast::<c_void>(),
-        iov_len: 1,
-    };
-    let mut room = DescriptorRoom { bytes: [0; 32] };
-    // SAFETY: all fields may be zero.
-    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
-    message.msg_iov = &raw mut part;
-    message.msg_iovlen = 1;
-    if let Some(descriptor) = descriptor {
-        let bytes = size_of::<RawFd>() as u32;
-        message.msg_control = (&raw mut room).cast::<c_void>();
-        // SAFETY: the room is large and aligned enough for one descriptor with its header.
-        unsafe {
-            message.msg_controllen = libc::CMSG_SPACE(bytes) as _;
-            let header = libc::CMSG_FIRSTHDR(&raw const message);
-            (*header).cmsg_level = libc::SOL_SOCKET;
-            (*header).cmsg_type = libc::SCM_RIGHTS;
-            (*header).cmsg_len = libc::CMSG_LEN(bytes) as _;
-            libc::CMSG_DATA(header)
-                .cast::<RawFd>()
-                .write_unaligned(descriptor);
-        }
+pub(crate) fn send(
+    socket: BorrowedFd<'_>,
+    byte: u8,
+    descriptor: Option<BorrowedFd<'_>>,
+) -> io::Result<()> {
+    let mut room = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut room);
+    if let Some(descriptor) = &descriptor {
+        control.push(SendAncillaryMessage::ScmRights(from_ref(descriptor)));
     }
-    // SAFETY: the message and what it points to live until the call returns.
-    match unsafe { libc::sendmsg(socket, &raw const message, libc::MSG_NOSIGNAL) } {
-        1 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    let part = [IoSlice::new(from_ref(&byte))];
+    sendmsg(socket, &part, &mut control, SendFlags::NOSIGNAL)?;
+    Ok(())
 }

@@ -1,15 +1,19 @@
 //! The server's end of the filter of system calls: notes each call that flushes, before it runs.
 
-use crate::filter::DescriptorRoom;
 use crate::flush_watch::AnnouncedCall;
 use crate::mapped_ranges::{Device, mapped_ranges};
 use crate::operation::Operation;
 use crate::state::SharedLog;
 use crate::write_back::WriteBack;
-use nix::libc::{self, c_long, c_void};
+use nix::libc::{self, c_long};
+use rustix::cmsg_space;
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use rustix::io::retry_on_intr;
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, recvmsg};
+use std::io::{self, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::slice::from_mut;
 use std::sync::Arc;
 
 /// The flag of msync that waits.
@@ -29,7 +33,7 @@ pub(crate) struct Observer {
 /// Receives listeners from standard input until it ends. Each has a thread of its own.
 pub(crate) fn receive_listeners(observer: &Arc<Observer>) -> io::Result<()> {
     loop {
-        match receive(libc::STDIN_FILENO) {
+        match receive(io::stdin()) {
             Ok(Message::Listener(listener)) => {
                 observer.log.lock().flushes.watch.listens = true;
                 let observer = Arc::clone(observer);
@@ -59,48 +63,26 @@ enum Message {
     End,
 }
 
-fn receive(socket: RawFd) -> io::Result<Message> {
-    let mut byte = 0_u8;
-    let mut part = libc::iovec {
-        iov_base: (&raw mut byte).cast::<c_void>(),
-        iov_len: 1,
-    };
-    let mut room = DescriptorRoom { bytes: [0; 32] };
-    // SAFETY: all fields may be zero.
-    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
-    message.msg_iov = &raw mut part;
-    message.msg_iovlen = 1;
-    message.msg_control = (&raw mut room).cast::<c_void>();
-    message.msg_controllen = size_of::<DescriptorRoom>() as _;
-    // SAFETY: the message and what it points to live until the call returns.
-    let received = unsafe { libc::recvmsg(socket, &raw mut message, libc::MSG_CMSG_CLOEXEC) };
-    match received {
-        0 => return Ok(Message::End),
-        1 => {}
-        _ => {
-            let error = io::Error::last_os_error();
-            return match error.kind() {
-                io::ErrorKind::Interrupted => receive(socket),
-                _ => Err(error),
-            };
-        }
+fn receive(socket: impl AsFd) -> io::Result<Message> {
+    let mut byte = 0;
+    let mut room = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut room);
+    let received = retry_on_intr(|| {
+        let part = &mut [IoSliceMut::new(from_mut(&mut byte))];
+        recvmsg(&socket, part, &mut control, RecvFlags::CMSG_CLOEXEC)
+    })?;
+    if received.bytes == 0 {
+        return Ok(Message::End);
     }
-    // SAFETY: the message was filled by the kernel. A header of this level, type and length is
-    // followed by one descriptor, which is this process's own from now on.
-    unsafe {
-        let header = libc::CMSG_FIRSTHDR(&raw const message);
-        let length = u64::from(libc::CMSG_LEN(size_of::<RawFd>() as u32));
-        let has_one = !header.is_null()
-            && (*header).cmsg_level == libc::SOL_SOCKET
-            && (*header).cmsg_type == libc::SCM_RIGHTS
-            && u64::try_from((*header).cmsg_len) == Ok(length);
-        if has_one {
-            let descriptor = libc::CMSG_DATA(header).cast::<RawFd>().read_unaligned();
-            return Ok(Message::Listener(OwnedFd::from_raw_fd(descriptor)));
-        }
+    let descriptors = control.drain().filter_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
+        _ => None,
+    });
+    if let Some(listener) = descriptors.flatten().next() {
+        return Ok(Message::Listener(listener));
     }
     // The kernel drops a descriptor for which there is no room. A refusal has a number.
-    if message.msg_flags & libc::MSG_CTRUNC != 0 || byte == 0 {
+    if received.flags.contains(ReturnFlags::CTRUNC) || byte == 0 {
         return Ok(Message::Lost);
     }
     Ok(Message::Refused(byte))
@@ -237,12 +219,12 @@ mod tests {
     #[test]
     fn a_listener_that_was_dropped_on_its_way_is_no_refusal() {
         let (from, to) = UnixStream::pair().unwrap();
-        let receive = || receive(to.as_raw_fd()).unwrap();
-        send(from.as_raw_fd(), 0, Some(from.as_raw_fd())).unwrap();
+        let receive = || receive(&to).unwrap();
+        send(from.as_fd(), 0, Some(from.as_fd())).unwrap();
         assert!(matches!(receive(), Message::Listener(_)));
-        send(from.as_raw_fd(), 13, None).unwrap();
+        send(from.as_fd(), 13, None).unwrap();
         assert!(matches!(receive(), Message::Refused(13)));
-        send(from.as_raw_fd(), 0, None).unwrap();
+        send(from.as_fd(), 0, None).unwrap();
         assert!(matches!(receive(), Message::Lost));
         drop(from);
         assert!(matches!(receive(), Message::End));

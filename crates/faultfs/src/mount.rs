@@ -5,7 +5,7 @@ use crate::filter::watch_this_process;
 use crate::log::{Recording, open_clock};
 use crate::server::{Folders, READY, detach};
 use std::io::{self, BufRead, BufReader, Read};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -99,7 +99,9 @@ impl Mount {
         };
         // SAFETY: between fork and exec the function makes system calls only. The socket is open
         // for as long as this mount, which outlives no command that its owner starts later.
-        unsafe { command.pre_exec(move || watch_this_process(socket)) };
+        unsafe {
+            command.pre_exec(move || watch_this_process(BorrowedFd::borrow_raw(socket)));
+        }
     }
 
     /// Unmounts the file system and reads what it recorded. No process may have a file on it open.

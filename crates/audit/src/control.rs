@@ -224,7 +224,8 @@ impl Store {
     /// Writes the table anew and begins the next log.
     fn checkpoint(&mut self) -> io::Result<()> {
         let next = self.log.number() + 1;
-        let replaced = table::write(&self.directory, &self.records, next)?;
+        let is_ring = self.log.way().is_ring();
+        let replaced = table::write(&self.directory, &self.records, next, is_ring)?;
         let next_log = Log::open(&self.directory, next, self.fault, self.log.way())?;
         replaced.rename(&self.directory)?;
         if self.fault != Fault::RenameWithoutDirectoryFlush {

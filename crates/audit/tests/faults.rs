@@ -69,12 +69,16 @@ fn run_checks() -> ExitCode {
         println!("skipped: this root may not mount ('unshare --mount' fails)");
         return ExitCode::SUCCESS;
     }
-    let checks: [(&str, fn()); 10] = [
+    let checks: [(&str, fn()); 11] = [
         ("an engine that flushes is not refuted", flushing),
         ("an engine may flush by any call", ways),
         ("a flush of another part is no flush", parts),
         ("what io_uring flushes is not decided", rings),
         ("a reading that was cut off is not decided", cut_off),
+        (
+            "what a recovery flushes by io_uring is not decided",
+            ring_recoveries,
+        ),
         ("a window in commits is judged", windows),
         ("every planted fault is refuted", faults),
         ("a counterexample is replayed", replayed),
@@ -267,6 +271,29 @@ fn cut_off() {
     assert_eq!(result.verdict(), AuditVerdict::Undecided, "{result:?}");
     let doubt = only(&result).undecided.as_ref().unwrap();
     assert_eq!((doubt.states, &doubt.damage), (0, &None));
+}
+
+/// Every flush of the recording is known. Those of recoveries are not, and the time is limited.
+fn ring_recoveries() {
+    if let Err(error) = io_uring::IoUring::new(2) {
+        println!("skipped: io_uring: {error}");
+        return;
+    }
+    let bench = Bench::new();
+    bench.audit("none", StorageModel::Journal, 1);
+    let subject = subject_that_flushes_by("io_uring", "none", Durability::Sync);
+    let options = AuditOptions {
+        is_recorded: true,
+        budget: Some(Duration::from_secs(6)),
+        ..bench.options(StorageModel::Journal, u64::MAX)
+    };
+    let result = audit(&subject, "rings", &bench.recording(), &options, &|_| ());
+    assert_eq!(result.failure, None);
+    let seen = result.seen_flushes.as_ref().unwrap();
+    assert!(seen.watched && seen.unknown == 0, "{seen:?}");
+    let found = only(&result);
+    assert!(found.recoveries > 0 && found.refuted == 0, "{found:?}");
+    assert_eq!(result.verdict(), AuditVerdict::Undecided, "{found:?}");
 }
 
 /// At `async`, the control may lose one commit. Without a flush it loses a prefix, but more of it.

@@ -49,6 +49,11 @@ impl FlushWay {
             call: knobs.flush,
         }
     }
+
+    /// Returns whether it flushes by io_uring.
+    pub(super) fn is_ring(self) -> bool {
+        self.call == FlushCall::Ring
+    }
 }
 
 /// One log, to which transactions are appended.

@@ -1,7 +1,7 @@
 //! The table of the control engine: all records at a checkpoint.
 
 use super::log::checksum;
-use super::{Fault, Records};
+use super::{Fault, Records, flush};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -21,8 +21,14 @@ impl NewTable {
     }
 }
 
-/// Writes the records and the number of the log that continues them.
-pub(super) fn write(directory: &Path, records: &Records, log: u64) -> io::Result<NewTable> {
+/// Writes the records and the number of the log that continues them, and flushes them, by io_uring
+/// or not.
+pub(super) fn write(
+    directory: &Path,
+    records: &Records,
+    log: u64,
+    is_ring: bool,
+) -> io::Result<NewTable> {
     let mut body = log.to_le_bytes().to_vec();
     for (key, value) in records {
         body.extend_from_slice(&(key.len() as u64).to_le_bytes());
@@ -34,7 +40,11 @@ pub(super) fn write(directory: &Path, records: &Records, log: u64) -> io::Result
     let mut file = File::create(&path)?;
     file.write_all(&checksum(&body).to_le_bytes())?;
     file.write_all(&body)?;
-    file.sync_all()?;
+    if is_ring {
+        flush::by_ring(&file, 0..file.metadata()?.len())?;
+    } else {
+        file.sync_all()?;
+    }
     Ok(NewTable { path })
 }
 

@@ -9,7 +9,7 @@ use trueput_findings::trial_time::{OVERHEAD_S, USUAL_DURATION_S, trial_s};
 use trueput_record::conditions::{Arrival, Rate};
 use trueput_record::search::{CapacitySettings, TrialPurpose, TrialRole};
 use trueput_record::{TrialRecord, TrialSpec};
-use trueput_tuner::capacity::{NextProbe, next_probe, second_look, trial_duration_s};
+use trueput_tuner::capacity::{NextProbe, next_probe, retry_probe, trial_duration_s};
 
 /// The searches for the capacities of several contenders within a time: one after the other, then
 /// once more those that kept the objective at no rate.
@@ -74,7 +74,7 @@ impl<'a> CapacitySearches<'a> {
     fn next_of_second_pass(&mut self, ended: &[TrialRecord]) -> Option<TrialSpec> {
         if self.again.is_none() {
             let places = 0..self.contenders.len();
-            let failed = places.filter(|place| self.second_look(*place, ended).is_some());
+            let failed = places.filter(|place| self.retry_probe(*place, ended).is_some());
             let contenders: Vec<_> = failed.collect();
             let left = self.end.saturating_duration_since(Instant::now());
             let budget_s = self.share_s * contenders.len() as f64;
@@ -94,7 +94,7 @@ impl<'a> CapacitySearches<'a> {
                 let has_held = capacity(closed, self.settings, ended).holds_per_s.is_some();
                 let spec = match has_held {
                     true => next_trial(closed, self.settings, ended),
-                    false => self.second_look(contender, ended),
+                    false => self.retry_probe(contender, ended),
                 };
                 let expected_s = expected_trial_s(closed, ended);
                 spec.filter(|_| again.clock.has_time_for(contender, left, expected_s))
@@ -104,9 +104,9 @@ impl<'a> CapacitySearches<'a> {
     }
 
     /// The trial with which a contender that kept the objective at no rate is looked at again.
-    fn second_look(&self, contender: usize, ended: &[TrialRecord]) -> Option<TrialSpec> {
+    fn retry_probe(&self, contender: usize, ended: &[TrialRecord]) -> Option<TrialSpec> {
         let closed = self.contenders[contender];
-        let probe = second_look(&capacity(closed, self.settings, ended))?;
+        let probe = retry_probe(&capacity(closed, self.settings, ended))?;
         Some(trial_at(closed, probe, self.settings, ended))
     }
 }

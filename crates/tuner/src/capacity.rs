@@ -15,7 +15,7 @@ const FIRST_PART: f64 = 0.25;
 
 /// The part of the first rate at which a contender that kept the objective at no rate is tried
 /// again: the same rate has failed.
-const SECOND_LOOK_PART: f64 = 0.9;
+const RETRY_PROBE_PART: f64 = 0.9;
 
 /// Below half of the closed loop's rate the rate is doubled, above it raised by this factor: few
 /// engines take more than in closed loop.
@@ -69,7 +69,7 @@ pub fn next_probe(capacity: &Capacity, settings: &CapacitySettings) -> Option<Ne
         rate_per_s: round_rate(rate_per_s),
         purpose: TrialPurpose::Probe,
     };
-    if let Some(rate_per_s) = rate_to_return_to(capacity, settings) {
+    if let Some(rate_per_s) = retry_rate(capacity, settings) {
         return Some(probe(rate_per_s));
     }
     Some(match (capacity.holds_per_s, capacity.fails_per_s) {
@@ -99,9 +99,9 @@ fn first_rate_per_s(capacity: &Capacity, closed_loop_per_s: f64) -> f64 {
 /// looked at again, after the others: a disturbance of the machine can outlast the search for one
 /// contender. `None` if it was, or if there is no need.
 #[must_use]
-pub fn second_look(capacity: &Capacity) -> Option<NextProbe> {
+pub fn retry_probe(capacity: &Capacity) -> Option<NextProbe> {
     let first_per_s = first_rate_per_s(capacity, capacity.closed_loop_per_s?);
-    let rate_per_s = round_rate(first_per_s * SECOND_LOOK_PART);
+    let rate_per_s = round_rate(first_per_s * RETRY_PROBE_PART);
     let is_given_up = matches!(
         capacity.state,
         CapacityState::Unmeasured { .. } | CapacityState::Rejected { .. }
@@ -117,7 +117,7 @@ pub fn second_look(capacity: &Capacity) -> Option<NextProbe> {
 /// A rate near one that held before rates far below it failed. A disturbance of the machine causes
 /// that, and may have passed. There is one for each [`DISTURBED_FACTOR`] that the search has gone
 /// down.
-fn rate_to_return_to(capacity: &Capacity, settings: &CapacitySettings) -> Option<f64> {
+fn retry_rate(capacity: &Capacity, settings: &CapacitySettings) -> Option<f64> {
     let fails_per_s = capacity.fails_per_s?;
     let probes = || capacity.probes.iter();
     let held = probes().filter(|it| it.judgement.holds());

@@ -340,7 +340,7 @@ fn a_contender_that_is_killed_at_every_rate_is_given_up_after_three() {
     };
     assert!(message.contains("memory limit"), "{message}");
     assert_eq!(found.probes.len(), 3);
-    assert_eq!(second_look(&found), None);
+    assert_eq!(retry_probe(&found), None);
     // One that is measured in between is searched to its end.
     let (mut trials, mut steady) = (0, step(8_000.0));
     let found = search(&settings, 10_000.0, |probe| {
@@ -411,7 +411,7 @@ fn a_contender_whose_promise_an_audit_refuted_has_no_capacity() {
     };
     assert!(message.contains("refuted"), "{message}");
     assert_eq!(next_probe(&found, &settings), None);
-    assert_eq!(second_look(&found), None);
+    assert_eq!(retry_probe(&found), None);
 }
 
 #[test]

@@ -207,6 +207,15 @@ impl Capacity {
         held.map(|it| it.rate_per_s).reduce(f64::max)
     }
 
+    /// The lowest rate above the capacity at which a trial failed, even if a rate that held since
+    /// has overruled it, per second.
+    #[must_use]
+    pub fn lowest_failure_above_per_s(&self) -> Option<f64> {
+        let failed = self.probes.iter().filter(|it| !it.judgement.holds());
+        let above = failed.filter(|it| self.holds_per_s.is_some_and(|held| it.rate_per_s > held));
+        above.map(|it| it.rate_per_s).reduce(f64::min)
+    }
+
     /// The highest rate at which a trial held, if it is so far above the capacity that noise may
     /// have made that too low, per second.
     #[must_use]

@@ -84,7 +84,7 @@ pub fn last_probe(capacity: &Capacity) -> Option<String> {
         (Some(holds), Some(fails)) => {
             format!("; capacity between {} and {}/s", rate(holds), rate(fails))
         }
-        (Some(holds), None) => format!("; capacity {}/s or more", rate(holds)),
+        (Some(holds), None) => format!("; capacity {}/s{}", rate(holds), or_more(capacity)),
         (None, Some(fails)) => format!("; capacity below {}/s", rate(fails)),
         (None, None) => String::new(),
     };
@@ -304,8 +304,9 @@ fn answer(
             best.fails_per_s.map_or_else(String::new, rate)
         ),
         _ => format!(
-            "{name} keeps {objective} at {} requests/s or more.",
-            rate(holds)
+            "{name} keeps {objective} at {} requests/s{}.",
+            rate(holds),
+            or_more(best)
         ),
     };
     let others = group.capacities.iter().skip(1);
@@ -342,6 +343,22 @@ fn doubt(capacity: &Capacity) -> String {
     held_per_s.map_or_else(String::new, |held_per_s| {
         format!(", a trial of which held at {}/s, too", rate(held_per_s))
     })
+}
+
+/// What is known above a rate that holds and is not confirmed: ` or more` only if nothing failed.
+pub(super) fn or_more(capacity: &Capacity) -> String {
+    let failed_at = capacity.lowest_failure_above_per_s();
+    let failed_there = failure_at_capacity(capacity, "").is_some();
+    match (failed_at, failed_there) {
+        (Some(failed), false) => format!(" (not confirmed; failed at {})", rate(failed)),
+        (Some(failed), true) => format!(
+            " (not confirmed; held in {} there, failed at {})",
+            held_trials(capacity),
+            rate(failed)
+        ),
+        (None, true) => format!(" (not confirmed; held in {} there)", held_trials(capacity)),
+        (None, false) => " or more".to_owned(),
+    }
 }
 
 /// The trials at a capacity that held, in words.

@@ -2,7 +2,7 @@
 
 use super::capacity::{
     ContenderNames, curves, factor, failure_blocks, figure_at_capacity, left_out, mark_note,
-    marked_rate, none_keeps, notes, rate, storage_note, storage_of, unconfirmed, which,
+    marked_rate, none_keeps, notes, or_more, rate, storage_note, storage_of, unconfirmed, which,
 };
 use super::header;
 use super::tuning::{TuningView, gain_table, knob_shares, plan_blocks};
@@ -208,7 +208,7 @@ impl<'a> ChoiceView<'a> {
             return none_keeps(objective, capacities);
         };
         let mut text = format!(
-            "{}{}{}: {objective} {} requests/s",
+            "{}{}{}: {objective} {}",
             self.refusal(first),
             name(first),
             match first.is_tuned_better() {
@@ -216,8 +216,12 @@ impl<'a> ChoiceView<'a> {
                 false => " with its default knobs",
             },
             match first.best().state {
-                CapacityState::Confirmed => format!("up to {}", rate(holds_per_s)),
-                _ => format!("at {} or more", rate(holds_per_s)),
+                CapacityState::Confirmed => format!("up to {} requests/s", rate(holds_per_s)),
+                _ => format!(
+                    "at {} requests/s{}",
+                    rate(holds_per_s),
+                    or_more(first.best())
+                ),
             }
         );
         text += &match self.settings.needed_per_s {

@@ -201,6 +201,80 @@ fn a_trial_that_held_far_above_a_capacity_is_named() {
 }
 
 #[test]
+fn a_rate_is_a_lower_bound_only_if_no_trial_at_it_or_above_failed() {
+    let answer = |rates: &[(f64, bool)]| {
+        let mut run = chosen(&["lmdb"], "p99<5ms");
+        run.trials
+            .retain(|trial| trial.spec.conditions.rate.is_none());
+        run.trials.extend(rates.iter().map(|&(rate_per_s, holds)| {
+            let mut trial = probe(0, "lmdb", Some(rate_per_s));
+            let open = trial.measurement.as_mut().unwrap().open_loop.as_mut();
+            open.unwrap().responses[0].latency.p99_ns = if holds { 1_000_000 } else { 9_000_000 };
+            trial
+        }));
+        let capacities = as_capacities(run.clone());
+        [run, capacities].map(|run| flat(&run.render_search(Style::default()).unwrap()))
+    };
+    let unconfirmed = "requests/s (not confirmed; ";
+    for (rates, expected) in [
+        (&[(378.0, true)][..], "at 378 requests/s or more"),
+        (
+            &[(378.0, true), (412.0, false)],
+            &format!("at 378 {unconfirmed}failed at 412)"),
+        ),
+        // The failure at 378 and what held there since have made 412 an open question.
+        (
+            &[(300.0, true), (412.0, false), (378.0, false), (378.0, true)],
+            &format!("at 378 {unconfirmed}held in 1 of 2 trials there, failed at 412)"),
+        ),
+        (
+            &[(378.0, true), (378.0, false)],
+            &format!("at 378 {unconfirmed}held in 1 of 2 trials there)"),
+        ),
+    ] {
+        for text in answer(rates) {
+            assert_has!(text, expected);
+            assert_eq!(
+                text.contains("or more"),
+                expected.ends_with("or more"),
+                "{text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn better_knobs_that_no_trial_at_a_rate_could_measure_did_not_fail_the_objective() {
+    let mut run = chosen(&["lmdb"], "p99<5ms");
+    let better = choice(&run.manifest, &run.trials).unwrap();
+    let better = better.candidates[0].tuning.as_ref().unwrap().better();
+    let (number, knobs) = better.map(|it| (it.number, it.changes.clone())).unwrap();
+    for rate_per_s in std::iter::once(None).chain([500.0, 250.0, 125.0].map(Some)) {
+        let mut tuned = probe(0, "lmdb", rate_per_s);
+        tuned.spec.id += "-tuned";
+        tuned.spec.knobs.extend(knobs.clone());
+        tuned.spec.role.as_mut().unwrap().configuration = Some(number);
+        if rate_per_s.is_some() {
+            tuned.measurement = None;
+            tuned.outcome = Outcome::Failed {
+                reason: KILLED.to_owned(),
+                bad_input: false,
+            };
+        }
+        run.trials.push(tuned);
+    }
+    run.manifest.trials = run.trials.iter().map(|it| it.spec.clone()).collect();
+    let choice = choice(&run.manifest, &run.trials).unwrap();
+    let tuned = choice.candidates[0].tuned.as_ref().unwrap();
+    // The control: a rate failed, so that the clause on the objective would follow.
+    assert!(tuned.fails_per_s.is_some());
+    let text = flat(&run.render_search(Style::default()).unwrap());
+    let expected = "found better knobs, but their capacity could not be measured: worker 0";
+    assert_has!(text, expected);
+    assert!(!text.contains("but not at the objective"), "{text}");
+}
+
+#[test]
 fn a_single_failure_at_a_capacity_is_named() {
     let mut run = chosen(&["lmdb", "sqlite"], "p99<5ms");
     let mut failed = probe(0, "lmdb", Some(850.0));

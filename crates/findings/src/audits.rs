@@ -4,10 +4,10 @@
 use crate::eligibility::{HARNESS_ENGINE, STORAGE_ENGINE};
 use crate::units::thousands;
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
 use trueput_record::audit::StorageModel;
 use trueput_record::audit_standing::{AuditStanding, ModelStanding};
-use trueput_record::value::saturating_sum;
 use trueput_record::{Durability, TrialRecord};
 
 /// The audits of a contender's promise at its level. Its `Display` is for a table.
@@ -69,19 +69,13 @@ impl Display for TriedStates {
 
 /// Lists the states of each model, those of the block form with their file system.
 fn list(models: &[TriedStates]) -> String {
-    let mut forms: Vec<Option<&str>> = Vec::new();
-    for form in models.iter().map(|model| model.file_system.as_deref()) {
-        if !forms.contains(&form) {
-            forms.push(form);
-        }
-    }
-    forms.sort_unstable();
-    let of_form = forms.iter().map(|form| {
+    let forms = models.iter().map(|model| model.file_system.as_deref());
+    let forms: BTreeSet<Option<&str>> = forms.collect();
+    let of_form = forms.into_iter().map(|form| {
         let models = models.iter();
-        let models = models.filter(|model| model.file_system.as_deref() == *form);
+        let models = models.filter(|model| model.file_system.as_deref() == form);
         let states: Vec<_> = models.map(ToString::to_string).collect();
-        let states = states.join(", ");
-        form.map_or_else(|| states.clone(), |kind| format!("on {kind}: {states}"))
+        in_form(form, states.join(", "))
     });
     of_form.collect::<Vec<_>>().join("; ")
 }
@@ -148,16 +142,21 @@ pub struct AuditCoverage {
     pub fewest_states: u64,
     /// The most states of an audited one.
     pub most_states: u64,
-    /// The states of each model that was tried with all audited ones, in all forms.
+    /// The states of each model in each form, of the audited ones that were not refuted.
     pub models: Vec<ModelCoverage>,
 }
 
-/// The states of a model behind a ranking.
+/// The states of a model behind a ranking, in one form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ModelCoverage {
     /// The model.
     pub model: StorageModel,
-    /// The fewest states of an audited contender.
+    /// The file system below which they were tried, in the block form.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<String>,
+    /// The contenders that were audited so.
+    pub contenders: usize,
+    /// The fewest states of one.
     pub fewest_states: u64,
     /// The most states of one.
     pub most_states: u64,
@@ -174,17 +173,45 @@ impl Display for ModelCoverage {
     }
 }
 
+impl AuditCoverage {
+    /// The states that were tried, in a sentence: `Audited states: kill 26, journal 306; in the
+    /// block form on ext4: journal 50 (1 of 2).`; `None` if there are none to tell.
+    #[must_use]
+    pub fn states(&self) -> Option<String> {
+        let standing = self.audited - self.refuted;
+        let with_count = |model: &ModelCoverage| {
+            if model.contenders == standing {
+                model.to_string()
+            } else {
+                format!("{model} ({} of {standing})", model.contenders)
+            }
+        };
+        let forms = self.models.iter().map(|model| model.file_system.as_deref());
+        let forms: BTreeSet<Option<&str>> = forms.collect();
+        let clauses = forms.into_iter().map(|form| {
+            let models = self.models.iter();
+            let models = models.filter(|model| model.file_system.as_deref() == form);
+            let models = models.map(with_count).collect::<Vec<_>>().join(", ");
+            in_form(form, models)
+        });
+        let clauses: Vec<_> = clauses.collect();
+        (!clauses.is_empty()).then(|| format!("Audited states: {}.", clauses.join("; ")))
+    }
+}
+
+/// States with the form in which they were tried.
+fn in_form(file_system: Option<&str>, states: String) -> String {
+    if let Some(kind) = file_system {
+        return format!("in the block form on {kind}: {states}");
+    }
+    states
+}
+
 impl Display for AuditCoverage {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         match self.audited {
             0 => formatter.write_str("not audited")?,
-            all if all == self.contenders => {
-                formatter.write_str("audited")?;
-                let models: Vec<_> = self.models.iter().map(ToString::to_string).collect();
-                if !models.is_empty() {
-                    write!(formatter, ": {}", models.join(", "))?;
-                }
-            }
+            all if all == self.contenders => formatter.write_str("audited")?,
             audited => write!(formatter, "{audited} of {} audited", self.contenders)?,
         }
         if self.refuted > 0 {
@@ -227,33 +254,25 @@ pub fn coverage<'a>(states: impl Iterator<Item = &'a AuditState>) -> Option<Audi
         contenders: states.len(),
         fewest_states: all().min().unwrap_or(0),
         most_states: all().max().unwrap_or(0),
-        models: StorageModel::ALL
-            .into_iter()
-            .filter_map(|model| model_coverage(model, &audited))
-            .collect(),
+        models: model_coverages(audited.iter().flat_map(|(_, models)| *models)),
     })
 }
 
-/// The states of a model; `None` if it was not tried with every audited contender that was not
-/// refuted.
-fn model_coverage(model: StorageModel, audited: &[(u64, &[TriedStates])]) -> Option<ModelCoverage> {
-    let tried = audited.iter().map(|(_, models)| *models);
-    let tried = tried.filter(|models| !models.is_empty());
-    let of_model = tried.map(|models| {
-        let of_model = models.iter().filter(|tried| tried.model == model);
-        saturating_sum(of_model.map(|tried| tried.states))
-    });
-    let of_model: Vec<u64> = of_model.collect();
-    let fewest_states = of_model
-        .iter()
-        .copied()
-        .min()
-        .filter(|fewest| *fewest > 0)?;
-    Some(ModelCoverage {
+/// The states of each model in each form. A contender has one row for both.
+fn model_coverages<'a>(tried: impl Iterator<Item = &'a TriedStates>) -> Vec<ModelCoverage> {
+    let mut found: BTreeMap<(StorageModel, Option<&str>), Vec<u64>> = BTreeMap::new();
+    for one in tried {
+        let key = (one.model, one.file_system.as_deref());
+        found.entry(key).or_default().push(one.states);
+    }
+    let coverage = |((model, file_system), states): ((_, Option<&str>), Vec<u64>)| ModelCoverage {
         model,
-        fewest_states,
-        most_states: of_model.iter().copied().max().unwrap_or(fewest_states),
-    })
+        file_system: file_system.map(str::to_owned),
+        contenders: states.len(),
+        fewest_states: states.iter().copied().min().unwrap_or(0),
+        most_states: states.iter().copied().max().unwrap_or(0),
+    };
+    found.into_iter().map(coverage).collect()
 }
 
 /// A contender whose promise was audited at a level.
@@ -323,16 +342,43 @@ mod tests {
         coverage(states.iter()).unwrap().to_string()
     }
 
+    fn states(states: &[AuditState]) -> Option<String> {
+        coverage(states.iter()).unwrap().states()
+    }
+
     #[test]
-    fn an_audited_level_says_how_many_were_refuted_and_never_ends_in_a_colon() {
+    fn an_audited_level_says_how_many_were_refuted_and_has_no_counts() {
         let kill = || tried(StorageModel::Kill, 26);
-        assert_eq!(words(&[kill(), kill()]), "audited: kill 26");
-        assert_eq!(words(&[kill(), refuted()]), "audited: kill 26; 1 refuted");
+        assert_eq!(words(&[kill(), kill()]), "audited");
+        assert_eq!(words(&[kill(), refuted()]), "audited; 1 refuted");
         assert_eq!(words(&[refuted(), refuted()]), "audited; 2 refuted");
-        let other = tried(StorageModel::Journal, 9);
-        assert_eq!(words(&[kill(), other]), "audited");
         let open = AuditState::NotAudited;
         assert_eq!(words(&[refuted(), open]), "1 of 2 audited; 1 refuted");
         assert_eq!(words(&[AuditState::NotAudited]), "not audited");
+    }
+
+    #[test]
+    fn the_states_of_every_form_are_named_with_the_contenders_that_have_them() {
+        let kill = |states| tried(StorageModel::Kill, states);
+        let said = states(&[kill(26), kill(1_300), refuted(), AuditState::NotAudited]);
+        assert_eq!(said.unwrap(), "Audited states: kill 26 to 1,300.");
+        assert_eq!(states(&[refuted(), AuditState::NotAudited]), None);
+        let mut block = kill(9);
+        if let AuditState::NotRefuted { models, .. } = &mut block {
+            models.push(TriedStates {
+                model: StorageModel::Journal,
+                file_system: Some("ext4".to_owned()),
+                states: 50,
+                refuted: 0,
+            });
+        }
+        assert_eq!(
+            block.to_string(),
+            "kill 9; in the block form on ext4: journal 50"
+        );
+        assert_eq!(
+            states(&[kill(26), block]).unwrap(),
+            "Audited states: kill 9 to 26; in the block form on ext4: journal 50 (1 of 2)."
+        );
     }
 }

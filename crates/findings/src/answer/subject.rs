@@ -45,6 +45,14 @@ pub struct RankingSubject {
     pub index: usize,
 }
 
+impl RankingSubject {
+    /// Whether an audit says something here: not where the storage does not keep the promise.
+    #[must_use]
+    pub fn counts_audits(&self) -> bool {
+        !self.in_memory && !self.storage.is_lost()
+    }
+}
+
 /// The subject of each ranking of a run.
 pub(super) fn subjects(rankings: &[Ranking]) -> Vec<RankingSubject> {
     let audits: Vec<_> = rankings.iter().map(Ranking::audit_coverage).collect();

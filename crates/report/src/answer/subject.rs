@@ -73,8 +73,7 @@ pub fn level(subject: &RankingSubject) -> String {
     } else if !subject.storage.unresolved.is_empty() {
         notes.push("storage of some not resolved".to_owned());
     }
-    // An audit of a promise says nothing where the storage does not keep it.
-    if !subject.in_memory && !subject.storage.is_lost() {
+    if subject.counts_audits() {
         notes.extend(subject.audit.as_ref().map(ToString::to_string));
     }
     if notes.is_empty() {

@@ -310,6 +310,9 @@ impl<'a> RankingBlock<'a> {
         let signed = words::signed_marks(rows().filter(|row| grid.cuts(&row.contender)));
         let signed = signed.map(|text| wrapped(&shown(&text), columns, "", 2));
         let sentence = signed.into_iter().flatten().chain(sentence);
+        let audited = words::audited_states(subject);
+        let audited = audited.map(|text| wrapped(&text, columns, "  ", MOST_WRAPPED));
+        let sentence = sentence.chain(audited.into_iter().flatten());
         let rows = rows();
         Self {
             rows: rows.map(|row| grid.row(ranking, row)).collect(),
@@ -483,6 +486,11 @@ fn not_ranked_block(
     if more > 0 {
         let text = format!("… and {more} more; --full");
         lines.push((Paint::Plain, cut_end(&text, columns)));
+    }
+    if let [one] = figures {
+        let audited = words::audited_states(&one.subject).into_iter();
+        let audited = audited.flat_map(|text| wrapped(&text, columns, "  ", MOST_WRAPPED));
+        lines.extend(audited.map(|line| (Paint::Plain, line)));
     }
     lines
 }

@@ -4,8 +4,8 @@ use crate::answer::layout::MARKED;
 use crate::answer::table::{interval_ends, share_text};
 use crate::significance;
 use trueput_findings::answer::{
-    Answer, AnswerRow, FailureKind, LeaderShare, NextStep, RankingAnswer, RankingVerdict,
-    RowVerdict, UnrankedReason,
+    Answer, AnswerRow, FailureKind, LeaderShare, NextStep, RankingAnswer, RankingSubject,
+    RankingVerdict, RowVerdict, UnrankedReason,
 };
 use trueput_findings::eligibility::UnrankedStatus;
 use trueput_findings::marks::MarkKind;
@@ -110,6 +110,12 @@ fn rows(answer: &Answer) -> impl Iterator<Item = &AnswerRow> {
 pub(super) fn not_audited(answer: &Answer) -> Option<String> {
     let text = "Not audited: \"trueput audit\" tests promises by simulated power cuts.";
     answer.not_audited.then(|| text.to_owned())
+}
+
+/// The states in which the promises of a ranking were audited; `None` where no audit counts.
+pub(super) fn audited_states(subject: &RankingSubject) -> Option<String> {
+    let audit = subject.audit.as_ref();
+    audit.filter(|_| subject.counts_audits())?.states()
 }
 
 /// The engines whose workers were threads, if others ran processes.

@@ -22,6 +22,7 @@ use trueput_findings::marks::explanations;
 use trueput_findings::rankings::{Ranking, UnrankedTrial};
 use trueput_findings::representative::representatives;
 use trueput_findings::statistics::FEWEST_REPEATS;
+use trueput_findings::text::capitalized;
 use trueput_findings::units::{number, per_cent, plural, separate};
 use trueput_record::{Durability, Promise, Value, VerifyLevel};
 
@@ -242,10 +243,12 @@ fn survival(ranking: &Ranking) -> String {
 
 /// Says whether the promises were audited; `None` if nothing is promised.
 fn audited(ranking: &Ranking) -> Option<String> {
-    let audit = ranking.audit_coverage()?.to_string();
-    let mut letters = audit.chars();
-    let first = letters.next()?.to_uppercase();
-    Some(format!("{first}{} on this machine.", letters.as_str()))
+    let audit = ranking.audit_coverage()?;
+    let mut sentence = format!("{} on this machine.", capitalized(&audit.to_string()));
+    if let Some(states) = audit.states() {
+        sentence += &format!(" {states}");
+    }
+    Some(sentence)
 }
 
 /// Describes the events that commits of a level survive, in a sentence.

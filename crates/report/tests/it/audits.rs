@@ -109,12 +109,14 @@ fn a_refuted_contender_has_no_place_and_every_ranking_says_what_was_audited() {
         text,
         "sync (3 of 4 audited; 1 refuted)",
         "–  careless [REFUTED]",
-        "[REFUTED]: an audit here refuted its promise"
+        "[REFUTED]: an audit here refuted its promise",
+        "\nAudited states: journal 1,210 (1 of 2), posix 101 (1 of 2).\n"
     );
     let full = run.render(Format::Markdown, Style::default());
     assert_has!(
         full,
-        "3 of 4 audited; 1 refuted on this machine.",
+        "3 of 4 audited; 1 refuted on this machine. Audited states: journal 1,210 (1 of 2), posix 101 \
+         (1 of 2).",
         "careless \\[REFUTED]: an audit refuted its promise at sync in 13 of 785 states (journal): \
          an acknowledged commit is missing.",
         "| REFUTED in 13 of 785 |",
@@ -126,6 +128,39 @@ fn a_refuted_contender_has_no_place_and_every_ranking_says_what_was_audited() {
         "4,096 bytes at 8,192 of log: missing",
         "trueput audit --replay /audits/1/journal-example"
     );
+}
+
+#[test]
+fn a_heading_has_no_counts_and_eighty_columns_cut_none_of_them() {
+    let states = || {
+        let all = [
+            StorageModel::Kill,
+            StorageModel::Prefix,
+            StorageModel::Journal,
+        ];
+        let all = all
+            .into_iter()
+            .chain([StorageModel::Posix, StorageModel::Torn]);
+        all.map(|one| model(one, 1_058, 0)).collect::<Vec<_>>()
+    };
+    let mut all = trials("lmdb", 0, 3_000.0, states());
+    all.extend(trials("sqlite", 1, 2_000.0, states()));
+    for trial in &mut all {
+        for standing in trial.audit.iter_mut().flat_map(|it| &mut it.models) {
+            standing.file_system = (standing.model == StorageModel::Torn).then(|| "ext4".into());
+        }
+    }
+    let run = report(all);
+    let text = Answer::of(&run).render(Layout::default(), &[]);
+    assert_has!(
+        text,
+        "\nsync (audited), threen1, 4 workers\n",
+        "\nAudited states: kill 1,058, prefix 1,058, journal 1,058, posix 1,058; in the\n  block form \
+         on ext4: torn 1,058.\n"
+    );
+    assert!(!text.contains('…'), "{text}");
+    let full = run.render(Format::Markdown, Style::default());
+    assert_has!(full, "Audited on this machine. Audited states: kill 1,058,");
 }
 
 #[test]

@@ -207,5 +207,6 @@ fn an_audited_promise_that_the_storage_does_not_keep_is_not_called_audited() {
     assert!(!text.contains("306"), "{text}");
     // The control: where the storage keeps it, the audit counts.
     let text = audited(PowerLoss::Survives);
-    assert!(text.contains("sync (audited: journal 306)"), "{text}");
+    assert!(text.contains("sync (audited), threen1"), "{text}");
+    assert!(text.contains("\nAudited states: journal 306.\n"), "{text}");
 }

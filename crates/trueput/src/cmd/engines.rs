@@ -96,8 +96,8 @@ struct LibraryListing {
     build: Result<Build, String>,
     /// The audits of its promises with default knobs, by level; those without one are left out.
     audits: Vec<(Durability, AuditState)>,
-    /// Its levels with default knobs and these audits, in words.
-    levels: String,
+    /// The levels that it promises.
+    levels: Vec<Durability>,
 }
 
 impl EngineListing {
@@ -112,7 +112,7 @@ impl EngineListing {
             LibraryListing {
                 levels: loaded
                     .as_ref()
-                    .map_or_else(|_| String::new(), |loaded| levels(&**loaded, &audits)),
+                    .map_or_else(|_| Vec::new(), |loaded| levels(&**loaded)),
                 audits,
                 build: loaded
                     .and_then(|engine| engine.build())
@@ -129,7 +129,7 @@ impl EngineListing {
             let default = LibraryListing {
                 library: build.library.clone(),
                 build: Ok(build.clone()),
-                levels: levels(engine, &audits),
+                levels: levels(engine),
                 audits,
             };
             builds.insert(0, default);
@@ -181,19 +181,24 @@ fn known(
     promises(engine).filter_map(state).collect()
 }
 
-/// The levels of a build, with the audits of those that were audited:
-/// `sync (kill 30, journal 417), async`.
-fn levels(engine: &dyn Engine, audits: &[(Durability, AuditState)]) -> String {
-    let level = |promise: Promise| {
-        let mut known = audits.iter();
-        let known = known.find(|(level, _)| *level == promise.durability);
-        known.map_or_else(
-            || promise.durability.to_string(),
-            |(level, state)| format!("{level} ({state})"),
-        )
-    };
-    let levels: Vec<_> = promises(engine).map(level).collect();
-    levels.join(", ")
+/// The levels at which an engine promises something.
+fn levels(engine: &dyn Engine) -> Vec<Durability> {
+    promises(engine).map(|promise| promise.durability).collect()
+}
+
+impl LibraryListing {
+    /// The levels in words, with the audits of those for which there is a note:
+    /// `sync (kill 30, journal 417), async`.
+    fn noted_levels(&self, note: impl Fn(&AuditState) -> Option<String>) -> String {
+        let level = |level: &Durability| {
+            let mut known = self.audits.iter();
+            let state = known.find(|(audited, _)| audited == level);
+            let note = state.and_then(|(_, state)| note(state));
+            note.map_or_else(|| level.to_string(), |note| format!("{level} ({note})"))
+        };
+        let levels: Vec<_> = self.levels.iter().map(level).collect();
+        levels.join(", ")
+    }
 }
 
 /// A row for each build that is here, and for each that could be installed.
@@ -214,21 +219,24 @@ fn rows(listed: &EngineListing) -> Vec<[String; 6]> {
     let of_build = |found: &LibraryListing| {
         let library = found.library.as_ref().map(|path| path.display());
         let from = library.map_or_else(|| "compiled in".to_owned(), |path| path.to_string());
+        let levels = found.noted_levels(|state| Some(state.to_string()));
         match &found.build {
             Ok(build) if build.assertions == Some(true) => {
                 let flag = "built with assertions: not comparable";
                 let from = format!("{from} ({flag})");
-                row(short(&build.version), found.levels.clone(), from)
+                row(short(&build.version), levels, from)
             }
-            Ok(build) => row(short(&build.version), found.levels.clone(), from),
+            Ok(build) => row(short(&build.version), levels, from),
             Err(why) => row("unusable", String::new(), why.clone()),
         }
     };
     let mut rows: Vec<_> = listed.builds.iter().map(of_build).collect();
     // A relative that is not here may lack levels that the engine has.
-    let own_levels = |title: &str| match title == engine.info().title {
-        true => levels(engine, &[]),
-        false => String::new(),
+    let own_levels = |title: &str| {
+        let own = (title == engine.info().title).then(|| levels(engine));
+        let own = own.into_iter().flatten();
+        let names: Vec<_> = own.map(|level| level.to_string()).collect();
+        names.join(", ")
     };
     let absent = listed.to_install().into_iter();
     rows.extend(absent.map(|(title, install)| {

@@ -2,6 +2,7 @@
 
 use super::{EngineListing, LibraryListing, isolation, short, workers};
 use trueput_engine::Isolation;
+use trueput_findings::audits::AuditState;
 use trueput_report::document::{Block, Column, Table};
 
 /// A longer version is cut at its first hyphen, where a distribution's suffix begins.
@@ -42,10 +43,15 @@ pub(super) fn overview(listed: &[EngineListing]) -> Vec<Block> {
         .flat_map(EngineListing::to_install)
         .map(|(title, _)| title)
         .collect();
-    let audited = listed.iter().flat_map(|engine| &engine.builds);
-    if !audited.flat_map(|build| &build.audits).any(|_| true) {
+    let audited: Vec<_> = listed.iter().flat_map(audits).collect();
+    if audited.is_empty() {
         let text = "No level was audited here: \"trueput audit\" tests promises.";
         blocks.push(Block::Text(text.to_owned()));
+    } else {
+        blocks.push(Block::Text(
+            "Audits, with the states of each model:".to_owned(),
+        ));
+        blocks.push(Block::List(audited));
     }
     let rest = match absent.is_empty() {
         true => {
@@ -73,12 +79,31 @@ fn row(listed: &EngineListing, found: &LibraryListing) -> Option<Vec<String>> {
         engine.info().name.to_owned(),
         number(&build.version).to_owned(),
         workers(engine).to_owned(),
-        found.levels.clone(),
+        found.noted_levels(refuted),
         isolation(engine)
             .map_or("not stated", Isolation::name)
             .to_owned(),
         kind.to_owned(),
     ])
+}
+
+/// A refutation, which is said beside the level. Other audits have lines of their own.
+fn refuted(state: &AuditState) -> Option<String> {
+    matches!(state, AuditState::Refuted { .. }).then(|| "REFUTED".to_owned())
+}
+
+/// The audits of each build, a line each: `lmdb 0.9.70: sync (kill 30, journal 417)`.
+fn audits(listed: &EngineListing) -> Vec<String> {
+    let name = listed.engine.info().name;
+    let line = |found: &LibraryListing| {
+        let version = number(&found.build.as_ref().ok()?.version);
+        let states = found.audits.iter();
+        let states: Vec<_> = states
+            .map(|(level, state)| format!("{level} ({state})"))
+            .collect();
+        (!states.is_empty()).then(|| format!("{name} {version}: {}", states.join(", ")))
+    };
+    listed.builds.iter().filter_map(line).collect()
 }
 
 /// A version without the suffix of a distribution.
@@ -102,10 +127,74 @@ fn unusable(listed: &EngineListing) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trueput_engine::{Build, Durability};
+    use trueput_findings::audits::TriedStates;
+    use trueput_record::audit::StorageModel;
+    use trueput_report::{Style, render_with};
 
     #[test]
     fn a_version_is_shown_without_what_a_distribution_added() {
         assert_eq!(number("10.11.19-MariaDB-0+deb12u1"), "10.11.19");
         assert_eq!(number("7.0-005"), "7.0-005");
+    }
+
+    #[test]
+    fn audits_are_below_the_table_and_cost_it_no_column() {
+        let registry = crate::registry();
+        let mut engines = registry.engines.iter();
+        let engine = *engines.find(|one| one.info().name == "lmdb").unwrap();
+        let levels = super::super::levels(engine);
+        let tried = |file_system: Option<&str>| TriedStates {
+            model: StorageModel::Journal,
+            file_system: file_system.map(str::to_owned),
+            states: 1_058,
+            refuted: 0,
+        };
+        let listing = |audits| EngineListing {
+            engine,
+            builds: vec![LibraryListing {
+                library: None,
+                build: Ok(Build {
+                    version: "0.9.70".to_owned(),
+                    library: None,
+                    assertions: None,
+                }),
+                audits,
+                levels: levels.clone(),
+            }],
+            missing: None,
+        };
+        let drawn = |audits| {
+            let blocks = overview(&[listing(audits)]);
+            let style = Style {
+                width: Some(80),
+                ..Style::default()
+            };
+            render_with(&blocks, style, "--full")
+        };
+        let not_refuted = AuditState::NotRefuted {
+            states: 2_116,
+            models: vec![tried(None), tried(Some("ext4"))],
+            refuted_by: Vec::new(),
+        };
+        let refuted = AuditState::Refuted {
+            refuted: 13,
+            states: 785,
+            models: vec![StorageModel::Journal],
+        };
+        let audited = drawn(vec![
+            (Durability::Sync, not_refuted),
+            (Durability::Async, refuted),
+        ]);
+        let header = |text: &str| text.lines().next().unwrap().split_whitespace().count();
+        assert_eq!(header(&audited), header(&drawn(Vec::new())), "{audited}");
+        assert!(
+            audited.contains("  sync, async (REFUTED), process  "),
+            "{audited}"
+        );
+        let words = audited.split_whitespace().collect::<Vec<_>>().join(" ");
+        let states = "- lmdb 0.9.70: sync (journal 1,058; in the block form on ext4: journal \
+                      1,058), async (REFUTED in 13 of 785)";
+        assert!(words.contains(states), "{audited}");
     }
 }

@@ -23,6 +23,12 @@ use std::str::FromStr;
 /// The least size of an image, bytes: below it no mkfs makes a file system of use.
 pub const LEAST_IMAGE_BYTES: u64 = 16 << 20;
 
+/// Names of file systems that are no options of another.
+const KNOWN_KINDS: [&str; 12] = [
+    "here", "folder", "tmpfs", "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "nilfs2",
+    "bcachefs",
+];
+
 const KEYS: [&str; 4] = ["mkfs", "mount", "journal", "size"];
 
 /// The file system that a trial is to run on.
@@ -138,10 +144,38 @@ pub fn split(text: &str) -> Result<Vec<&str>, String> {
     Ok(found)
 }
 
+/// Refuses options that contain another file system: a comma within them separates mount options.
+fn check_separators(text: &str) -> Result<(), String> {
+    let Some((_, options)) = text.split_once(':') else {
+        return Ok(());
+    };
+    let names_file_system = |part: &&str| {
+        let word = part.split_once(':').map_or(*part, |(word, _)| word);
+        KNOWN_KINDS.contains(&word)
+    };
+    let parts = options.split([',', ';']).map(str::trim).skip(1);
+    let Some(other) = parts.into_iter().find(names_file_system) else {
+        return Ok(());
+    };
+    Err(format!(
+        "'{other}' in the options of '{text}' is a file system: give each file system with options \
+         its own --filesystem, or its own string in a plan; commas separate mount options, \
+         semicolons the other keys"
+    ))
+}
+
 impl FromStr for FileSystem {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        check_separators(text)?;
+        Self::read(text)
+    }
+}
+
+impl FileSystem {
+    /// Reads a file system as it is recorded.
+    fn read(text: &str) -> Result<Self, String> {
         let (word, options) = text.split_once(':').unwrap_or((text, ""));
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c);
         let kind = match word {
@@ -212,7 +246,8 @@ impl TryFrom<String> for FileSystem {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
+        // Records of earlier versions have what is refused in new plans.
+        Self::read(&text)
     }
 }
 
@@ -285,6 +320,32 @@ mod tests {
             let message = text.parse::<FileSystem>().unwrap_err();
             assert!(message.contains(says), "{text}: {message}");
         }
+    }
+
+    #[test]
+    fn a_file_system_among_the_options_of_another_is_refused_with_the_separators() {
+        for (text, other) in [
+            ("ext4:mount=nobarrier,ext4", "ext4"),
+            (
+                "ext4:mount=nobarrier, xfs:mount=noatime",
+                "xfs:mount=noatime",
+            ),
+            ("ext4:size=1GiB,tmpfs", "tmpfs"),
+            ("ext4:mkfs=-b 1024;here", "here"),
+            ("folder:/mnt/x,btrfs", "btrfs"),
+        ] {
+            let message = text.parse::<FileSystem>().unwrap_err();
+            let begins =
+                format!("'{other}' in the options of '{text}' is a file system: give each");
+            assert!(message.starts_with(&begins), "{message}");
+            assert!(!message.contains('\n') && message.contains("commas separate mount options"));
+        }
+        // A record of an earlier version is read.
+        let recorded = "ext4:mount=nobarrier,ext4".to_owned();
+        assert_eq!(
+            FileSystem::try_from(recorded).unwrap().mount,
+            ["nobarrier", "ext4"]
+        );
     }
 
     #[test]

@@ -286,7 +286,8 @@ impl RunFolder {
                 } else {
                     "it does not exist".to_owned()
                 };
-                Error::invalid(path, format!("not a run folder: {lacks}"))
+                let hint = run_hint(path);
+                Error::invalid(path, format!("not a run folder: {lacks}{hint}"))
             }
             _ => error,
         })?;
@@ -581,6 +582,26 @@ fn ends_with_newline(file: &mut File) -> std::io::Result<bool> {
 
 /// Returns the version of a file. Refuses a file of a later trueput before its unknown fields can
 /// be misread.
+/// Names the run that a path lies in, or the latest of those that lie in it, as a clause; empty if
+/// there is none.
+#[must_use]
+pub fn run_hint(path: &Path) -> String {
+    let is_run = |folder: &Path| folder.join(MANIFEST).is_file();
+    if let Some(run) = path.ancestors().skip(1).find(|above| is_run(above)) {
+        let run = if run == Path::new("") {
+            Path::new(".")
+        } else {
+            run
+        };
+        return format!("; it is in the run {}: give that", run.display());
+    }
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let runs = entries.map(|entry| entry.path()).filter(|one| is_run(one));
+    runs.max().map_or_else(String::new, |latest| {
+        format!("; the latest run in it is {}", latest.display())
+    })
+}
+
 fn known_version(path: &Path, text: &[u8]) -> Result<u32, Error> {
     let found = upgrade::stated_version(text);
     match found > FORMAT_VERSION {

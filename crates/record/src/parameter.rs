@@ -333,6 +333,27 @@ pub fn resolve(
     parameters: &[Parameter],
     given: &Settings,
 ) -> Result<ParameterValues, String> {
+    resolve_as("setting", owner, parameters, given)
+}
+
+/// Like [`resolve`], for the knobs of an engine.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn resolve_knobs(
+    owner: &str,
+    parameters: &[Parameter],
+    given: &Settings,
+) -> Result<ParameterValues, String> {
+    resolve_as("knob", owner, parameters, given)
+}
+
+fn resolve_as(
+    word: &str,
+    owner: &str,
+    parameters: &[Parameter],
+    given: &Settings,
+) -> Result<ParameterValues, String> {
     let names = || parameters.iter().map(|parameter| parameter.name);
     for name in given.keys() {
         if !names().any(|known| known == name) {
@@ -342,7 +363,7 @@ pub fn resolve(
                 _ => names().collect::<Vec<_>>().join(", "),
             };
             return Err(format!(
-                "{owner} has no setting '{name}'{hint}; it has {has}"
+                "{owner} has no {word} '{name}'{hint}; it has {has}"
             ));
         }
     }

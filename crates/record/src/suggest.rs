@@ -6,6 +6,7 @@
 /// use trueput_record::suggest::did_you_mean;
 /// assert_eq!(did_you_mean("lmbd", ["redb", "lmdb"]), " (did you mean 'lmdb'?)");
 /// assert_eq!(did_you_mean("oracle", ["redb", "lmdb"]), "");
+/// assert_eq!(did_you_mean("cach", ["page_size", "cache_size"]), " (did you mean 'cache_size'?)");
 /// ```
 #[must_use]
 pub fn did_you_mean<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
@@ -15,12 +16,14 @@ pub fn did_you_mean<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -
 }
 
 /// Returns the known name with the fewest edits from `given` (swapped letters count as one) if it
-/// is near enough to be a misspelling.
+/// is near enough to be a misspelling; else one that has a word so near: `cache_size` for `cach`.
 #[must_use]
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let known: Vec<_> = known.into_iter().collect();
     let lower = given.to_lowercase();
-    known
-        .into_iter()
+    let near = known
+        .iter()
+        .copied()
         .map(|name| {
             (
                 strsim::damerau_levenshtein(&lower, &name.to_lowercase()),
@@ -29,8 +32,17 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
         })
         .filter(|(distance, name)| *distance <= 1 + name.len().max(given.len()) / 4)
         .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
+        .map(|(_, name)| name);
+    let has_word = |name: &&str| {
+        let mut words = name.split(['_', '-', '.']);
+        words.any(|word| strsim::damerau_levenshtein(&lower, &word.to_lowercase()) <= 1)
+    };
+    let by_word = || known.iter().copied().find(has_word);
+    near.or_else(|| (given.len() >= MIN_WORD).then(by_word)?)
 }
+
+/// Shorter words are near too many others.
+const MIN_WORD: usize = 4;
 
 /// Synonyms in names of settings; the first one is canonical.
 const SYNONYMS: [&[&str]; 3] = [

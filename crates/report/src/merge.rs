@@ -36,9 +36,9 @@ pub fn render(reports: &[Run], format: Format, style: Style) -> String {
 const FEWEST_LINES: usize = 10;
 
 /// Several runs side by side on one screen: the runs, the rates of each contender in them, and how
-/// to see everything. It ends with a newline.
+/// to see everything, with the program called by this name. It ends with a newline.
 #[must_use]
-pub fn answer(reports: &[Run], layout: Layout) -> String {
+pub fn answer(reports: &[Run], layout: Layout, program: &str) -> String {
     let runs: Vec<_> = (1..)
         .zip(reports)
         .map(|(number, report)| format!("run {number}: {}", described(report)))
@@ -46,7 +46,7 @@ pub fn answer(reports: &[Run], layout: Layout) -> String {
     let paths = reports.iter().map(|report| &report.shown_as);
     let paths = paths.map(|run| quoted(&run.to_string_lossy()));
     let paths = paths.collect::<Vec<_>>().join(" ");
-    let whole = format!("Everything: trueput report {paths} --full");
+    let whole = format!("Everything: {program} report {paths} --full");
     let (everything, closing) = layout.labeled(&whole);
     // The first line and the last ones, two blank ones.
     let room = layout.lines.saturating_sub(3 + closing);

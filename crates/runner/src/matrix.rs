@@ -17,7 +17,7 @@ use conditions::with_log_placed;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use steps::note;
-use trueput_engine::parameter::resolve;
+use trueput_engine::parameter::{resolve, resolve_knobs};
 use trueput_engine::{Address, Credentials, Durability, Engine, Parameter, ParameterValues};
 use trueput_record::address::is_address_for;
 pub use trueput_record::folder::MAX_TRIALS;
@@ -254,13 +254,15 @@ impl<'a> Expansion<'a> {
         &self,
         at: &str,
         owner: &str,
-        knobs: &[Parameter],
+        parameters: &[Parameter],
         dimensions: &Dimensions,
     ) -> Result<(), Error> {
+        let is_workload = owner == self.workload.info().name;
+        let resolve = if is_workload { resolve } else { resolve_knobs };
         for (name, values) in dimensions {
             for value in values {
                 let one = Settings::from([(name.clone(), value.clone())]);
-                resolve(owner, knobs, &one)
+                resolve(owner, parameters, &one)
                     .map_err(|why| self.plan_error(&format!("{at}.{name}"), why))?;
             }
         }
@@ -403,7 +405,7 @@ impl<'a> Expansion<'a> {
                 given.extend(self.with_caches(engine, &knobs, skipped)?);
             }
             for knobs in given {
-                let knobs = resolve(&contender.engine, engine.knobs(), &knobs)
+                let knobs = resolve_knobs(&contender.engine, engine.knobs(), &knobs)
                     .map_err(|why| self.plan_error("knobs", why))?;
                 if let Err(error) = engine.promise_with(durability, &knobs) {
                     let why = describe_error(&contender.engine, error);
@@ -464,7 +466,7 @@ impl<'a> Expansion<'a> {
                 if job.durability().is_some_and(|own| own != draft.durability) {
                     continue;
                 }
-                let resolved = resolve(&draft.engine, engine.knobs(), &knobs)
+                let resolved = resolve_knobs(&draft.engine, engine.knobs(), &knobs)
                     .map_err(|why| self.plan_error("knobs", why))?;
                 if let Err(why) = check_fit(&*job, engine, &resolved) {
                     let why = self.describe_misfit(engine, &why);
@@ -570,7 +572,7 @@ impl<'a> Expansion<'a> {
     fn offers(&self, engine: &dyn Engine, level: Durability) -> bool {
         let name = engine.info().name;
         let has_level = |knobs: Settings| {
-            let knobs = resolve(name, engine.knobs(), &knobs);
+            let knobs = resolve_knobs(name, engine.knobs(), &knobs);
             knobs.is_ok_and(|knobs| engine.promise_with(level, &knobs).is_ok())
         };
         let given = self.plan.knobs.get(name);

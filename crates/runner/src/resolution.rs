@@ -89,7 +89,7 @@ pub(crate) fn resolve_trial(
                 .map_err(|error| describe_error(name, error))?,
         ),
     };
-    let knobs = parameter::resolve(name, engine.knobs(), &spec.knobs)?;
+    let knobs = parameter::resolve_knobs(name, engine.knobs(), &spec.knobs)?;
     let promise = engine.promise_with(spec.durability, &knobs);
     let promise = promise.map_err(|error| match engine.promise(spec.durability) {
         None => missing_level(&*engine, spec.durability),
@@ -300,7 +300,7 @@ pub(crate) fn missing_level(engine: &dyn Engine, level: Durability) -> String {
     let levels = Durability::ALL.into_iter();
     let supported = levels.filter(|&level| engine.promise(level).is_some());
     let sentence = unsupported_level(name, level, supported);
-    let knobs = parameter::resolve(name, engine.knobs(), &BTreeMap::new()).ok();
+    let knobs = parameter::resolve_knobs(name, engine.knobs(), &BTreeMap::new()).ok();
     let refusal = knobs.and_then(|knobs| engine.promise_with(level, &knobs).err());
     let refusal = refusal.map(|error| error.to_string()).unwrap_or_default();
     let plain = trueput_engine::Error::no_durability(name, level).to_string();

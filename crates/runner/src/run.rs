@@ -18,6 +18,7 @@ use crate::{Error, Event, Options, Registry};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 use trueput_engine::credentials::redact;
 use trueput_engine::{Parameter, ValueKind};
 use trueput_host as host;
@@ -170,6 +171,12 @@ fn check_places(results: &Path, options: &Options) -> Result<PathBuf, Error> {
     }
     access(&place, AccessFlags::W_OK | AccessFlags::X_OK)
         .map_err(|error| refuse(format!("cannot be written: {}", error.desc())))?;
+    check_creation(results, &place).map_err(|error| {
+        refuse(format!(
+            "no folder can be made in {}: {error}; name another with --results",
+            place.display()
+        ))
+    })?;
     match &options.work {
         None => Ok(place),
         Some(work) => {
@@ -179,6 +186,16 @@ fn check_places(results: &Path, options: &Options) -> Result<PathBuf, Error> {
             Ok(place)
         }
     }
+}
+
+/// Checks that folders can be made for results: file systems such as `/proc` refuse them to all.
+fn check_creation(results: &Path, existing: &Path) -> io::Result<()> {
+    if results.is_dir() {
+        return Ok(());
+    }
+    let probe = existing.join(format!(".trueput-{}", std::process::id()));
+    fs::create_dir(&probe)?;
+    fs::remove_dir(&probe)
 }
 
 fn absolute(path: &Path) -> PathBuf {

@@ -132,8 +132,9 @@ pub fn open(path: &Path, limit: SizeLimit) -> Result<OpenedBundle, Failure> {
 }
 
 fn no_bundle(path: &Path, why: &str) -> Failure {
+    let hint = trueput_record::folder::run_hint(path);
     let path = path.display();
     Failure::usage(format!(
-        "{path}: neither a run folder nor a bundle of one: {why}"
+        "{path}: neither a run folder nor a bundle of one: {why}{hint}"
     ))
 }

@@ -92,9 +92,10 @@ impl<'a> CapacitySearches<'a> {
             .find_map(|(&contender, left)| {
                 let closed = self.contenders[contender];
                 let has_held = capacity(closed, self.settings, ended).holds_per_s.is_some();
-                let spec = match has_held {
-                    true => next_trial(closed, self.settings, ended),
-                    false => self.retry_probe(contender, ended),
+                let spec = if has_held {
+                    next_trial(closed, self.settings, ended)
+                } else {
+                    self.retry_probe(contender, ended)
                 };
                 let expected_s = expected_trial_s(closed, ended);
                 spec.filter(|_| again.clock.has_time_for(contender, left, expected_s))

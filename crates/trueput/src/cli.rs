@@ -157,6 +157,8 @@ pub fn refuse(error: &clap::Error, registry: &Registry) -> ExitCode {
                 .map(|word| word.to_string_lossy().into_owned())
                 .collect();
             let tip = suggestion::of_setting(error, &words, registry);
+            let tip = tip.or_else(|| suggestion::of_format(error, &words));
+            let tip = tip.or_else(|| suggestion::of_single_rate(error, &words));
             output::print_error(&tip.unwrap_or_else(|| in_one_line(&error.render().to_string())));
             ExitCode::from(USAGE)
         }
@@ -170,9 +172,7 @@ fn in_one_line(rendered: &str) -> String {
     let mut needs_help = false;
     for line in rendered.lines().map(str::trim) {
         if let (Some(usage), true) = (line.strip_prefix("Usage:"), needs_help) {
-            let is_name = |word: &&str| {
-                !word.contains(|c: char| !c.is_ascii_lowercase() && !c.is_ascii_digit())
-            };
+            let is_name = |word: &&str| !word.starts_with(['-', '[', '<']);
             let command: Vec<_> = usage.split_whitespace().take_while(is_name).collect();
             message.push_str(&format!("; see '{} --help'", command.join(" ")));
         }

@@ -129,6 +129,14 @@ pub fn command_line() -> Vec<String> {
         .collect()
 }
 
+/// The name by which this program was called, quoted for a shell.
+pub fn program_name() -> String {
+    let called = std::env::args_os().next();
+    let called = called.filter(|name| !name.is_empty());
+    let called = called.map(|name| name.to_string_lossy().into_owned());
+    quoted(called.as_deref().unwrap_or("trueput"))
+}
+
 /// Writes the run's answer with its warnings, or the whole report, and the paths of all results,
 /// including the page.
 ///
@@ -153,7 +161,7 @@ pub fn report(folder: &RunFolder, screen: Screen) -> Result<(), Failure> {
 /// The command that writes the whole report.
 pub fn everything(report: &Run) -> String {
     let run = quoted(&report.shown_as.to_string_lossy());
-    format!("Everything: trueput report {run} --full")
+    format!("Everything: {} report {run} --full", program_name())
 }
 
 /// Writes a run's answer to standard output: of a search, what it found.
@@ -165,8 +173,11 @@ pub fn write_answer(report: &Run, screen: Screen, closing: &[String]) -> Result<
         output::document(&answer, Format::Terminal)?;
         return closing.iter().try_for_each(|line| output::line(line));
     }
-    let answer = Answer::of(report).render(screen.layout(), closing);
-    output::document(&answer, Format::Terminal)
+    let mut answer = Answer::of(report);
+    let steps = answer.next_steps.into_iter();
+    answer.next_steps = steps.map(|step| step.called(&program_name())).collect();
+    let text = answer.render(screen.layout(), closing);
+    output::document(&text, Format::Terminal)
 }
 
 /// The exit code of a run whose report was written so. A reader that went away does not hide that a

@@ -108,7 +108,10 @@ pub struct KnobSetting {
 /// Reads `NAME=VALUE[,VALUE…]`.
 pub fn parse_setting(text: &str) -> Result<Setting, String> {
     let (name, values) = match text.split_once('=') {
-        Some((name, values)) if !name.is_empty() && !values.is_empty() => (name, values),
+        Some((name, "")) if !name.is_empty() => {
+            return Err(format!("{name} has no value: write {name}=VALUE"));
+        }
+        Some((name, values)) if !name.is_empty() => (name, values),
         _ => return Err("write NAME=VALUE, as in finish=100000".to_owned()),
     };
     let values = list::split(values)?;
@@ -175,6 +178,17 @@ pub fn parse_knob(text: &str) -> Result<KnobSetting, String> {
             ..setting
         },
     })
+}
+
+/// Reads a count of something.
+pub fn parse_positive(text: &str) -> Result<u64, String> {
+    let number = text.parse::<u64>();
+    let number =
+        number.map_err(|_| format!("'{text}' is not a whole number{}", count_hint(text)))?;
+    if number == 0 {
+        return Err("0 is out of range (1 or more)".to_owned());
+    }
+    Ok(number)
 }
 
 /// Reads a number of workers.

@@ -290,7 +290,8 @@ fn resume_command(manifest: &RunManifest, path: &Path) -> String {
     let search = manifest.search.as_ref();
     let command = search.map_or("run", SearchSettings::command);
     let path = path.display().to_string();
-    format!("trueput {command} --resume {}", quoted(&path))
+    let program = execute::program_name();
+    format!("{program} {command} --resume {}", quoted(&path))
 }
 
 /// Reads the precision of a search for a capacity.

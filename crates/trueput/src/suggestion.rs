@@ -3,6 +3,7 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use trueput_engine::{Parameter, ValueKind};
 use trueput_record::suggest::same_setting;
+use trueput_report::Format;
 use trueput_runner::Registry;
 use trueput_workloads::Workload;
 
@@ -46,6 +47,43 @@ pub fn of_setting(error: &clap::Error, words: &[String], registry: &Registry) ->
         "unexpected argument '{option}' found; tip: {name} is a setting of {workload}{note}: \
          --set {name}={value}"
     ))
+}
+
+/// The message for an option that names a format of reports: `--json` of `trueput report`.
+pub fn of_format(error: &clap::Error, words: &[String]) -> Option<String> {
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let is_unknown = error.kind() == ErrorKind::UnknownArgument;
+    if !is_unknown || words.get(1).is_none_or(|word| word != "report") {
+        return None;
+    }
+    let name = option.strip_prefix("--")?;
+    name.parse::<Format>().ok()?;
+    Some(format!(
+        "unexpected argument '{option}' found; tip: write --format {name}"
+    ))
+}
+
+/// The message for several rates of a command that takes one or none: the list of rates that
+/// `trueput run` takes is no remedy there.
+pub fn of_single_rate(error: &clap::Error, words: &[String]) -> Option<String> {
+    let of = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let option = of(ContextKind::InvalidArg)?;
+    let value = of(ContextKind::InvalidValue).filter(|value| value.contains(','))?;
+    if !option.starts_with("--rate ") {
+        return None;
+    }
+    let remedy = match words.get(1)?.as_str() {
+        "choose" => "choose takes the one rate that you need, in digits, as in --rate 5000",
+        "capacity" => "capacity finds the rate itself: leave out --rate",
+        "tune" => "tune takes a rate in its objective: give --objective p99@RATE instead",
+        _ => return None,
+    };
+    Some(format!("--rate {value}: {remedy}"))
 }
 
 /// The value given to an option.

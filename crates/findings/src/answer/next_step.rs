@@ -28,6 +28,19 @@ pub enum NextStep {
     },
 }
 
+impl NextStep {
+    /// The same step, its command with this name of the program, quoted for a shell: the one that
+    /// the user calls.
+    #[must_use]
+    pub fn called(mut self, program: &str) -> Self {
+        let (Self::Resume { command } | Self::MoreRepeats { command, .. }) = &mut self;
+        if let Some(first) = command.first_mut() {
+            program.clone_into(first);
+        }
+        self
+    }
+}
+
 /// The steps that apply to a run, the most urgent first.
 pub(super) fn next_steps(report: &Run, rankings: &[RankingAnswer]) -> Vec<NextStep> {
     let mut steps = Vec::new();
@@ -55,7 +68,7 @@ pub(super) fn next_steps(report: &Run, rankings: &[RankingAnswer]) -> Vec<NextSt
 
 /// The command that continues a run. `trueput threen1` continues its own, in the existing database,
 /// from the same input.
-fn resume(report: &Run) -> Vec<String> {
+pub(crate) fn resume(report: &Run) -> Vec<String> {
     let typed = &report.manifest.host.program.command;
     if typed.get(1).is_some_and(|word| word == "threen1") {
         let others = typed.iter().filter(|word| *word != "--resume");

@@ -106,6 +106,14 @@ pub enum AbsenceReason {
         /// The contenders of the run.
         present: Vec<String>,
     },
+    /// The contender is in the plan, and no trial of it has ended.
+    #[error("no trial of '{word}' has ended: {command} goes on with the run")]
+    Unfinished {
+        /// The contender that was named.
+        word: String,
+        /// The command that continues the run.
+        command: String,
+    },
     /// No trial has a parameter of the name.
     #[error("no trial has a setting, knob or condition '{name}'; it has {}", present.join(", "))]
     Parameter {

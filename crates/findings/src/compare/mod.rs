@@ -19,7 +19,7 @@ pub use error::{
     NoSuchTrial, SelectorFault,
 };
 pub use matching::circumstances;
-pub use select::{Selector, words};
+pub use select::{Selector, selectable_names, words};
 pub use side::{Side, SideCell};
 pub use uncounted::{BrokenResult, UncountedRecord, UnmatchedCell, UnreadableLine};
 

@@ -2,6 +2,7 @@
 
 use super::error::{AbsenceReason, Error, SelectorFault};
 use crate::Run;
+use crate::answer::resume;
 use crate::contender::ContenderNames;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -217,6 +218,12 @@ impl Selector {
             let contenders = all(&|spec| Some(spec.contender()));
             let of_engine = !self.exact && engines.contains(word);
             if self.meant.is_none() && !of_engine && !contenders.contains(word) {
+                if report.manifest.trials.iter().any(|spec| self.admits(spec)) {
+                    return AbsenceReason::Unfinished {
+                        word: self.whole.as_ref().unwrap_or(word).clone(),
+                        command: resume(report).join(" "),
+                    };
+                }
                 return AbsenceReason::Contender {
                     hint: did_you_mean(word, engines.iter().map(String::as_str)),
                     word: self.whole.as_ref().unwrap_or(word).clone(),
@@ -268,7 +275,8 @@ fn trials_of_contender(
 
 /// The contenders of a run by names that select them, with the knobs and conditions in which they
 /// differ.
-fn selectable_names(report: &Run) -> Vec<String> {
+#[must_use]
+pub fn selectable_names(report: &Run) -> Vec<String> {
     let trials: Vec<&TrialRecord> = report.trials.iter().collect();
     let names = ContenderNames::of(&trials);
     let specs = || trials.iter().map(|trial| &trial.spec);

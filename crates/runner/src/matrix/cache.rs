@@ -1,7 +1,7 @@
 //! One size for the caches of all engines, each by its own knob.
 
 use super::{EngineCandidate, Error, Expansion};
-use trueput_engine::parameter::resolve;
+use trueput_engine::parameter::resolve_knobs;
 use trueput_engine::{CacheKnob, Engine, Parameter, ParameterValues};
 use trueput_record::Value;
 use trueput_record::trial::Settings;
@@ -53,7 +53,7 @@ impl Expansion<'_> {
         if !engine.capabilities().retains_data {
             return Ok(Ok(()));
         }
-        let defaults = resolve(engine.info().name, engine.knobs(), &Settings::new())
+        let defaults = resolve_knobs(engine.info().name, engine.knobs(), &Settings::new())
             .map_err(|why| self.plan_error("knobs", why))?;
         Ok(engine.cache_knob(&defaults).map(|_| ()))
     }
@@ -71,8 +71,8 @@ impl Expansion<'_> {
             return Ok(vec![given.clone()]);
         }
         let name = engine.info().name;
-        let resolved =
-            resolve(name, engine.knobs(), given).map_err(|why| self.plan_error("knobs", why))?;
+        let resolved = resolve_knobs(name, engine.knobs(), given)
+            .map_err(|why| self.plan_error("knobs", why))?;
         let knob = match engine.cache_knob(&resolved) {
             Ok(knob) => knob,
             Err(why) => {
@@ -93,7 +93,7 @@ impl Expansion<'_> {
                 return Ok(knobs);
             };
             knobs.insert(knob.name.to_owned(), knob.value(bytes));
-            let fits = resolve(name, engine.knobs(), &knobs);
+            let fits = resolve_knobs(name, engine.knobs(), &knobs);
             fits.map(|_| knobs).map_err(|why| {
                 self.plan_error(CACHE, format!("cache {}: {why}", format_bytes(bytes)))
             })
@@ -226,7 +226,7 @@ mod tests {
         let sizes = [32 << 20, 64 << 20, 1 << 30, 64 << 20, 1 << 10, 128 << 20];
         let given = parameters.iter().zip(sizes);
         let given = given.map(|(one, size)| (one.name.to_owned(), Value::from(size as u64)));
-        let knobs = resolve("engine", &parameters, &given.collect()).unwrap();
+        let knobs = resolve_knobs("engine", &parameters, &given.collect()).unwrap();
         let found = other_memory_knobs(&parameters, &knobs, "block_cache", 64 << 20);
         assert_eq!(
             found,

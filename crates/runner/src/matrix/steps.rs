@@ -3,7 +3,7 @@
 use super::conditions::with_log_placed;
 use super::{Error, Expansion};
 use crate::resolution::{check_fit, describe_error, missing_level};
-use trueput_engine::parameter::resolve;
+use trueput_engine::parameter::{resolve, resolve_knobs};
 use trueput_engine::{Durability, Engine};
 use trueput_host::placement;
 use trueput_host::trial_file_system::{self, FileSystemError};
@@ -30,7 +30,7 @@ impl Expansion<'_> {
             }
             for (name, knobs) in &step.knobs {
                 let engine = self.registry.engine(name).map_err(plan_error)?;
-                resolve(name, engine.knobs(), knobs).map_err(plan_error)?;
+                resolve_knobs(name, engine.knobs(), knobs).map_err(plan_error)?;
             }
         }
         Ok(())
@@ -141,7 +141,7 @@ impl Expansion<'_> {
             Ok(knobs) => knobs,
             Err(why) => return self.skip_or_refuse(before, (index, step), &why, skipped),
         };
-        let knobs = resolve(&spec.engine, engine.knobs(), &knobs).map_err(plan_error)?;
+        let knobs = resolve_knobs(&spec.engine, engine.knobs(), &knobs).map_err(plan_error)?;
         let promised = engine.promise_with(spec.durability, &knobs);
         let promised = promised.map_err(|error| match engine.promise(spec.durability) {
             None => missing_level(engine, spec.durability),

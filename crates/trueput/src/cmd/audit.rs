@@ -10,7 +10,7 @@ mod time_needed;
 use crate::failure::Failure;
 use crate::output::{self, ChartsWhen};
 use crate::page::describe_page;
-use crate::plan_overrides::{KnobSetting, parse_knob, parse_seed};
+use crate::plan_overrides::{KnobSetting, parse_knob, parse_positive, parse_seed};
 use crate::screen::Screen;
 use crate::size_limit::SizeLimit;
 use crate::trust::Trust;
@@ -84,7 +84,7 @@ pub struct Arguments {
     #[arg(long, value_name = "KIND")]
     filesystem: Option<FileSystem>,
     /// The states of each model, about [default: 1000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = parse_positive)]
     states: Option<u64>,
     /// The time for all audits together, as in 90s or 10m [default: 10m; no limit with --states]
     #[arg(long, value_name = "TIME", value_parser = parse_budget)]

@@ -10,7 +10,9 @@ use crate::size_limit::SizeLimit;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trueput_findings::compare::{Error, Side, SideComparison, compare_sides, words};
+use trueput_findings::compare::{
+    Error, Side, SideComparison, compare_sides, selectable_names, words,
+};
 use trueput_report::Format;
 use trueput_report::compare::{render, render_usual};
 
@@ -134,9 +136,14 @@ fn sides(arguments: &Arguments) -> Result<Vec<Side>, Failure> {
             return Err(Failure::usage(message));
         }
         (runs, []) => runs.to_vec(),
-        (_, [one]) => {
-            let message = format!("--contenders {one} names one contender: name two or more");
-            return Err(Failure::usage(message));
+        (runs, [one]) => {
+            let known = match runs {
+                [run] => known_contenders(run, arguments.size)?,
+                _ => String::new(),
+            };
+            return Err(Failure::usage(format!(
+                "--contenders {one} names one contender: name two or more{known}"
+            )));
         }
         ([run], contenders) => {
             let joint = if PathBuf::from(run).exists() {
@@ -155,6 +162,17 @@ fn sides(arguments: &Arguments) -> Result<Vec<Side>, Failure> {
     };
     let open = |run: &String| open(run, arguments.include_assertions, arguments.size);
     runs.iter().map(open).collect()
+}
+
+/// The contenders of a run, as a clause.
+fn known_contenders(run: &str, size: SizeLimit) -> Result<String, Failure> {
+    let report = bundle::open(Path::new(run), size)?.report()?;
+    let names = selectable_names(&report);
+    Ok(match names.as_slice() {
+        [] => "; no trial of it has ended".to_owned(),
+        [only] => format!("; it has {only} only"),
+        several => format!(" of {}", several.join(", ")),
+    })
 }
 
 fn open(text: &str, include_assertions: bool, size: SizeLimit) -> Result<Side, Failure> {

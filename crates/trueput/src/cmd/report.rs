@@ -118,7 +118,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             output::document(&report.render(arguments.format, style), arguments.format)?;
         }
         (several, None) if is_answer => {
-            output::document(&merge::answer(several, screen.layout()), Format::Terminal)?;
+            let text = merge::answer(several, screen.layout(), &execute::program_name());
+            output::document(&text, Format::Terminal)?;
         }
         (several, None) => {
             let document = merge::render(several, arguments.format, style);

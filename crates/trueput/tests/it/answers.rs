@@ -189,3 +189,17 @@ fn repeats_are_interleaved_and_databases_are_removed() {
     let mut below = files.filter(|path| path.starts_with(bench.path().join("kept")));
     assert!(below.any(|path| path.ends_with("data.mdb")), "{below:?}");
 }
+
+#[test]
+fn commands_name_the_program_as_it_was_called() {
+    let bench = Bench::new();
+    bench.run("run threen1 --engine lmdb,sqlite --set finish=10 --repeat 2 --results results");
+    let program = bench.command("report").get_program().to_owned();
+    std::os::unix::fs::symlink(program, bench.path().join("tp")).unwrap();
+    let run = bench.run_path();
+    let mut called = std::process::Command::new("./tp");
+    let called = called.current_dir(bench.path()).args(["report", &run]);
+    let text = stdout(&called.output().unwrap());
+    let whole = format!("Everything:\n  ./tp report {run} --full\n");
+    assert_contains(&text, &[&whole]);
+}

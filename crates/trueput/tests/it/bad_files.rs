@@ -77,13 +77,30 @@ fn folders_that_cannot_be_used_are_refused() {
         ("--work file", &["work folder", "file"]),
         ("--work /proc/trueput", &["work folder", "/proc/trueput"]),
         ("--results file", &["results folder", "file"]),
-        ("--results /proc/trueput", &["folder /proc"]),
+        (
+            "--results /proc/trueput",
+            &[
+                "results folder /proc/trueput: no folder can be made in /proc: ",
+                "name another with --results",
+            ],
+        ),
     ];
     assert_refused(&bench, "run threen1 --engine lmdb --set finish=10", cases);
     let cases: &[Case<'_>] = &[
         ("report newer", &["format 999 is newer"]),
         ("run --resume newer", &["format 999 is newer"]),
-        ("report empty", &["not a run folder"]),
+        ("report empty", &["not a run folder: it has no run.json\n"]),
+        (
+            "report results",
+            &["results: not a run folder: it has no run.json; the latest run in it is results/"],
+        ),
+        (
+            "audit --engine lmdb --results /proc/trueput",
+            &[
+                "the folder /proc/trueput cannot be made: ",
+                "; name another",
+            ],
+        ),
         ("run --resume nowhere", &["not a run folder"]),
         (
             "history nowhere",
@@ -92,6 +109,21 @@ fn folders_that_cannot_be_used_are_refused() {
         ("check lmdb --work file", &["work folder file"]),
     ];
     assert_refused(&bench, "", cases);
+}
+
+#[test]
+fn a_path_within_a_run_is_answered_with_the_run() {
+    let bench = with_a_run();
+    let run = bench.run_path();
+    for within in ["trials", "histograms", "run.json", "trials.jsonl"] {
+        for command in ["report", "compare", "run --resume"] {
+            let said = bench.refusal_of(&format!("{command} {run}/{within}"));
+            let is_file = within.contains('.');
+            if !is_file || command != "run --resume" {
+                assert_contains(&said, &[&format!("; it is in the run {run}: give that\n")]);
+            }
+        }
+    }
 }
 
 #[test]

@@ -90,6 +90,60 @@ fn names_that_are_not_there_are_answered_with_the_nearest() {
 }
 
 #[test]
+fn a_value_that_is_missing_or_misspelled_is_named_with_what_would_be_right() {
+    let cases: &[Case<'_>] = &[
+        (
+            "run micro --engine sqlite --knob sqlite.cach=1MiB",
+            &["sqlite has no knob 'cach' (did you mean 'cache_size'?); it has "],
+        ),
+        (
+            "run micro --engine sqlite --set cach=1",
+            &["micro has no setting 'cach'"],
+        ),
+        (
+            "run ycsb --engine sqlite --set operationcount=",
+            &["operationcount has no value: write operationcount=VALUE"],
+        ),
+        (
+            "run micro --engine sqlite --knob sqlite.cache_size=",
+            &["sqlite.cache_size has no value: write sqlite.cache_size=VALUE"],
+        ),
+        (
+            "audit --engine sqlite --states 0",
+            &["0 is out of range (1 or more)"],
+        ),
+        ("audit --engine sqlite --states 1k", &["write 1000"]),
+        (
+            "ycsb -P nofile --engine sqlite",
+            &[
+                "-P nofile: the file of properties cannot be read: ",
+                "-P workloads/workloada",
+            ],
+        ),
+        (
+            "tune ycsb --engine lmdb --rate 100,200",
+            &["--rate 100,200: tune takes a rate in its objective: give --objective p99@RATE"],
+        ),
+        (
+            "run micro --engine lmdb --filesystem ext4:mount=nobarrier,ext4",
+            &[
+                "'ext4' in the options of 'ext4:mount=nobarrier,ext4' is a file system",
+                "its own --filesystem",
+            ],
+        ),
+        (
+            "run micro --engine lmdb --log-filesystem ext4:mount=nobarrier,ext4",
+            &["is a file system", "its own --filesystem"],
+        ),
+        (
+            "audit --engine lmdb --form block --filesystem ext4:mount=nobarrier,ext4",
+            &["is a file system"],
+        ),
+    ];
+    assert_refused(&Bench::new(), "", cases);
+}
+
+#[test]
 fn settings_are_suggested_by_meaning_and_unknown_options_lead_to_the_help() {
     let cases: &[Case<'_>] = &[
         (
@@ -123,6 +177,12 @@ fn settings_are_suggested_by_meaning_and_unknown_options_lead_to_the_help() {
             "report --p99 x",
             &["trueput: unexpected argument '--p99' found; see 'trueput report --help'\n"],
         ),
+        (
+            "report --json x",
+            &["unexpected argument '--json' found; tip: write --format json\n"],
+        ),
+        ("report x --markdown", &["tip: write --format markdown"]),
+        ("report x --csv", &["tip: write --format csv"]),
     ];
     assert_refused(&Bench::new(), "", cases);
 }
@@ -200,7 +260,11 @@ fn a_run_that_is_no_search_is_continued_by_run() {
     let path = bench.run_folder().path().display().to_string();
     for command in ["capacity", "tune", "choose"] {
         let refused = bench.run_expecting(2, &format!("{command} --resume {path}"));
-        let right = "is no search; continue it with: trueput run --resume";
+        let right = concat!(
+            "is no search; continue it with: ",
+            env!("CARGO_BIN_EXE_trueput"),
+            " run --resume"
+        );
         assert_contains(&stderr(&refused), &[right]);
     }
 }

@@ -94,7 +94,11 @@ fn an_interrupted_search_goes_on_where_it_was() {
     let path = folder.path().display().to_string();
     for command in ["run", "tune", "choose"] {
         let refused = bench.run_expecting(2, &format!("{command} --resume {path}"));
-        let right = "is a search for capacity; continue it with: trueput capacity --resume";
+        let right = concat!(
+            "is a search for capacity; continue it with: ",
+            env!("CARGO_BIN_EXE_trueput"),
+            " capacity --resume"
+        );
         assert_contains(&stderr(&refused), &[right]);
     }
     assert_eq!(folder.trials().unwrap().trials, before);
@@ -134,6 +138,10 @@ fn what_cannot_be_searched_is_refused_in_one_line_before_anything_runs() {
         (
             format!("{SEARCH} --objective p99<5ms --rate 100"),
             "leave out --rate",
+        ),
+        (
+            format!("{SEARCH} --objective p99<5ms --rate 100,200"),
+            "--rate 100,200: capacity finds the rate itself: leave out --rate",
         ),
         (
             format!("{SEARCH} --objective p99<5"),

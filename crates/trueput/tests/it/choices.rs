@@ -29,13 +29,21 @@ fn the_better_of_two_contenders_is_recommended_even_after_an_interruption() {
     let rest: Vec<_> = lines.map(Result::unwrap).collect();
     assert_contains(
         &rest.join("\n"),
-        &["continue it with: trueput choose --resume"],
+        &[concat!(
+            "continue it with: ",
+            env!("CARGO_BIN_EXE_trueput"),
+            " choose --resume"
+        )],
     );
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let before = bench.run_folder().trials().unwrap().trials;
     let path = bench.run_folder().path().display().to_string();
     let refused = bench.run_expecting(2, &format!("run --resume {path}"));
-    let right = "is a choice; continue it with: trueput choose --resume";
+    let right = concat!(
+        "is a choice; continue it with: ",
+        env!("CARGO_BIN_EXE_trueput"),
+        " choose --resume"
+    );
     assert_contains(&stderr(&refused), &[right]);
     let output = bench.run_expecting(ALL_WELL, &format!("choose --resume {path}"));
     let run = Run::load(bench.run_folder().path()).unwrap();
@@ -141,6 +149,11 @@ fn what_cannot_be_chosen_is_refused_in_one_line_before_anything_runs() {
             format!("{SEARCH} --rate 100 --rate 200"),
             "gives several rates",
         ),
+        (
+            format!("{SEARCH} --rate 100,200"),
+            "trueput: --rate 100,200: choose takes the one rate that you need, in digits, as in",
+        ),
+        (format!("{SEARCH} --rate 50,60"), "gives several rates"),
         (
             SEARCH.replace("20m", "20s"),
             "or more, fewer contenders, a shorter --duration, or --no-tuning",

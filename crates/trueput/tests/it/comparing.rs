@@ -209,6 +209,28 @@ fn names_that_reports_print_and_builds_as_typed_are_contenders() {
 }
 
 #[test]
+fn a_contender_that_an_interrupted_run_did_not_reach_leads_to_its_continuation() {
+    let bench = Bench::new();
+    let (a, _) = two(&bench, 0.9);
+    let file = Path::new(&a).join("trials.jsonl");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let of_sqlite: Vec<_> = text
+        .lines()
+        .filter(|line| line.contains("\"engine\":\"sqlite\""))
+        .collect();
+    assert_ne!(of_sqlite.len(), text.lines().count());
+    std::fs::write(&file, of_sqlite.join("\n") + "\n").unwrap();
+    let line = bench.refusal_of(&["compare", &a, "--contenders", "sqlite,lmdb"]);
+    let rest = format!("no trial of 'lmdb' has ended: trueput run --resume {a} goes on");
+    assert_contains(&line, &[&rest]);
+    let line = bench.refusal_of(&["compare", &a, "--contenders", "sqlite,x"]);
+    assert_contains(&line, &["no trial of 'x'; it has sqlite"]);
+    let line = bench.refusal_of(&["compare", &a, "--contenders", "x"]);
+    let names = "--contenders x names one contender: name two or more; it has sqlite only";
+    assert_contains(&line, &[names]);
+}
+
+#[test]
 fn a_damaged_line_is_named_and_a_run_without_trials_is_refused() {
     let bench = Bench::new();
     let (a, b) = two(&bench, 0.9);

@@ -61,7 +61,11 @@ fn a_search_keeps_the_promise_pairs_each_trial_with_the_default_and_answers() {
     assert!(verdict.iter().any(|part| answer.contains(part)), "{answer}");
     for command in ["run", "capacity", "choose"] {
         let line = format!("{command} --resume {}", run.folder.display());
-        let right = "is a search for knobs; continue it with: trueput tune --resume";
+        let right = concat!(
+            "is a search for knobs; continue it with: ",
+            env!("CARGO_BIN_EXE_trueput"),
+            " tune --resume"
+        );
         assert_contains(&stderr(&bench.run_expecting(2, &line)), &[right]);
     }
     // Noise decides whether there is a winner. If there is one, there is a plan that runs it.

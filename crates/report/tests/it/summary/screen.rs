@@ -349,7 +349,7 @@ fn runs_side_by_side_name_what_tells_their_cells_apart() {
     let told = names(&both);
     let name = |finish: u32| format!("lmdb, threen1, sync, 4 workers, finish={finish}");
     assert_eq!(told, [name(1_000), name(1_000), name(2_000), name(3_000)]);
-    let screen = merge::answer(&both, Layout::default());
+    let screen = merge::answer(&both, Layout::default(), "trueput");
     for finish in [1_000, 2_000, 3_000] {
         assert!(screen.contains(&format!("finish={finish}")), "{screen}");
     }
@@ -357,7 +357,7 @@ fn runs_side_by_side_name_what_tells_their_cells_apart() {
         width: 40,
         ..Layout::default()
     };
-    let screen = merge::answer(&both, narrow);
+    let screen = merge::answer(&both, narrow, "trueput");
     assert_has!(screen, "\nEverything:\n  trueput report results/");
     assert!(screen.ends_with(" --full\n"), "{screen}");
     // The control: what is the same everywhere is in no name.

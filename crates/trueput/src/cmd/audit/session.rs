@@ -404,7 +404,12 @@ pub(super) fn build(subject: &Subject, registry: &Registry) -> String {
 /// A usage error if it cannot be created.
 pub(super) fn create(folder: &Path) -> Result<(), Failure> {
     let created = fs::create_dir_all(folder);
-    created.map_err(|error| Failure::usage(format!("{}: {error}", folder.display())))
+    created.map_err(|error| {
+        let folder = folder.display();
+        Failure::usage(format!(
+            "the folder {folder} cannot be made: {error}; name another"
+        ))
+    })
 }
 
 /// Returns the options of audits whose states lie in a folder.

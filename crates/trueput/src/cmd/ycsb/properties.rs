@@ -280,7 +280,12 @@ fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, String> {
 fn read_file(path: &Path) -> Result<Vec<Property>, Failure> {
     let name = path.display();
     let bytes = std::fs::read(path);
-    let bytes = bytes.map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    let bytes = bytes.map_err(|error| {
+        Failure::usage(format!(
+            "-P {name}: the file of properties cannot be read: {error}; give its path, as in -P \
+             workloads/workloada"
+        ))
+    })?;
     let found = parse_properties(&decode_properties(&bytes));
     let found = found.map_err(|error| Failure::usage(format!("{name}, {error}")))?;
     let given = found.into_iter().map(|property| Property {

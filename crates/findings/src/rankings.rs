@@ -69,6 +69,9 @@ pub struct Ranking {
     /// response time. `None` if one had none or another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_per_s: Option<f64>,
+    /// The file systems of all its trials, where the run has others, as condition and value.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub file_systems: Vec<(&'static str, String)>,
     /// The number of records that were loaded, if a setting gives their size in its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loaded_records: Option<u64>,
@@ -223,6 +226,9 @@ pub fn rankings(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Ranking> 
     let groups = groups(manifest, trials);
     let rankings = groups.iter().map(|group| ranking(manifest, group));
     let mut rankings: Vec<_> = rankings.collect();
+    for (ranking, group) in rankings.iter_mut().zip(&groups) {
+        ranking.file_systems = common_file_systems(group, trials);
+    }
     compare_with_best(&mut rankings, &groups);
     for (ranking, group) in rankings.iter_mut().zip(&groups) {
         for unranked in &mut ranking.unranked {
@@ -259,6 +265,28 @@ pub fn records_by_size(trial: &TrialRecord) -> Option<u64> {
     let is_sized = matches!(settings.get("size"), Some(Value::Integer(1..)));
     let has_both = is_sized && settings.contains_key("records");
     Some(trial.load.as_ref().filter(|_| has_both)?.records)
+}
+
+/// The file systems that the trials of a group share and others of the run do not, as name and
+/// value of their conditions: one that keeps nothing at lost power has rankings of its own.
+fn common_file_systems(
+    group: &[&TrialRecord],
+    trials: &[TrialRecord],
+) -> Vec<(&'static str, String)> {
+    const FILE_SYSTEMS: [&str; 2] = ["filesystem", "log_filesystem"];
+    let stated = |trial: &TrialRecord| {
+        let mut named = trial.spec.conditions.named();
+        named.retain(|(name, _)| FILE_SYSTEMS.contains(name));
+        named
+    };
+    let Some(mut shared) = group.first().map(|trial| stated(trial)) else {
+        return Vec::new();
+    };
+    shared.retain(|one| {
+        let is_shared = group.iter().all(|trial| stated(trial).contains(one));
+        is_shared && trials.iter().any(|trial| !stated(trial).contains(one))
+    });
+    shared
 }
 
 /// Whether two trials had the same work at the same promise. The offered rate and the faults are
@@ -331,6 +359,7 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         headline,
         has_own_headline: manifest.headlines.contains_key(&spec.workload),
         rate_per_s,
+        file_systems: Vec::new(),
         loaded_records: trials.iter().find_map(|trial| records_by_size(trial)),
         cells,
         not_comparable,

@@ -54,7 +54,7 @@ pub fn answer(reports: &[Run], layout: Layout, program: &str) -> String {
     let for_runs = runs
         .len()
         .min(room.saturating_sub(table.len() + 1).max(FEWEST_LINES));
-    let mut lines = vec![layout.cut(&title(reports))];
+    let mut lines = layout.cut(&title(reports));
     lines.extend(layout.listed(&runs, for_runs));
     if !table.is_empty() {
         lines.push(String::new());
@@ -68,7 +68,9 @@ pub fn answer(reports: &[Run], layout: Layout, program: &str) -> String {
         let aligned = layout.aligned(&rows, 2);
         let has_signs = aligned.iter().any(|line| line.contains("* "));
         lines.extend(layout.listed(&aligned, left.saturating_sub(usize::from(has_signs))));
-        lines.extend(has_signs.then(|| layout.cut("* has marks, which --full names.")));
+        if has_signs {
+            lines.extend(layout.cut("* has marks, which --full names."));
+        }
     }
     lines.push(String::new());
     lines.extend(everything);

@@ -24,6 +24,9 @@ pub(crate) fn ranking_heading(ranking: &Ranking) -> String {
     if let Some(survival) = ranking.cluster {
         heading += &format!(", survives {survival}");
     }
+    for (name, value) in &ranking.file_systems {
+        heading += &format!(", {name}={value}");
+    }
     match fixed_rate::heading(ranking) {
         Some(order) => format!("{heading}, {order}"),
         None => heading,

@@ -74,6 +74,7 @@ impl Screen {
             width: self.columns(),
             lines: height.saturating_sub(1).clamp(FEWEST_LINES, MOST_LINES),
             color: output::style().color,
+            cuts: terminal.is_some(),
         }
     }
 

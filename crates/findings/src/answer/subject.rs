@@ -39,6 +39,9 @@ pub struct RankingSubject {
     /// Settings in which the run's rankings of this workload differ, as name and value; empty if
     /// the workload has one ranking.
     pub settings: Vec<(String, String)>,
+    /// The file systems of all its trials, where the run has others, as condition and value.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub file_systems: Vec<(&'static str, String)>,
     /// The operation whose rate is shown, in the plural: `updates`.
     pub unit: String,
     /// Its place among the run's rankings, from 0.
@@ -70,6 +73,7 @@ pub(super) fn subjects(rankings: &[Ranking]) -> Vec<RankingSubject> {
             .then(|| isolation::word(ranking.isolation).to_owned()),
         rate_per_s: ranking.rate_per_s,
         settings: distinguishing_settings(ranking, rankings),
+        file_systems: ranking.file_systems.clone(),
         unit: plural(&ranking.headline),
         index,
     };

@@ -16,6 +16,9 @@ pub struct Layout {
     pub lines: usize,
     /// Whether to write color codes.
     pub color: bool,
+    /// Whether sentences that are too long are cut, as on a screen. Elsewhere, as in a pipe, they
+    /// take as many lines as they need.
+    pub cuts: bool,
 }
 
 impl Default for Layout {
@@ -25,11 +28,19 @@ impl Default for Layout {
             width: 80,
             lines: 40,
             color: false,
+            cuts: true,
         }
     }
 }
 
 impl Layout {
+    /// A text of trueput on a terminal of this width: at most this many lines, the last of which is
+    /// cut, unless nothing is.
+    pub(super) fn wrapped(self, text: &str, indent: &str, most: usize) -> Vec<String> {
+        let most = if self.cuts { most } else { usize::MAX };
+        wrapped(text, self.columns(), indent, most)
+    }
+
     /// The columns that are used.
     pub(super) fn columns(self) -> usize {
         self.width.max(NARROWEST)
@@ -42,9 +53,20 @@ impl Layout {
         (lines, taken)
     }
 
-    /// A text of others as a line.
-    pub(crate) fn cut(self, text: &str) -> String {
-        cut_end(&shown(text), self.columns())
+    /// A text of others as a line; as several where nothing is cut.
+    pub(crate) fn cut(self, text: &str) -> Vec<String> {
+        self.wrapped(&shown(text), "  ", 1)
+    }
+
+    /// A line with its spaces, which align it, cut to the width or broken if it is wider.
+    fn line(self, text: &str) -> Vec<String> {
+        if width(text) <= self.columns() {
+            vec![text.to_owned()]
+        } else if self.cuts {
+            vec![cut_end(text, self.columns())]
+        } else {
+            self.wrapped(text, "  ", usize::MAX)
+        }
     }
 
     /// Untrusted texts as lines, at most this many; the last line counts the rest.
@@ -56,7 +78,7 @@ impl Layout {
         let more = texts.len() - found;
         let mut lines: Vec<_> = texts[..found]
             .iter()
-            .map(|text| cut_end(&escape_line(text), self.columns()))
+            .flat_map(|text| self.line(&escape_line(text)))
             .collect();
         lines.extend((more > 0).then(|| format!("… and {more} more; --full")));
         lines

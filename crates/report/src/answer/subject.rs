@@ -44,6 +44,8 @@ pub fn conditions(subject: &RankingSubject) -> String {
             .map(|survival| format!("survives {survival}")),
     );
     parts.extend(subject.isolation.clone());
+    let file_systems = subject.file_systems.iter();
+    parts.extend(file_systems.map(|(name, value)| format!("{name}={value}")));
     let settings = subject.settings.iter();
     parts.extend(settings.map(|(name, value)| format!("{name}={value}")));
     parts.join(", ")

@@ -111,7 +111,7 @@ fn titles(ranking: &RankingAnswer) -> Cells {
         "#".to_owned(),
         "contender".to_owned(),
         format!("{}/s", ranking.subject.unit),
-        "of best".to_owned(),
+        if at_rate { "p99/best" } else { "rate/best" }.to_owned(),
         "interval".to_owned(),
         latency,
         "objective".to_owned(),
@@ -136,6 +136,7 @@ fn cells(ranking: &RankingAnswer, row: &AnswerRow) -> Cells {
     let share = match (row.verdict, row.of_leader.filter(|_| has_order)) {
         _ if !has_order => String::new(),
         (RowVerdict::RateNotKept, _) => "not kept".to_owned(),
+        (RowVerdict::NotCompared, _) if row.kept_rate == Some(false) => "not kept".to_owned(),
         (RowVerdict::Leader, _) if at_rate => "1x".to_owned(),
         (RowVerdict::Leader, _) => "100 %".to_owned(),
         (_, Some(share)) => share_text(share, at_rate),

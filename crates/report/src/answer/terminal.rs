@@ -1,9 +1,7 @@
 //! The answer on one screen: the rankings share its lines, and omitted rows are counted.
 
 use super::subject;
-use crate::answer::layout::{
-    Layout, cut_end, cut_list, cut_name, height, labeled, shown, width, wrapped,
-};
+use crate::answer::layout::{Layout, cut_end, cut_list, cut_name, height, labeled, shown, width};
 use crate::answer::shared_marks::PlainRanking;
 use crate::answer::table::{Grid, interval_text, latency_title, share_text};
 use crate::answer::words;
@@ -28,6 +26,12 @@ const FEWEST_ROWS: usize = 2;
 
 /// The most lines of a sentence.
 const MOST_WRAPPED: usize = 3;
+
+/// The most lines of the counts of trials, and of the parameters that all share.
+const MAX_HEAD_LINES: usize = 2;
+
+/// Where nothing is cut, rankings get at least this many lines.
+const MIN_BODY: usize = 20;
 
 /// Likewise for what planned faults did: the answer of a run that has some.
 const MAX_FAULTS: usize = 6;
@@ -77,15 +81,20 @@ impl AnswerScreen<'_> {
             .map(|line| (Paint::Plain, line))
             .collect();
         let most = layout.lines.saturating_sub(heights(&closing, columns));
-        let head = self.head(columns);
-        let tail = self.tail(columns, !closing.is_empty());
+        let head = self.head(layout);
+        let tail = self.tail(layout, !closing.is_empty());
         let tail_height = heights(&tail, columns);
         let room = most.saturating_sub(head.len() + tail_height);
         let mut lines = head;
-        lines.extend(self.body(columns, room));
-        lines.truncate(most.saturating_sub(tail_height));
-        lines.extend(tail);
-        lines.truncate(most);
+        if layout.cuts {
+            lines.extend(self.body(layout, room));
+            lines.truncate(most.saturating_sub(tail_height));
+            lines.extend(tail);
+            lines.truncate(most);
+        } else {
+            lines.extend(self.body(layout, room.max(MIN_BODY)));
+            lines.extend(tail);
+        }
         lines.extend(closing);
         let paint = |(paint, text): &PaintedLine| match (layout.color, paint) {
             (true, Paint::Bold) => format!("{BOLD}{text}{PLAIN}\n"),
@@ -96,50 +105,50 @@ impl AnswerScreen<'_> {
     }
 
     fn render_rankings(&self, layout: Layout) -> String {
-        let lines = self.body(layout.columns(), layout.lines);
+        let lines = self.body(layout, layout.lines);
         let kept = lines.iter().skip_while(|(_, text)| text.is_empty());
         let text: Vec<_> = kept.map(|(_, text)| text.as_str()).collect();
         text.join("\n")
     }
 
     /// The summary of the run and its disturbances.
-    fn head(&self, columns: usize) -> Vec<PaintedLine> {
-        let mut lines = vec![(
-            Paint::Plain,
-            cut_end(&shown(&words::counts(self.0)), columns),
-        )];
-        let common = words::common(self.0).into_iter();
-        lines.extend(common.map(|text| (Paint::Plain, cut_end(&shown(&text), columns))));
+    fn head(&self, layout: Layout) -> Vec<PaintedLine> {
+        let texts = [Some(words::counts(self.0)), words::common(self.0)];
+        let texts = texts.into_iter().flatten();
+        let texts = texts.flat_map(|text| layout.wrapped(&shown(&text), "  ", MAX_HEAD_LINES));
+        let mut lines: Vec<_> = texts.map(|text| (Paint::Plain, text)).collect();
         let troubles = [
             words::damaged(self.0),
             absence::sentences(&self.0.absence),
             words::disturbed(&self.0.disturbances),
         ];
         for text in troubles.into_iter().flatten() {
-            let text = wrapped(&shown(&text), columns, "", MOST_WRAPPED).into_iter();
+            let text = layout.wrapped(&shown(&text), "", MOST_WRAPPED).into_iter();
             lines.extend(text.map(|line| (Paint::Red, line)));
         }
         lines
     }
 
     /// Legends, failures, skipped parts and the next step, preceded by a blank line.
-    fn tail(&self, columns: usize, is_followed: bool) -> Vec<PaintedLine> {
+    fn tail(&self, layout: Layout, is_followed: bool) -> Vec<PaintedLine> {
+        let columns = layout.columns();
         let plain = |text| (Paint::Plain, text);
         let faults = failover::sentences(&self.0.failover).into_iter();
-        let faults = faults.flat_map(|text| wrapped(&shown(&text), columns, "  ", MAX_FAULTS));
+        let faults = faults.flat_map(|text| layout.wrapped(&shown(&text), "  ", MAX_FAULTS));
         let legends = [
             level_legend(&self.0.rankings, columns),
+            words::latency_kinds(self.0),
             objective::not_judged(self.0),
             words::not_audited(self.0),
         ];
         let legends = legends.into_iter().flatten();
         let legends = legends.chain(words::mark_legends(self.0));
-        let legends = legends.flat_map(|text| wrapped(&text, columns, "", MOST_WRAPPED));
+        let legends = legends.flat_map(|text| layout.wrapped(&text, "", MOST_WRAPPED));
         let mut lines: Vec<_> = faults.chain(legends).map(plain).collect();
-        lines.extend(self.failure_lines(columns));
-        let workers = words::worker_kinds(self.0).map(|text| cut_end(&shown(&text), columns));
-        let skipped = words::skipped(&self.0.skipped).map(|text| skipped_line(&text, columns));
-        lines.extend(workers.into_iter().chain(skipped).map(plain));
+        lines.extend(self.failure_lines(layout));
+        let workers = words::worker_kinds(self.0).map(|text| layout.wrapped(&shown(&text), "", 1));
+        let skipped = words::skipped(&self.0.skipped).map(|text| skipped_lines(&text, layout));
+        lines.extend(workers.into_iter().chain(skipped).flatten().map(plain));
         for step in &self.0.next_steps {
             let text = labeled(&shown(&words::next_step(step)), columns);
             lines.extend(text.into_iter().map(plain));
@@ -150,7 +159,7 @@ impl AnswerScreen<'_> {
         lines
     }
 
-    fn failure_lines(&self, columns: usize) -> Vec<PaintedLine> {
+    fn failure_lines(&self, layout: Layout) -> Vec<PaintedLine> {
         let kinds = &self.0.failures;
         let fits = kinds.len() <= MOST_FAILURES;
         let found = if fits { kinds.len() } else { MOST_FAILURES - 1 };
@@ -161,19 +170,20 @@ impl AnswerScreen<'_> {
         };
         let mut lines = Vec::new();
         for kind in &kinds[..found] {
-            let text = wrapped(&shown(&words::failure(kind)), columns, "  ", most);
+            let text = layout.wrapped(&shown(&words::failure(kind)), "  ", most);
             lines.extend(text.into_iter().map(|line| (Paint::Red, line)));
         }
         if !fits {
             let more = kinds[found..].iter().map(|kind| kind.trials).sum::<usize>();
             let text = format!("… and {more} more trials that failed for other reasons; --full");
-            lines.push((Paint::Red, cut_end(&text, columns)));
+            let text = layout.wrapped(&text, "", 1).into_iter();
+            lines.extend(text.map(|line| (Paint::Red, line)));
         }
         lines
     }
 
     /// The rankings, followed by the contenders that are not ranked.
-    fn body(&self, columns: usize, room: usize) -> Vec<PaintedLine> {
+    fn body(&self, layout: Layout, room: usize) -> Vec<PaintedLine> {
         let others = self.0.not_ranked.len();
         let reserved = match (self.0.rankings.is_empty(), others) {
             (_, 0) => 0,
@@ -181,27 +191,29 @@ impl AnswerScreen<'_> {
             // A blank line, a heading, some rows.
             (false, others) => (2 + others).min((room / 3).max(3)),
         };
-        let mut lines = self.ranking_lines(columns, room.saturating_sub(reserved));
+        let mut lines = self.ranking_lines(layout, room.saturating_sub(reserved));
         let left = room.saturating_sub(lines.len());
-        lines.extend(self.not_ranked_lines(columns, left));
+        lines.extend(self.not_ranked_lines(layout, left));
         if self.0.rankings.is_empty() && others == 0 && room > 1 {
             let ended = self.0.trials.planned > self.0.trials.missing;
             let text = match ended {
                 true => "No valid trials, so nothing is ranked.",
                 false => "No trial of this run has finished, so there is nothing to rank.",
             };
-            let text = cut_end(text, columns);
-            lines.extend([(Paint::Plain, String::new()), (Paint::Plain, text)]);
+            lines.push((Paint::Plain, String::new()));
+            let text = layout.wrapped(text, "", 1).into_iter();
+            lines.extend(text.map(|line| (Paint::Plain, line)));
         }
         lines
     }
 
-    fn ranking_lines(&self, columns: usize, room: usize) -> Vec<PaintedLine> {
+    fn ranking_lines(&self, layout: Layout, room: usize) -> Vec<PaintedLine> {
+        let columns = layout.columns();
         let plain: Vec<_> = self.0.rankings.iter().map(PlainRanking::of).collect();
         let grid = Grid::for_rankings(plain.iter().map(|it| &it.ranking), columns);
         let blocks = plain.iter().enumerate().map(|(index, ranking)| {
             let before = index.checked_sub(1).map(|index| &plain[index].ranking);
-            RankingBlock::of(ranking, before, &grid, columns)
+            RankingBlock::of(ranking, before, &grid, layout)
         });
         let blocks: Vec<_> = blocks.collect();
         match shared_out(&blocks, room) {
@@ -209,11 +221,11 @@ impl AnswerScreen<'_> {
                 let found = blocks.iter().zip(rows);
                 found.flat_map(|(block, rows)| block.lines(rows)).collect()
             }
-            None => one_line_each(&self.0.rankings, columns, room),
+            None => one_line_each(&self.0.rankings, layout, room),
         }
     }
 
-    fn not_ranked_lines(&self, columns: usize, room: usize) -> Vec<PaintedLine> {
+    fn not_ranked_lines(&self, layout: Layout, room: usize) -> Vec<PaintedLine> {
         let mut lines = Vec::new();
         for reason in [
             UnrankedReason::OnlyContender,
@@ -226,7 +238,7 @@ impl AnswerScreen<'_> {
             let left = room.saturating_sub(lines.len());
             // A blank line and a heading say nothing by themselves.
             if !of.is_empty() && left > 2 {
-                lines.extend(not_ranked_block(reason, &of, columns, left));
+                lines.extend(not_ranked_block(reason, &of, layout, left));
             }
         }
         lines
@@ -243,6 +255,22 @@ fn whole_heading(plain: &PlainRanking) -> String {
         subject::conditions(subject),
         plain.labels
     ))
+}
+
+/// The heading with the promise, or without it where there is no room.
+fn heading_lines(plain: &PlainRanking, layout: Layout) -> Vec<String> {
+    let columns = layout.columns();
+    let whole = whole_heading(plain);
+    if width(&whole) <= columns {
+        return vec![whole];
+    }
+    let short = shown(&subject::short(&plain.ranking.subject));
+    if !layout.cuts {
+        return layout.wrapped(&format!("{short}{}", plain.labels), "  ", usize::MAX);
+    }
+    let room = columns.saturating_sub(width(&plain.labels));
+    let short = cut_end(&short, room);
+    vec![cut_end(&format!("{short}{}", plain.labels), columns)]
 }
 
 /// The promises of the levels whose headings have no room for them.
@@ -279,39 +307,32 @@ impl<'a> RankingBlock<'a> {
         plain: &'a PlainRanking,
         previous: Option<&RankingAnswer>,
         grid: &Grid,
-        columns: usize,
+        layout: Layout,
     ) -> Self {
+        let columns = layout.columns();
         let ranking = &plain.ranking;
-        let subject = &ranking.subject;
-        let whole = whole_heading(plain);
-        let heading = match width(&whole) <= columns {
-            true => whole,
-            false => {
-                let room = columns.saturating_sub(width(&plain.labels));
-                let short = cut_end(&shown(&subject::short(subject)), room);
-                cut_end(&format!("{short}{}", plain.labels), columns)
-            }
-        };
-        let mut before = vec![(Paint::Plain, String::new()), (Paint::Bold, heading)];
+        let heading = heading_lines(plain, layout).into_iter();
+        let mut before = vec![(Paint::Plain, String::new())];
+        before.extend(heading.map(|line| (Paint::Bold, line)));
         let header = grid.header(ranking);
         if previous.is_none_or(|previous| grid.header(previous) != header) {
             before.push((Paint::Plain, header));
         }
         let sentence = shown(&words::verdict_sentence(ranking));
-        let mut sentence = wrapped(&sentence, columns, "", MOST_WRAPPED);
+        let mut sentence = layout.wrapped(&sentence, "", MOST_WRAPPED);
         let weaker = words::weaker_isolation(ranking).map(|text| shown(&text));
         sentence.extend(
             weaker
                 .into_iter()
-                .flat_map(|text| wrapped(&text, columns, "", 2)),
+                .flat_map(|text| layout.wrapped(&text, "", 2)),
         );
         let rows = || ranking.rows.iter().chain(&ranking.not_comparable);
         // A long name without marks of its own is cut, too, and has no sign.
         let signed = words::signed_marks(rows().filter(|row| grid.cuts(&row.contender)));
-        let signed = signed.map(|text| wrapped(&shown(&text), columns, "", 2));
+        let signed = signed.map(|text| layout.wrapped(&shown(&text), "", 2));
         let sentence = signed.into_iter().flatten().chain(sentence);
-        let audited = words::audited_states(subject);
-        let audited = audited.map(|text| wrapped(&text, columns, "  ", MOST_WRAPPED));
+        let audited = words::audited_states(&ranking.subject);
+        let audited = audited.map(|text| layout.wrapped(&text, "  ", MOST_WRAPPED));
         let sentence = sentence.chain(audited.into_iter().flatten());
         let rows = rows();
         Self {
@@ -392,18 +413,21 @@ fn shared_out(blocks: &[RankingBlock<'_>], room: usize) -> Option<Vec<usize>> {
     Some(rows)
 }
 
-/// What was skipped, on one line; if it is too wide, with the option that shows all of it.
-fn skipped_line(text: &str, columns: usize) -> String {
+/// What was skipped, on one line; if it is too wide, with the option that shows all of it. Where
+/// nothing is cut, all of it.
+fn skipped_lines(text: &str, layout: Layout) -> Vec<String> {
     const WHOLE: &str = "; --full";
     let text = shown(text);
-    match width(&text) <= columns {
-        true => text,
-        false => cut_end(&text, columns - WHOLE.len()) + WHOLE,
+    let columns = layout.columns();
+    if layout.cuts && width(&text) > columns {
+        return vec![cut_end(&text, columns - WHOLE.len()) + WHOLE];
     }
+    layout.wrapped(&text, "  ", usize::MAX)
 }
 
 /// One line for each ranking; if there are too many, the first ones and a count of the rest.
-fn one_line_each(rankings: &[RankingAnswer], columns: usize, room: usize) -> Vec<PaintedLine> {
+fn one_line_each(rankings: &[RankingAnswer], layout: Layout, room: usize) -> Vec<PaintedLine> {
+    let columns = layout.columns();
     let room = room.saturating_sub(1);
     let found = match rankings.len() <= room {
         true => rankings.len(),
@@ -419,6 +443,11 @@ fn one_line_each(rankings: &[RankingAnswer], columns: usize, room: usize) -> Vec
     let subject_room = widest(&subjects).min(columns - result_room - 2);
     let mut lines = vec![(Paint::Plain, String::new())];
     for (subject, result) in subjects.iter().zip(&results).take(found) {
+        if !layout.cuts && width(subject) + width(result) + 2 > columns {
+            let whole = layout.wrapped(&format!("{subject}: {result}"), "  ", usize::MAX);
+            lines.extend(whole.into_iter().map(|line| (Paint::Plain, line)));
+            continue;
+        }
         let subject = cut_list(subject, subject_room);
         let result = cut_end(result, columns - subject_room - 2);
         let subject = padded(&subject, subject_room);
@@ -458,9 +487,10 @@ fn result(ranking: &RankingAnswer) -> String {
 fn not_ranked_block(
     reason: UnrankedReason,
     figures: &[&UnrankedContender],
-    columns: usize,
+    layout: Layout,
     room: usize,
 ) -> Vec<PaintedLine> {
+    let columns = layout.columns();
     let heading = match reason {
         UnrankedReason::OnlyContender => "Not ranked: only contender at these settings",
         UnrankedReason::NotComparable => "Not ranked: not comparable with others",
@@ -480,8 +510,15 @@ fn not_ranked_block(
         .iter()
         .map(|one| not_ranked_cells(one))
         .collect();
-    let rows = not_ranked_rows(&cells, columns).into_iter();
-    lines.extend(rows.map(|row| (Paint::Plain, row)));
+    let (rows, is_cut) = not_ranked_rows(&cells, columns);
+    lines.extend(rows.into_iter().map(|row| (Paint::Plain, row)));
+    let signed = figures[..found].iter().zip(is_cut);
+    let signed = signed
+        .filter(|(_, is_cut)| *is_cut)
+        .map(|(one, _)| &one.row);
+    let signed = words::signed_marks(signed).into_iter();
+    let signed = signed.flat_map(|text| layout.wrapped(&shown(&text), "", 2));
+    lines.extend(signed.map(|line| (Paint::Plain, line)));
     let more = figures.len() - found;
     if more > 0 {
         let text = format!("… and {more} more; --full");
@@ -489,15 +526,15 @@ fn not_ranked_block(
     }
     if let [one] = figures {
         let audited = words::audited_states(&one.subject).into_iter();
-        let audited = audited.flat_map(|text| wrapped(&text, columns, "  ", MOST_WRAPPED));
+        let audited = audited.flat_map(|text| layout.wrapped(&text, "  ", MOST_WRAPPED));
         lines.extend(audited.map(|line| (Paint::Plain, line)));
     }
     lines
 }
 
-/// One line for each cell, in columns. If the distinguishing parameters do not fit, CPU and then
-/// latency are left out.
-fn not_ranked_rows(cells: &[[String; 5]], columns: usize) -> Vec<String> {
+/// One line for each cell, in columns, and whether its name has no room for the marks. If the
+/// distinguishing parameters do not fit, CPU and then latency are left out.
+fn not_ranked_rows(cells: &[[String; 5]], columns: usize) -> (Vec<String>, Vec<bool>) {
     /// The column of distinguishing parameters is at least this wide.
     const SHORTEST_SUBJECT: usize = 24;
     let widest = |column: usize| {
@@ -520,6 +557,15 @@ fn not_ranked_rows(cells: &[[String; 5]], columns: usize) -> Vec<String> {
             widths[column] = 0;
         }
     }
+    if subject(widths) < widths[1] {
+        // A sign takes the place of marks, whose meaning has a line of its own.
+        let signed = |name: &str| {
+            let marked = name.split_once(" [");
+            marked.map_or_else(|| width(name), |(plain, _)| width(plain) + 1)
+        };
+        let names = cells.iter().map(|row| signed(&row[0]));
+        widths[0] = widths[0].min(names.max().unwrap_or(0));
+    }
     widths[1] = widths[1].min(subject(widths));
     let line = |row: &[String; 5]| {
         let mut line = String::new();
@@ -540,7 +586,8 @@ fn not_ranked_rows(cells: &[[String; 5]], columns: usize) -> Vec<String> {
         }
         cut_end(line.trim_end(), columns)
     };
-    cells.iter().map(line).collect()
+    let is_cut = cells.iter().map(|row| width(&row[0]) > widths[0]);
+    (cells.iter().map(line).collect(), is_cut.collect())
 }
 
 /// Contender, subject, rate, latency and CPU.
@@ -556,9 +603,10 @@ fn not_ranked_cells(one: &UnrankedContender) -> [String; 5] {
         shown(&row.contender),
         shown(&subject::short(&one.subject)),
         format!(
-            "{} {}/s{}",
+            "{} {}/s{}{}",
             number(row.rate_per_s),
             one.subject.unit,
+            words::rate_note(row),
             objective::kept_note(row.objective.as_ref())
         ),
         latency.unwrap_or_default(),

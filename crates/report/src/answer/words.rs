@@ -3,6 +3,7 @@
 use crate::answer::layout::MARKED;
 use crate::answer::table::{interval_ends, share_text};
 use crate::significance;
+use std::collections::BTreeSet;
 use trueput_findings::answer::{
     Answer, AnswerRow, FailureKind, LeaderShare, NextStep, RankingAnswer, RankingSubject,
     RankingVerdict, RowVerdict, UnrankedReason,
@@ -11,7 +12,7 @@ use trueput_findings::eligibility::UnrankedStatus;
 use trueput_findings::marks::MarkKind;
 use trueput_findings::statistics::{Disturbance, InconclusiveReason};
 use trueput_findings::text::capitalized;
-use trueput_findings::units::{counted, number};
+use trueput_findings::units::{counted, number, plural};
 use trueput_record::VerifyLevel;
 use trueput_record::skipped::is_unsupported_level;
 
@@ -20,6 +21,9 @@ const MOST_NAMES: usize = 3;
 
 const REFUTED: &str =
     "[REFUTED]: an audit here refuted its promise, so it is not ranked; --full explains it.";
+
+const UNVERIFIED_FLUSHES: &str = "[flushes not verified]: no counter shows whether its commits \
+    reached storage; --full explains it.";
 
 const WORKAROUND: &str =
     "[workaround]: extra work of the driver, which affects rates; --full explains it.";
@@ -49,32 +53,37 @@ pub(super) fn weaker_isolation(ranking: &RankingAnswer) -> Option<String> {
     ))
 }
 
-/// The marks whose explanations say what the storage is.
-const STORAGE_MARKS: [MarkKind; 2] = [MarkKind::UnsafeStorage, MarkKind::UnresolvedStorage];
+/// The marks whose meanings are shorter here, or are those of the heading.
+const OTHERWISE_EXPLAINED: [MarkKind; 4] = [
+    MarkKind::RefutedPromise,
+    MarkKind::UnverifiedFlushes,
+    MarkKind::Workaround,
+    MarkKind::InMemory,
+];
 
-/// The meanings of the marks of storage, each once.
-fn storage_legends(answer: &Answer) -> Vec<String> {
+/// The meanings of the other marks as their explanations have them, each once.
+fn explained_legends(answer: &Answer) -> Vec<String> {
     let mut legends = Vec::new();
     for mark in rows(answer).flat_map(|row| &row.marks) {
         let text = format!("[{}]: {}.", mark.label, mark.explanation);
-        if STORAGE_MARKS.contains(&mark.kind) && !legends.contains(&text) {
+        if !OTHERWISE_EXPLAINED.contains(&mark.kind) && !legends.contains(&text) {
             legends.push(text);
         }
     }
     legends
 }
 
-/// The meanings of the marks `[REFUTED]` and `[workaround]` and of those of storage, if a contender
-/// has them.
+/// The meanings of the marks that a contender has.
 pub(super) fn mark_legends(answer: &Answer) -> impl Iterator<Item = String> {
     let legends = [
         (MarkKind::RefutedPromise, REFUTED),
+        (MarkKind::UnverifiedFlushes, UNVERIFIED_FLUSHES),
         (MarkKind::Workaround, WORKAROUND),
     ];
     let legends = legends.into_iter();
     let shown = legends.filter(|(kind, _)| has_mark(answer, *kind));
     let shown = shown.map(|(_, text)| text.to_owned());
-    storage_legends(answer).into_iter().chain(shown)
+    explained_legends(answer).into_iter().chain(shown)
 }
 
 /// The meanings of the sign in the place of marks, in a line: `* flushes not verified: sqlite`;
@@ -104,6 +113,48 @@ fn rows(answer: &Answer) -> impl Iterator<Item = &AnswerRow> {
     let ranked = answer.rankings.iter();
     let ranked = ranked.flat_map(|ranking| ranking.rows.iter().chain(&ranking.not_comparable));
     ranked.chain(answer.not_ranked.iter().map(|other| &other.row))
+}
+
+/// That a contender outside of rankings did not keep the offered rate, after its rate.
+pub(super) fn rate_note(row: &AnswerRow) -> &'static str {
+    if row.kept_rate == Some(false) {
+        " (offered rate not kept)"
+    } else {
+        ""
+    }
+}
+
+/// The kinds of operations to which the latencies of rows belong, if those differ from the ones
+/// whose rate is shown; a sentence for each pair of kinds.
+pub(super) fn latency_kinds(answer: &Answer) -> Option<String> {
+    let mut sentences: Vec<String> = Vec::new();
+    for ranking in &answer.rankings {
+        let sentence = latency_kinds_of(ranking);
+        sentences.extend(sentence.filter(|text| !sentences.contains(text)));
+    }
+    (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+fn latency_kinds_of(ranking: &RankingAnswer) -> Option<String> {
+    let unit = &ranking.subject.unit;
+    let timed = ranking.rows.iter().filter_map(|row| row.latency.as_ref());
+    let is_response = timed.clone().any(|latency| latency.is_response);
+    let kinds: BTreeSet<_> = timed.map(|latency| plural(&latency.kind)).collect();
+    if kinds.iter().all(|kind| kind == unit) {
+        return None;
+    }
+    let kinds: Vec<_> = kinds.iter().map(String::as_str).collect();
+    let subject = format!("{unit}/s counts {unit}; p99");
+    Some(if is_response && kinds.len() > 1 {
+        let kinds = kinds.join(" or ");
+        format!("{subject} response is that of the kind that users waited longest for: {kinds}.")
+    } else {
+        let response = if is_response { " response" } else { "" };
+        format!(
+            "{subject}{response} is the latency of {}.",
+            all_listed(&kinds)
+        )
+    })
 }
 
 /// Says that no promise was audited, if so.

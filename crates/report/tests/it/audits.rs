@@ -115,8 +115,8 @@ fn a_refuted_contender_has_no_place_and_every_ranking_says_what_was_audited() {
     let full = run.render(Format::Markdown, Style::default());
     assert_has!(
         full,
-        "3 of 4 audited; 1 refuted on this machine. Audited states: journal 1,210 (1 of 2), posix 101 \
-         (1 of 2).",
+        "3 of 4 audited; 1 refuted on this machine. Audited states: journal 1,210 (1 of 2), \
+         posix 101 (1 of 2).",
         "careless \\[REFUTED]: an audit refuted its promise at sync in 13 of 785 states (journal): \
          an acknowledged commit is missing.",
         "| REFUTED in 13 of 785 |",
@@ -155,8 +155,8 @@ fn a_heading_has_no_counts_and_eighty_columns_cut_none_of_them() {
     assert_has!(
         text,
         "\nsync (audited), threen1, 4 workers\n",
-        "\nAudited states: kill 1,058, prefix 1,058, journal 1,058, posix 1,058; in the\n  block form \
-         on ext4: torn 1,058.\n"
+        "\nAudited states: kill 1,058, prefix 1,058, journal 1,058, posix 1,058; in the\n  \
+         block form on ext4: torn 1,058.\n"
     );
     assert!(!text.contains('…'), "{text}");
     let full = run.render(Format::Markdown, Style::default());

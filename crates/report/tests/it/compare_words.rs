@@ -12,6 +12,7 @@ const LAYOUT: Layout = Layout {
     width: 80,
     lines: 40,
     color: false,
+    cuts: true,
 };
 
 /// Repeats of a cell, the last of which is far off: their median is not their mean.

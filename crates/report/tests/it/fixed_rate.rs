@@ -247,6 +247,48 @@ fn answered_in_full(report: &Run) -> String {
 }
 
 #[test]
+fn a_contender_by_itself_that_fell_behind_its_rate_is_said_to() {
+    let screen = |backlog| {
+        let run = report(repeats(0, "lmdb", 105, backlog));
+        Answer::of(&run).render(Layout::default(), &[])
+    };
+    assert_has!(screen(40_000), "updates/s (offered rate not kept)");
+    let kept = screen(0);
+    assert!(!kept.contains("not kept"), "{kept}");
+}
+
+#[test]
+fn the_column_of_ratios_says_whether_rates_or_response_times_are_compared() {
+    let title = |run: &Run| {
+        let text = Answer::of(run).render(Layout::default(), &[]);
+        let titles = text.lines().find(|line| line.starts_with('#'));
+        titles.unwrap().to_owned()
+    };
+    assert_has!(title(&contest()), "  p99/best  ");
+    let closed = support::contest(&[("lmdb", &[9e3, 9e3, 9e3]), ("sqlite", &[1e3, 1e3, 1e3])]);
+    assert_has!(title(&closed), "  rate/best  ");
+}
+
+#[test]
+fn a_response_time_of_another_kind_of_operation_than_the_rate_is_explained() {
+    let mut run = contest();
+    let text = |run: &Run| flat(&Answer::of(run).render(Layout::default(), &[]));
+    assert!(!text(&run).contains("updates/s counts"));
+    for trial in &mut run.trials {
+        let measured = trial.measurement.as_mut().unwrap();
+        let open = measured.open_loop.as_mut().unwrap();
+        if trial.spec.engine == "lmdb" {
+            open.responses[0].kind = "scan".to_owned();
+        }
+    }
+    assert_has!(
+        text(&run),
+        "updates/s counts updates; p99 response is that of the kind that users waited longest for: \
+         scans or updates."
+    );
+}
+
+#[test]
 fn what_was_measured_at_two_rates_or_with_other_faults_is_not_compared() {
     let trials = [
         offered(2_000.0, &[(0, "lmdb", 400)]),

@@ -6,6 +6,7 @@ use trueput_findings::marks::marks;
 use trueput_findings::rankings::{Ranking, rankings};
 use trueput_record::audit::StorageModel;
 use trueput_record::audit_standing::{AuditStanding, ModelStanding};
+use trueput_record::flush_evidence::{FlushEvidence, FlushVerdict};
 use trueput_record::host::FileSystemFacts;
 use trueput_record::storage::{PowerLoss, StorageStack};
 use trueput_record::{Durability, TrialRecord};
@@ -17,6 +18,7 @@ const WIDE: Layout = Layout {
     width: 240,
     lines: 60,
     color: false,
+    cuts: true,
 };
 
 /// What a report must not say of storage that keeps nothing.
@@ -106,6 +108,54 @@ fn it_has_no_place_beside_storage_that_keeps_what_is_flushed() {
         "Not ranked: the storage keeps nothing at lost power",
         "redb [unsafe storage]",
         "[unsafe storage]: nothing survives lost power, because its ext4 is mounted with nobarrier."
+    );
+}
+
+#[test]
+fn the_sign_in_the_place_of_a_mark_leads_to_its_meaning_at_eighty_columns() {
+    let ext4 = |mut trial: TrialRecord, options: &str| {
+        let file_system = format!("ext4:mount={options}");
+        trial.spec.conditions.file_system = Some(file_system.parse().unwrap());
+        trial
+    };
+    let level = Durability::Sync;
+    let trials = vec![
+        ext4(on(0, "lmdb", level, PowerLoss::Survives), "noatime"),
+        ext4(on(1, "sqlite", level, PowerLoss::Survives), "noatime"),
+        ext4(on(2, "lmdb", level, unbarred()), "nobarrier"),
+        ext4(on(3, "sqlite", level, unbarred()), "nobarrier"),
+    ];
+    let run = report(trials);
+    let full = run.render(Format::Markdown, Style::default());
+    assert_has!(full, "4 workers, filesystem=ext4:mount=noatime");
+    let text = Answer::of(&run).render(Layout::default(), &[]);
+    assert_has!(
+        text,
+        "\nsync, threen1, 4 workers, filesystem=ext4:mount=noatime\n",
+        "\nlmdb*    sync not kept, …, filesystem=ext4:mount=nobarrier  ",
+        "\n* unsafe storage: sqlite and lmdb.\n",
+        "\n[unsafe storage]: nothing survives lost power, because its ext4 is mounted with"
+    );
+}
+
+#[test]
+fn every_mark_on_the_first_screen_has_its_meaning_there() {
+    let mut trials = vec![
+        on(0, "lmdb", Durability::Sync, PowerLoss::Survives),
+        on(1, "sqlite", Durability::Sync, PowerLoss::Survives),
+    ];
+    let measured = trials[0].measurement.as_mut().unwrap();
+    measured.flush_evidence = Some(FlushEvidence {
+        verdict: FlushVerdict::NotCounted,
+        ..FlushEvidence::default()
+    });
+    trials[1].engine.as_mut().unwrap().assertions = Some(true);
+    let text = Answer::of(&report(trials)).render(WIDE, &[]);
+    assert_has!(
+        text,
+        "lmdb [flushes not verified]",
+        "[flushes not verified]: no counter shows whether its commits reached storage; --full",
+        "[assertions]: built with assertions: not comparable."
     );
 }
 

@@ -75,6 +75,7 @@ impl LiveTable {
                 .saturating_sub(OTHER_LINES)
                 .min(MOST_LINES),
             color: false,
+            cuts: true,
         };
         let text = self
             .answer

@@ -34,7 +34,7 @@ fn answered(run: &Run) -> String {
 }
 
 /// A run of so many rankings of so many contenders each, with names as long as that.
-fn large(rankings: u32, contenders: u32, name: usize) -> Run {
+pub(super) fn large(rankings: u32, contenders: u32, name: usize) -> Run {
     let mut trials = Vec::new();
     for ranking in 0..rankings {
         for contender in 0..contenders {
@@ -175,6 +175,7 @@ fn check_sizes(rankings: u32, contenders: u32, path: &str) {
                 width,
                 lines: 40,
                 color: false,
+                cuts: true,
             };
             let closing = [path.to_owned(), path.to_owned()];
             let text = answer.render(layout, &closing);
@@ -206,6 +207,7 @@ fn a_path_is_whole_however_long_it_is_and_however_much_failed() {
             width,
             lines,
             color: false,
+            cuts: true,
         };
         let closing = ["run folder: results/1".to_owned(), format!("page: {path}")];
         let text = Answer::of(&run).render(layout, &closing);

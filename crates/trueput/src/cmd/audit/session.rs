@@ -3,7 +3,7 @@
 use super::Arguments;
 use super::progress::ProgressLine;
 use super::scratch::Scratch;
-use super::time_needed::{MIN_AUDIT_TIME, STORAGE_CONTROLS, TimeTaken};
+use super::time_needed::{ElapsedTime, MIN_AUDIT_TIME, STORAGE_CONTROLS};
 use crate::failure::{FAILED, Failure, INTERRUPTED};
 use crate::{execute, output, signals};
 use std::collections::BTreeMap;
@@ -133,10 +133,10 @@ impl<'a> Session<'a> {
         if self.options.file_system.is_some() && record.is_valid() {
             record.storage_controls = self.audit_controls(self.options.file_system.as_ref())?;
         }
-        let mut taken = TimeTaken {
+        let mut taken = ElapsedTime {
             controls: began.elapsed(),
             shares: subjects.iter().map(|one| self.shares(one)).sum(),
-            ..TimeTaken::default()
+            ..ElapsedTime::default()
         };
         let deadline = self.budget().map(|budget| began + budget);
         for (index, subject) in subjects.iter().enumerate() {

@@ -38,7 +38,7 @@ pub const STORAGE_CONTROLS: usize = 2;
 
 /// What audits took of the time, where it was too short for some.
 #[derive(Debug, Default)]
-pub struct TimeTaken {
+pub struct ElapsedTime {
     /// What the controls took.
     pub controls: Duration,
     /// The shares of all audits.
@@ -47,7 +47,7 @@ pub struct TimeTaken {
     pub longest_share: Duration,
 }
 
-impl TimeTaken {
+impl ElapsedTime {
     /// Notes what an audit with that many shares took, if the time was too short for it.
     pub fn note(&mut self, result: &AuditResult, took: Duration, shares: u32) {
         if is_over(result) {
@@ -96,10 +96,10 @@ mod tests {
 
     #[test]
     fn enough_time_is_what_the_controls_took_and_twice_what_the_audits_took() {
-        let mut taken = TimeTaken {
+        let mut taken = ElapsedTime {
             controls: Duration::from_secs(13),
             shares: 4,
-            ..TimeTaken::default()
+            ..ElapsedTime::default()
         };
         let result = |failure: Option<&str>| AuditResult {
             failure: failure.map(str::to_owned),

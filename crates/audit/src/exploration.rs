@@ -305,8 +305,8 @@ impl Iterator for Exploration<'_> {
     }
 }
 
-/// Groups all cuts by what happened before and after, rarest kinds not later than common ones. First
-/// come acknowledged commits while another file has data that are not flushed.
+/// Groups all cuts by what happened before and after, rarest kinds not later than common ones. The
+/// first are acknowledged commits while another file has data that are not flushed.
 fn classes(
     recording: &Recording,
     kinds: &FileKinds,

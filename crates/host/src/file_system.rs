@@ -28,8 +28,8 @@ pub(crate) struct Mount {
     pub facts: FileSystemFacts,
 }
 
-/// Options that the superblock of an ext2, ext3 or ext4 can set (`tune2fs -o`, `-E mount_opts`), and
-/// that decide what it keeps. The mount table leaves out what equals the superblock's
+/// Options that the superblock of an ext2, ext3 or ext4 can set (`tune2fs -o`, `-E mount_opts`),
+/// and that decide what it keeps. The mount table leaves out what equals the superblock's
 /// (`_ext4_show_options` of linux/fs/ext4/super.c).
 const EXT4_DEFAULTS: [&str; 3] = ["nobarrier", "data=writeback", "data=journal"];
 

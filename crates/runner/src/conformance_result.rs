@@ -1,5 +1,6 @@
 //! The results of the conformance suite and of the anomaly suite.
 
+use std::time::Duration;
 use trueput_record::measurement::{Conformance, IsolationCheck};
 
 /// The result of a contender's conformance suite.
@@ -28,4 +29,15 @@ pub(crate) enum IsolationResult {
     Stands(Option<IsolationCheck>),
     /// Anomalies that it proscribes occurred: the reasons why trials are invalid.
     Refuted(Vec<String>),
+}
+
+/// An anomaly suite that hung before the run was interrupted.
+#[derive(Debug, Clone)]
+pub(crate) struct HungSuite {
+    /// SHA-256 of the engine's file.
+    pub sha256: String,
+    /// The limit that it exceeded.
+    pub limit: Duration,
+    /// What its trial recorded.
+    pub check: IsolationCheck,
 }

@@ -1,8 +1,7 @@
 //! The state of a run.
 
-use crate::conformance_result::{ConformanceResult, IsolationResult};
+use crate::conformance_result::{ConformanceResult, HungSuite, IsolationResult};
 use crate::hosts::workers::HostWorkers;
-use crate::isolation_check::HungSuite;
 use crate::phase_limit::{ExpectedWork, LimitedPhase, PhaseClock};
 use crate::resolution::{ResolvedTrial, resolve_trial};
 use crate::{Event, Options, Registry};

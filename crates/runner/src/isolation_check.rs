@@ -4,7 +4,7 @@
 use crate::Event;
 use crate::conformance::{FOLDER, cache_key, is_tried_only, run_checks};
 use crate::conformance_cache::FileState;
-use crate::conformance_result::IsolationResult;
+use crate::conformance_result::{HungSuite, IsolationResult};
 use crate::context::{RunContext, TrialError};
 use crate::phase_limit::LimitedPhase;
 use crate::protocol::{Report, WorkerTask};
@@ -54,15 +54,6 @@ pub(crate) fn check(
 fn key_of(spec: &TrialSpec) -> String {
     let knobs = serde_json::to_string(&spec.knobs).unwrap_or_default();
     format!("{} {} {knobs}", spec.contender(), spec.conditions.allocator)
-}
-
-/// A suite that hung before the run was interrupted.
-#[derive(Debug, Clone)]
-pub(crate) struct HungSuite {
-    /// SHA-256 of the engine's file.
-    sha256: String,
-    limit: Duration,
-    check: IsolationCheck,
 }
 
 /// Returns the suites that hung, by their keys, from the records of a run.

@@ -38,8 +38,8 @@ use trueput_engine::{
     Service,
 };
 
-/// The time that a user's server may take to say its version.
-const BUILD_TIMEOUT: Duration = Duration::from_secs(30);
+/// The time that a user's server may take to let a client in, and then to say its version.
+const BUILD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The MariaDB driver.
 #[derive(Default)]

@@ -52,7 +52,7 @@ const LONGEST_KEY: usize = 2_600;
 const LONGEST_VALUE: usize = 512 << 20;
 
 /// The time that a user's server may take for each answer about its version and settings.
-const BUILD_TIMEOUT: Duration = Duration::from_secs(30);
+const BUILD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The PostgreSQL driver.
 pub struct Postgresql {

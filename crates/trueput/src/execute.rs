@@ -13,9 +13,11 @@ use std::process::ExitCode;
 use trueput_findings::Run;
 use trueput_findings::answer::{Answer, Standings};
 use trueput_findings::shell::quoted;
+use trueput_record::plan::PlanFile;
 use trueput_record::{Outcome, RunFolder, RunManifest, TrialRecord};
 use trueput_report::answer::AnswerText;
 use trueput_report::{Format, RunReport};
+use trueput_runner::matrix::{self, Matrix};
 use trueput_runner::{AuditStore, ConformanceCache, Options, Registry, RunSummary, TimeEstimate};
 
 /// Options for the runner: workers are this program, and Ctrl-C stops the run.
@@ -47,6 +49,14 @@ pub fn options(places: &RunDirectories) -> Result<Options, Failure> {
         search: None,
         stop: signals::stop_flag()?,
     })
+}
+
+/// Expands a plan. What it asks servers, one stop signal ends with the program.
+///
+/// # Errors
+/// As [`matrix::expand`].
+pub fn expand(plan: &PlanFile, registry: &Registry) -> Result<Matrix, matrix::Error> {
+    signals::ending_at_once(|| matrix::expand(plan, registry))
 }
 
 /// Runs every unfinished trial with progress messages, and ends with the answer; with `json`, every

@@ -3,8 +3,11 @@
 use crate::failure::{Failure, INTERRUPTED};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+
+/// Whether the first stop signal ends the program at once.
+static ENDS_AT_ONCE: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// A flag that the first stop signal sets.
 ///
@@ -16,8 +19,26 @@ pub fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         // The handlers run in this order: only a second signal finds the flag set.
         let code = i32::from(INTERRUPTED);
-        flag::register_conditional_shutdown(signal, code, Arc::clone(&stop)).map_err(refused)?;
+        for ends_at_once in [&stop, &*ENDS_AT_ONCE] {
+            let ends_at_once = Arc::clone(ends_at_once);
+            flag::register_conditional_shutdown(signal, code, ends_at_once).map_err(refused)?;
+        }
         flag::register(signal, Arc::clone(&stop)).map_err(refused)?;
     }
     Ok(stop)
+}
+
+/// Calls a function that creates nothing, and may wait for somebody's server: one stop signal ends
+/// the program meanwhile.
+pub fn ending_at_once<T>(question: impl FnOnce() -> T) -> T {
+    /// Ends it, also by a panic.
+    struct Question;
+    impl Drop for Question {
+        fn drop(&mut self) {
+            ENDS_AT_ONCE.store(false, Ordering::SeqCst);
+        }
+    }
+    ENDS_AT_ONCE.store(true, Ordering::SeqCst);
+    let _question = Question;
+    question()
 }

@@ -9,7 +9,7 @@ use clap::Args;
 use std::process::ExitCode;
 use trueput_record::plan::PlanFile;
 use trueput_record::{RunFolder, RunManifest};
-use trueput_runner::{Options, Registry, matrix};
+use trueput_runner::{Options, Registry};
 
 /// The options of such a run.
 #[derive(Debug, Args)]
@@ -58,7 +58,7 @@ impl WorkloadRun {
         self.overrides.apply(&mut plan)?;
         self.repeats
             .apply(&mut plan, self.overrides.repeat, registry);
-        let mut matrix = matrix::expand(&plan, registry)?;
+        let mut matrix = execute::expand(&plan, registry)?;
         matrix.leave_out_unreachable(&plan, self.places.databases(), registry)?;
         options.objective.clone_from(&plan.objective);
         options.credentials = matrix.credentials;

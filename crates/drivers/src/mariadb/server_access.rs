@@ -118,26 +118,29 @@ impl ExternalServer {
         })
     }
 
-    /// Connects. Each answer may take `read_timeout` once the server has let the client in.
+    /// Connects. To let the client in, and then for each answer, the server may take `timeout`;
+    /// without one, as long as any login, and then any time.
     ///
     /// # Errors
     /// The client library's error.
     pub(super) fn connect(
         &self,
         schema: Option<&str>,
-        read_timeout: Option<Duration>,
+        timeout: Option<Duration>,
     ) -> mysql::Result<Conn> {
+        let patience = self.options.get_tcp_connect_timeout();
+        let patience = patience.unwrap_or(CONNECT_TIMEOUT);
         let options = self
             .with_password()
             .map_err(|error| IoError::new(ErrorKind::InvalidInput, error.to_string()))?
             .db_name(schema)
-            .read_timeout(read_timeout)
-            .write_timeout(read_timeout)
+            .read_timeout(timeout)
+            .write_timeout(timeout)
             .prefer_socket(false)
             .stmt_cache_size(0);
-        let patience = self.options.get_tcp_connect_timeout();
-        let timeout = LOGIN_TIMEOUT + patience.unwrap_or(CONNECT_TIMEOUT);
-        within(timeout, move || Conn::new(options))
+        within(timeout.unwrap_or(LOGIN_TIMEOUT + patience), move || {
+            Conn::new(options)
+        })
     }
 
     /// The URL without its password.

@@ -17,7 +17,7 @@ use trueput_record::objective::Objective;
 use trueput_record::search::{CapacitySettings, SearchSettings, TuningLimits};
 use trueput_record::value::{format_seconds, parse_seconds};
 use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
-use trueput_runner::{Options, Registry, matrix};
+use trueput_runner::{Options, Registry};
 use trueput_tuner::capacity::{MAX_CONFIRMATIONS, fewest_trials, usual_trials};
 
 const EXAMPLES: &str = "\
@@ -140,7 +140,7 @@ fn create(
     };
     search_run::refuse_rate(&plan, &why)?;
     let arrival = std::mem::take(&mut plan.conditions.arrival);
-    let mut matrix = matrix::expand(&plan, registry)?;
+    let mut matrix = execute::expand(&plan, registry)?;
     matrix.leave_out_unreachable(&plan, arguments.places.databases(), registry)?;
     options.credentials = matrix.credentials;
     let trials = capacity_search::contenders(matrix.trials);

@@ -10,7 +10,7 @@ mod subject;
 use crate::cmd::engines;
 use crate::failure::{FAILED, Failure, INTERRUPTED};
 use crate::output;
-use crate::signals::stop_flag;
+use crate::signals::{ending_at_once, stop_flag};
 use clap::Args;
 use histories::{MODELS, check_history};
 use std::path::{Path, PathBuf};
@@ -79,9 +79,9 @@ pub struct Arguments {
 /// # Errors
 /// A usage error for an engine or a level that is not there, or an unusable work folder.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
-    let subjects = subjects(arguments, registry)?;
-    let parent = arguments.work.clone().unwrap_or_else(std::env::temp_dir);
     let stop = stop_flag()?;
+    let subjects = ending_at_once(|| subjects(arguments, registry))?;
+    let parent = arguments.work.clone().unwrap_or_else(std::env::temp_dir);
     let mut failed = 0;
     if arguments.isolation {
         output::line(&anomalies::table_head())?;
@@ -386,6 +386,9 @@ fn find_engine(
     let loaded = credentials
         .open(engine, &build)
         .map_err(|error| format!("{name}: {error}"))?;
+    // A server that does not answer would let every check wait.
+    let asked = loaded.build();
+    asked.map_err(|error| format!("{name} cannot be used: {error}"))?;
     // They are needed as long as this program runs.
     let named = String::leak(format!("{name}@{}", build.display()));
     Ok((named, Box::leak(loaded)))

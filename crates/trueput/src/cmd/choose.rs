@@ -32,7 +32,7 @@ use trueput_record::search::{
 };
 use trueput_record::value::{format_seconds, parse_seconds};
 use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
-use trueput_runner::{Options, Registry, matrix};
+use trueput_runner::{Options, Registry};
 use trueput_tuner::capacity::{MAX_CONFIRMATIONS, fewest_trials, usual_trials};
 
 /// The precision of a capacity, as a part of it.
@@ -321,7 +321,7 @@ pub(super) fn create(
     if !has_one {
         plan.unsupported = UnsupportedPolicy::LeaveOut;
     }
-    let mut matrix = matrix::expand(&plan, registry)?;
+    let mut matrix = execute::expand(&plan, registry)?;
     matrix.leave_out_unreachable(&plan, question.places.databases(), registry)?;
     options.credentials = matrix.credentials;
     // The null engine stores nothing: it measures the bench itself.

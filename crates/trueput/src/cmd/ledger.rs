@@ -20,7 +20,7 @@ use trueput_record::conditions::CONDITIONS;
 use trueput_record::plan::PlanFile;
 use trueput_record::{RunFolder, RunManifest};
 use trueput_report::{Format, RunReport};
-use trueput_runner::{Options, Registry, matrix};
+use trueput_runner::{Options, Registry};
 
 /// Default repeats of each step: an interval needs this many.
 const USUAL_REPEAT: u32 = 3;
@@ -153,7 +153,7 @@ fn create(
     options: &mut Options,
     registry: &Registry,
 ) -> Result<(RunFolder, RunManifest), Failure> {
-    let mut matrix = matrix::expand(plan, registry)?;
+    let mut matrix = execute::expand(plan, registry)?;
     matrix.leave_out_unreachable(plan, arguments.places.databases(), registry)?;
     options.credentials = matrix.credentials;
     Ok(trueput_runner::create_run(

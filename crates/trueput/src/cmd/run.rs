@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trueput_record::{RunFolder, RunManifest};
 use trueput_runner::matrix::BuildAccess;
-use trueput_runner::{Options, Registry, matrix};
+use trueput_runner::{Options, Registry};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -130,7 +130,7 @@ fn create(
         .check_plan(what, plan, &arguments.overrides, registry)?;
     let repeat = arguments.overrides.repeat;
     arguments.repeats.apply(plan, repeat, registry);
-    let mut matrix = matrix::expand(plan, registry)?;
+    let mut matrix = execute::expand(plan, registry)?;
     matrix.leave_out_unreachable(plan, arguments.places.databases(), registry)?;
     if arguments.audited_only {
         let audited =

@@ -202,7 +202,7 @@ fn trials(
         if arguments.repeats.are_automatic() {
             plan.repeat = arguments.repeats.most(problems.len());
         }
-        let expanded = matrix::expand(&plan, registry)?;
+        let expanded = execute::expand(&plan, registry)?;
         options.credentials = expanded.credentials;
         trials.extend(expanded.trials.into_iter().map(|spec| TrialSpec {
             cell: problem,

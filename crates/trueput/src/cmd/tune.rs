@@ -217,7 +217,7 @@ fn check_level(arguments: &Arguments, registry: &Registry) -> Result<(), Failure
     }
     let what = arguments.what.as_deref().unwrap_or_default();
     let plan = search_run::read_plan(what, &arguments.overrides, arguments.trust, registry)?;
-    let matrix = matrix::expand(&plan, registry)?;
+    let matrix = execute::expand(&plan, registry)?;
     let mut levels = matrix.trials.iter().map(|trial| trial.durability);
     let checked = levels.try_for_each(|level| limits.check_level(level));
     checked.map_err(Failure::usage)
@@ -268,7 +268,7 @@ fn create(
         _ => Vec::new(),
     };
     plan.conditions.crash_and_recover |= limits.limits.recovery_s.is_some();
-    let mut matrix = matrix::expand(&plan, registry)?;
+    let mut matrix = execute::expand(&plan, registry)?;
     matrix.leave_out_unreachable(&plan, arguments.places.databases(), registry)?;
     options.credentials = matrix.credentials;
     let mut trials = matrix.trials;

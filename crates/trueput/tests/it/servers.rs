@@ -5,7 +5,8 @@ use crate::support::{
     Bench, assert_contains, ended_well, expect_code, is_alive, is_installed, signal, stderr,
     stdout, wait_for_work,
 };
-use nix::sys::signal::Signal::{SIGINT, SIGKILL};
+use nix::sys::signal::Signal::{SIGINT, SIGKILL, SIGTERM};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -280,4 +281,45 @@ fn a_server_that_cannot_be_started_fails_its_check_in_one_line() {
     let failed = "postgresql process: FAILED: the server runs as";
     assert!(text.starts_with(failed), "{text}");
     assert_eq!(text.lines().count(), 1, "{text}");
+}
+
+/// The commands that ask a user's server, which listens at this port, who it is.
+fn questions(port: u16) -> Vec<String> {
+    let engines = [
+        format!("mariadb@mysql://u:p@127.0.0.1:{port}/trueput"),
+        format!("postgresql@postgres://u@127.0.0.1:{port}/db"),
+    ];
+    let lines = engines.iter().map(|engine| {
+        let run = format!("{TRIAL} --duration 1 --engine {engine}");
+        [format!("check {engine}"), run]
+    });
+    lines.flatten().collect()
+}
+
+#[test]
+fn a_users_server_that_never_answers_is_refused_and_not_waited_for() {
+    let bench = Bench::new();
+    // The system accepts connections for it.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let lines = questions(silent.local_addr().unwrap().port());
+    let children = lines.iter().map(|line| bench.spawn_with(line, ""));
+    let children: Vec<Child> = children.collect();
+    for child in children {
+        let refusal = stderr(&expect_code(2, child.wait_with_output().unwrap()));
+        assert_contains(&refusal, &["cannot be used"]);
+        assert_eq!(refusal.trim().lines().count(), 1, "{refusal}");
+    }
+}
+
+#[test]
+fn one_signal_ends_a_question_to_a_server_that_never_answers() {
+    let bench = Bench::new();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    for line in questions(silent.local_addr().unwrap().port()) {
+        let child = bench.spawn_with(&line, "");
+        let _connection = silent.accept().unwrap();
+        signal(child.id().cast_signed(), SIGTERM);
+        let output = expect_code(130, child.wait_with_output().unwrap());
+        assert_eq!(stderr(&output), "");
+    }
 }

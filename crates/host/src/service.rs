@@ -1,6 +1,8 @@
 //! Servers of engines: a private instance is created, started, awaited and stopped.
 
+mod log;
 mod processes;
+mod setup;
 
 use super::placement;
 use super::process::{
@@ -9,16 +11,19 @@ use super::process::{
 use super::process_tree::list_members;
 use super::shared_memory::SharedMemory;
 use super::user::{ServerUser, find_server_user};
+use log::ServerLog;
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal as SystemSignal, kill};
 use nix::unistd::{Pid, getppid, setgid, setgroups, setuid};
 use processes::ServerProcesses;
 pub use processes::kill_server;
+use setup::CREATION;
+pub(crate) use setup::recover;
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -55,12 +60,6 @@ const ATTEMPT_INTERVAL: Duration = Duration::from_millis(50);
 const SHORT_ATTEMPT: Duration = Duration::from_millis(2);
 const SHORT_ATTEMPTS_FOR: Duration = Duration::from_secs(5);
 
-/// Bytes read from the end of a log to find its last line.
-const LOG_TAIL: u64 = 8 << 10;
-
-/// Characters of a line that are quoted.
-const LINE_CHARACTERS: usize = 300;
-
 /// The service to start, with its database and placement.
 pub struct ServerSpec<'a> {
     /// The service of the engine.
@@ -96,7 +95,7 @@ impl From<String> for ServerError {
 /// A running server. Dropping it stops it, by force in the end.
 pub struct Server {
     child: Child,
-    log: PathBuf,
+    log: ServerLog,
     stop_signal: Signal,
     /// Whether it ends by that signal when it has stopped in good order.
     ends_by_stop_signal: bool,
@@ -139,7 +138,8 @@ impl Server {
         Self::start_within(spec, limit, wait)
     }
 
-    /// As [`Server::start`]; the server may take `limit` until it responds.
+    /// As [`Server::start`]; the server may take `limit` until it responds, and its creation may
+    /// go on without progress for as long.
     ///
     /// # Errors
     /// [`ServerError`]; no process of the server is left then.
@@ -159,7 +159,7 @@ impl Server {
                 user.change_owner(spec.database.directory)?;
             }
             let commands = spec.service.make(spec.database);
-            CREATION.run(spec, user.as_ref(), commands, wait)?;
+            CREATION.run(spec, user.as_ref(), commands, limit, wait)?;
         }
         let command = spec
             .service
@@ -184,8 +184,7 @@ impl Server {
         let is_over = self.is_over();
         let limit = if is_over { STOP_LIMIT } else { Duration::ZERO };
         let status = self.wait_for_end(limit)?;
-        let text = self.describe_own_end(status);
-        Some(with_last_log_line(text, &self.log))
+        Some(self.log.with_last_line(self.describe_own_end(status)))
     }
 
     /// Describes a server whose process was stopped by a signal, so that it answers nobody; `None`
@@ -272,7 +271,7 @@ impl Server {
             }
             std::thread::sleep(PAUSE);
         };
-        Err(ServerError::Failed(with_last_log_line(text, &self.log)))
+        Err(ServerError::Failed(self.log.with_last_line(text)))
     }
 
     /// Whether a server that was asked to stop has ended as it should.
@@ -287,7 +286,7 @@ impl Server {
         user: Option<&ServerUser>,
         command: Command,
     ) -> Result<Self, String> {
-        let log = spec.service.log(spec.database);
+        let log = ServerLog::of_next(&spec.service.log(spec.database));
         let program = command.get_program().to_string_lossy().into_owned();
         let command = prepare_command(spec, user, command, spec.service.death_signal());
         let child = command.and_then(|mut command| command.spawn());
@@ -321,9 +320,12 @@ impl Server {
             if let Some(reason) = paused.exceeded(self.stopped_reason()) {
                 return Err(ServerError::Failed(format!("{reason} (while starting)")));
             }
-            if let Some(end) = self.exit_reason() {
+            if self.is_over()
+                && let Some(status) = self.wait_for_end(STOP_LIMIT)
+            {
+                let end = self.log.with_error_line(self.describe_own_end(status));
                 let reason = format!("{end} (while starting)");
-                let signal = self.status().and_then(|status| status.signal());
+                let signal = status.signal();
                 return Err(match signal == Some(SystemSignal::SIGABRT as i32) {
                     true => ServerError::Aborted(reason),
                     false => ServerError::Failed(reason),
@@ -341,7 +343,7 @@ impl Server {
             }
             if began.elapsed() >= limit {
                 let text = format!("the server did not respond within {} s", limit.as_secs());
-                return Err(ServerError::Failed(with_last_log_line(text, &self.log)));
+                return Err(ServerError::Failed(self.log.with_last_line(text)));
             }
             if !wait() {
                 return Err(ServerError::Canceled);
@@ -388,7 +390,7 @@ impl Server {
                     return Err(ServerError::Canceled);
                 }
                 let text = "the server has accepted a connection and did not answer in time";
-                let text = with_last_log_line(text.to_owned(), &self.log);
+                let text = self.log.with_last_line(text.to_owned());
                 return Err(ServerError::Failed(text));
             }
         })
@@ -474,95 +476,6 @@ impl StoppedTime {
     }
 }
 
-/// Executes the commands that recover an instance whose server did not stop in good order, each
-/// for 30 minutes at most. `wait` is called meanwhile and returns whether to continue.
-///
-/// # Errors
-/// [`ServerError`]; no process is left then.
-pub(crate) fn recover(
-    spec: &ServerSpec<'_>,
-    wait: &mut dyn FnMut() -> bool,
-) -> Result<(), ServerError> {
-    let user = find_user(spec.service)?;
-    let commands = spec.service.recover(spec.database);
-    RECOVERY.run(spec, user.as_ref(), commands, wait)
-}
-
-/// What commands before the start of a server are for.
-struct Setup {
-    purpose: &'static str,
-    /// The time that each may take.
-    limit: Duration,
-}
-
-const CREATION: Setup = Setup {
-    purpose: "creating the instance",
-    limit: SETUP_LIMIT,
-};
-
-const RECOVERY: Setup = Setup {
-    purpose: "recovering the instance",
-    limit: RECOVERY_LIMIT,
-};
-
-impl Setup {
-    fn run(
-        &self,
-        spec: &ServerSpec<'_>,
-        user: Option<&ServerUser>,
-        commands: trueput_engine::Result<Vec<Command>>,
-        wait: &mut dyn FnMut() -> bool,
-    ) -> Result<(), ServerError> {
-        let purpose = self.purpose;
-        for command in commands.map_err(|error| format!("{purpose}: {error}"))? {
-            run_setup_command(spec, user, command, self, wait)?;
-        }
-        Ok(())
-    }
-}
-
-/// Runs a command before the start of a server.
-fn run_setup_command(
-    spec: &ServerSpec<'_>,
-    user: Option<&ServerUser>,
-    command: Command,
-    Setup { purpose, limit }: &Setup,
-    wait: &mut dyn FnMut() -> bool,
-) -> Result<(), ServerError> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let log = spec.service.log(spec.database);
-    let child = prepare_command(spec, user, command, Signal::Kill);
-    let child = child.and_then(|mut command| command.spawn());
-    let child = child.map_err(|error| format!("cannot start {program}: {error}"))?;
-    // If dropped while it runs, it is stopped.
-    let mut maker = Server {
-        processes: ServerProcesses::follow(child.id()),
-        child,
-        log,
-        stop_signal: Signal::Terminate,
-        ends_by_stop_signal: false,
-        ended: None,
-        memory: SharedMemory::default(),
-    };
-    let until = Instant::now() + *limit;
-    loop {
-        let text = match maker.status() {
-            Some(status) if status.success() => return Ok(()),
-            Some(status) => format!("{purpose}: {program} {}", describe_exit_status(status)),
-            None if Instant::now() >= until => {
-                let limit_s = limit.as_secs();
-                format!("{purpose}: {program} did not end within {limit_s} s")
-            }
-            None if !wait() => return Err(ServerError::Canceled),
-            None => {
-                std::thread::sleep(PAUSE);
-                continue;
-            }
-        };
-        return Err(ServerError::Failed(with_last_log_line(text, &maker.log)));
-    }
-}
-
 /// Prepares the command of a process: its placement, user, process group, death with the runner,
 /// and output to the log.
 fn prepare_command(
@@ -632,30 +545,6 @@ fn signal_number(signal: Signal) -> SystemSignal {
         Signal::Quit => SystemSignal::SIGQUIT,
         Signal::Kill => SystemSignal::SIGKILL,
     }
-}
-
-fn with_last_log_line(text: String, log: &Path) -> String {
-    match last_line(log) {
-        Some(line) => format!("{text}; it last wrote: {line}"),
-        None => text,
-    }
-}
-
-/// Returns the last line of a log that says something. MariaDB ends with one that does not.
-fn last_line(log: &Path) -> Option<String> {
-    let mut file = File::open(log).ok()?;
-    let bytes = file.metadata().ok()?.len();
-    file.seek(SeekFrom::Start(bytes.saturating_sub(LOG_TAIL)))
-        .ok()?;
-    let mut tail = Vec::new();
-    file.take(LOG_TAIL).read_to_end(&mut tail).ok()?;
-    let tail = String::from_utf8_lossy(&tail);
-    let line = tail
-        .lines()
-        .rev()
-        .map(str::trim)
-        .find(|line| !line.is_empty() && !line.ends_with("Aborting"))?;
-    Some(line.chars().take(LINE_CHARACTERS).collect())
 }
 
 #[cfg(test)]

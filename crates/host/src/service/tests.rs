@@ -87,6 +87,15 @@ fn start_while(
     folder: &Path,
     wait: &mut dyn FnMut() -> bool,
 ) -> std::result::Result<Server, ServerError> {
+    start_within(script, folder, None, wait)
+}
+
+fn start_within(
+    script: &Script,
+    folder: &Path,
+    limit: Option<Duration>,
+    wait: &mut dyn FnMut() -> bool,
+) -> std::result::Result<Server, ServerError> {
     let spec = OpenSpec {
         directory: folder,
         durability: Durability::Sync,
@@ -99,7 +108,10 @@ fn start_while(
         conditions: &Conditions::default(),
         group_entry: None,
     };
-    Server::start(&spec, wait)
+    match limit {
+        Some(limit) => Server::start_within(&spec, limit, wait),
+        None => Server::start(&spec, wait),
+    }
 }
 
 #[test]
@@ -223,6 +235,63 @@ fn one_that_is_ending_when_it_is_to_stop_has_ended_by_itself() {
     assert!(calls > 0, "it ended before it was to stop");
 }
 
+/// Creates no instance: the command and what it starts stop, and a part of it has no parent.
+const STOPS: &str = "(sleep 600 & echo $! >>stopped; kill -STOP $!); sleep 600 & \
+    echo $! >>stopped; kill -STOP $!; echo $$ >>stopped; mv stopped pids; kill -STOP $$; touch made";
+
+fn has_stopped_instance_left(folder: &Path) -> bool {
+    let pids = std::fs::read_to_string(folder.join("pids")).unwrap();
+    let pids: Vec<u32> = pids.lines().map(|pid| pid.parse().unwrap()).collect();
+    assert_eq!(pids.len(), 3);
+    // The system still has to wait for the one without a parent.
+    let limit = Instant::now() + START_LIMIT;
+    while pids.iter().any(|&pid| is_alive(pid)) && Instant::now() < limit {
+        std::thread::sleep(PAUSE);
+    }
+    pids.iter().any(|&pid| is_alive(pid))
+}
+
+#[test]
+fn a_creation_that_gets_no_further_is_ended_with_all_its_processes() {
+    let folder = folder();
+    let stops = Script {
+        make: STOPS,
+        serve: "",
+    };
+    let limit = Some(Duration::from_secs(2));
+    let failed = start_within(&stops, folder.path(), limit, &mut || true);
+    let reason = failed.err().unwrap().to_string();
+    let expected = "creating the instance: sh: no progress for 2 s, the limit of this phase; ";
+    assert!(reason.starts_with(expected), "{reason}");
+    assert!(reason.contains("stopped by a signal"), "{reason}");
+    assert!(!has_stopped_instance_left(folder.path()));
+}
+
+#[test]
+fn a_creation_that_is_not_waited_for_is_ended_with_all_its_processes() {
+    let folder = folder();
+    let stops = Script {
+        make: STOPS,
+        serve: "",
+    };
+    let pids = folder.path().join("pids");
+    let canceled = start_while(&stops, folder.path(), &mut || !pids.exists());
+    assert_eq!(canceled.err(), Some(ServerError::Canceled));
+    assert!(!has_stopped_instance_left(folder.path()));
+}
+
+#[test]
+fn a_creation_that_takes_longer_than_it_may_be_silent_is_waited_for() {
+    let folder = folder();
+    let slow = Script {
+        make: "for i in 1 2 3 4 5 6; do sleep 0.5; done; touch made",
+        serve: GOOD.serve,
+    };
+    let limit = Some(Duration::from_secs(2));
+    let started = start_within(&slow, folder.path(), limit, &mut || true);
+    started.map(drop).unwrap();
+}
+
 #[test]
 fn one_that_does_not_start_or_cannot_be_made_says_why() {
     let broken = |make, serve| {
@@ -234,6 +303,12 @@ fn one_that_does_not_start_or_cannot_be_made_says_why() {
     let unmade = broken("echo no room; exit 3", "");
     let expected = "creating the instance: sh exited with code 3; it last wrote: no room";
     assert_eq!(unmade, expected);
+    let unmade = broken("echo error: no space left on device; echo bye; exit 3", "");
+    let expected = "sh exited with code 3; it wrote: error: no space left on device";
+    assert!(unmade.ends_with(expected), "{unmade}");
+    let unstarted = broken("touch made", "echo FATAL: disk is full; echo bye; exit 1");
+    let expected = "exited with code 1; it wrote: FATAL: disk is full (while starting)";
+    assert!(unstarted.ends_with(expected), "{unstarted}");
     let unstarted = broken("touch made", "echo port taken; exit 1");
     assert!(unstarted.contains("exited with code 1; it last wrote: port taken"));
     let refused = broken("touch made refused", "exec sleep 60");

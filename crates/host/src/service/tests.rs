@@ -237,7 +237,8 @@ fn one_that_is_ending_when_it_is_to_stop_has_ended_by_itself() {
 
 /// Creates no instance: the command and what it starts stop, and a part of it has no parent.
 const STOPS: &str = "(sleep 600 & echo $! >>stopped; kill -STOP $!); sleep 600 & \
-    echo $! >>stopped; kill -STOP $!; echo $$ >>stopped; mv stopped pids; kill -STOP $$; touch made";
+    echo $! >>stopped; kill -STOP $!; echo $$ >>stopped; mv stopped pids; kill -STOP $$; \
+    touch made";
 
 fn has_stopped_instance_left(folder: &Path) -> bool {
     let pids = std::fs::read_to_string(folder.join("pids")).unwrap();

@@ -99,6 +99,25 @@ pub fn read_free_bytes(directory: &Path) -> Option<u64> {
     size_and_free(&find_nearest_existing(directory)).map(|(_, free)| free)
 }
 
+/// What is free on a file system for this user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FreeSpace {
+    /// Bytes.
+    pub bytes: u64,
+    /// Inodes; `None` where the file system makes them as needed, as btrfs does.
+    pub inodes: Option<u64>,
+}
+
+/// Returns what is free on the file system of `directory`, which need not exist; `None` if the
+/// kernel does not report it.
+pub fn read_free_space(directory: &Path) -> Option<FreeSpace> {
+    let existing = find_nearest_existing(directory);
+    let (_, bytes) = size_and_free(&existing)?;
+    let statistics = nix::sys::statvfs::statvfs(&existing).ok()?;
+    let inodes = (statistics.files() > 0).then(|| statistics.files_available());
+    Some(FreeSpace { bytes, inodes })
+}
+
 /// Returns `directory`, with its links resolved, or its nearest existing ancestor.
 pub fn find_nearest_existing(directory: &Path) -> PathBuf {
     let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());

@@ -39,5 +39,7 @@ pub use facts::{
     count_configured_processors, count_cores, read_facts, read_kernel_version, read_load_average,
     read_memory_bytes,
 };
-pub use file_system::{find_file_system, find_nearest_existing, read_free_bytes};
+pub use file_system::{
+    FreeSpace, find_file_system, find_nearest_existing, read_free_bytes, read_free_space,
+};
 pub use user::is_root;

@@ -362,17 +362,20 @@ impl From<String> for TrialError {
     }
 }
 
-/// Adds to a phase that exceeded its limit that the disk is full, if so: some engines wait for
-/// room.
+/// Adds to a failure that the file system of the database is full, if so: some engines wait for
+/// room, and one that writes into a mapping is killed by SIGBUS.
 pub(crate) fn explain_full_disk(error: TrialError, directory: &Path) -> TrialError {
-    let free_bytes = trueput_host::read_free_bytes(directory).unwrap_or(u64::MAX);
-    match error {
-        TrialError::Overrun(reason) if free_bytes < FULL_BYTES => TrialError::Overrun(format!(
-            "{reason}; the disk of its database is full: {} free",
-            format_bytes(free_bytes)
-        )),
-        error => error,
-    }
+    let Some(space) = trueput_host::read_free_space(directory) else {
+        return error;
+    };
+    let free = if space.bytes < FULL_BYTES {
+        format!("{} free", format_bytes(space.bytes))
+    } else if space.inodes == Some(0) {
+        "no inode is free".to_owned()
+    } else {
+        return error;
+    };
+    error.map_reason(|reason| format!("{reason}; the disk of its database is full: {free}"))
 }
 
 impl RunContext<'_> {

@@ -268,7 +268,8 @@ fn run_to_end(
 ) -> Result<Vec<String>, TrialError> {
     let setup = TrialSetup::set_up(context, spec, trial)?;
     let mut server = ServerLifecycle::new(&setup.resolved, spec, &setup.directory);
-    server.start(context, None, Phase::Prepare)?;
+    let started = server.start(context, None, Phase::Prepare);
+    started.map_err(|error| explain_full_disk(error, &setup.directory))?;
     let ended = run_with_server(context, spec, &setup, &mut server, trial);
     let ended = ended.map_err(|error| explain_full_disk(error, &setup.directory));
     // The first failure is the one to report.

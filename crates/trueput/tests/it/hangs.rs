@@ -134,6 +134,9 @@ fn a_disk_that_every_engine_fills_keeps_a_record_of_each() {
         let reason = reason(trial);
         assert_eq!(reason.lines().count(), 1, "{reason}");
         assert!(!reason.contains("trials.jsonl"), "{reason}");
+        let words = reason.to_lowercase();
+        let says_why = ["full", "no space"].iter().any(|word| words.contains(word));
+        assert!(says_why, "{reason}");
     }
     drop(disk);
 }

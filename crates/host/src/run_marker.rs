@@ -1,6 +1,7 @@
 //! The marker of a run in its work folder: its owner, as long as the run lasts.
 
 use crate::private_files;
+use crate::work_folder::write_mark;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,9 @@ impl RunMarker {
             pid: std::process::id(),
         };
         let text = serde_json::to_vec(&marker).map_err(|error| error.to_string())?;
-        fs::write(folder.join(RUN_MARKER), text).map_err(|error| format!("cannot be used: {error}"))
+        let written = fs::File::create(folder.join(RUN_MARKER))
+            .and_then(|mark| write_mark(mark, folder, &text));
+        written.map_err(|error| format!("cannot be used: {error}"))
     }
 
     /// Reads the marker of a run's folder; `None` if it has none.

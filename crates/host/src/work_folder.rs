@@ -130,8 +130,8 @@ impl WorkFolder {
         if let Some(created) = created.and_then(Path::to_str) {
             text.push_str(&format!("{CREATED}{created}\n"));
         }
-        let mut file = fs::File::create_new(self.path.join(MARKER))?;
-        file.write_all(text.as_bytes())
+        let file = fs::File::create_new(self.path.join(MARKER))?;
+        write_mark(file, &self.path, text.as_bytes())
     }
 
     /// Checks that files can be made in it.
@@ -140,6 +140,16 @@ impl WorkFolder {
         fs::create_dir(&probe)?;
         fs::remove_dir(&probe)
     }
+}
+
+/// Writes the mark of a folder and flushes both: after lost power an empty mark would make the
+/// folder somebody else's.
+pub(crate) fn write_mark(mut mark: fs::File, folder: &Path, text: &[u8]) -> std::io::Result<()> {
+    mark.write_all(text)?;
+    mark.sync_all()?;
+    // Not every file system can flush a folder.
+    let _ = fs::File::open(folder)?.sync_all();
+    Ok(())
 }
 
 /// Returns whether a folder is empty.

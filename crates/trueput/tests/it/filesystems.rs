@@ -10,6 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
+use trueput_host::work_folder::WorkFolder;
 use trueput_record::storage::PowerLoss;
 use trueput_record::{Outcome, RunFolder, TrialRecord};
 
@@ -184,6 +185,26 @@ impl Drop for OwnMount {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg(&self.0).status();
     }
+}
+
+/// ext4 writes back what was not flushed some seconds later. An abort loses it, as lost power does.
+#[test]
+fn the_mark_of_a_work_folder_survives_lost_power() {
+    if !may_mount() {
+        return;
+    }
+    let bench = Bench::new();
+    let at = bench.path().join("mounted");
+    let image = bench.path().join("image");
+    let mounted = LoopMount::new(&image, &at, 64 << 20).unwrap();
+    let work = at.join("work");
+    std::mem::forget(WorkFolder::claim(&work).unwrap());
+    let mut abort = Command::new("mount");
+    abort.args(["-o", "remount,abort"]).arg(&at);
+    assert!(abort.status().unwrap().success());
+    drop(mounted);
+    let _mounted = OwnMount::new(at, &["-o", "loop", image.to_str().unwrap()]);
+    assert!(WorkFolder::open_marked(&work).is_some());
 }
 
 #[test]

@@ -9,8 +9,8 @@ use trueput_record::TrialSpec;
 use trueput_record::address::is_address_for;
 use trueput_record::storage::{PowerLoss, StorageStack};
 
-/// The entries of a database's folder that are looked at; those of larger ones are its own files.
-const MAX_ENTRIES: usize = 20_000;
+/// The entries of a database's folder that are looked at.
+const MAX_ENTRIES: usize = 100_000;
 
 /// Resolves the storage below a trial whose database is in `directory`; `None` if the engine
 /// retains no data.
@@ -31,17 +31,22 @@ pub(crate) fn resolve_stack(
         });
     }
     let log = find_log_folder(&spec.knobs, directory).filter(|folder| folder.is_dir());
-    let elsewhere = places_elsewhere(directory);
+    let (elsewhere, is_whole) = places_elsewhere(directory);
     let folders = [Some(directory), log.as_deref()].into_iter().flatten();
     let folders: Vec<&Path> = folders
         .chain(elsewhere.iter().map(PathBuf::as_path))
         .collect();
-    Some(storage_stack::resolve(&folders))
+    let mut stack = storage_stack::resolve(&folders);
+    if !is_whole {
+        let reason = format!("its folder has more than {MAX_ENTRIES} entries");
+        stack.power_loss = stack.power_loss.worse(PowerLoss::Unresolved { reason });
+    }
+    Some(stack)
 }
 
 /// Lists what lies in a database's folder by a link, or on another file system that is mounted
-/// there: PostgreSQL's log and table spaces can be links.
-fn places_elsewhere(directory: &Path) -> Vec<PathBuf> {
+/// there: PostgreSQL's log and table spaces can be links. `false`: there may be more.
+fn places_elsewhere(directory: &Path) -> (Vec<PathBuf>, bool) {
     let device_of = |path: &Path| path.symlink_metadata().ok().map(|found| found.dev());
     let own = device_of(directory);
     let mut places = Vec::new();
@@ -61,7 +66,8 @@ fn places_elsewhere(directory: &Path) -> Vec<PathBuf> {
         }
     }
     places.sort();
-    places
+    places.dedup();
+    (places, looked_at < MAX_ENTRIES)
 }
 
 /// Returns the stack found at the end of a trial if it is worse than that of its beginning: a file
@@ -97,12 +103,12 @@ mod tests {
         std::fs::create_dir_all(database.join("data/base")).unwrap();
         std::fs::create_dir(&log).unwrap();
         std::fs::write(database.join("data/base/1"), b"table").unwrap();
-        assert_eq!(places_elsewhere(&database), [] as [PathBuf; 0]);
+        assert_eq!(places_elsewhere(&database), (Vec::new(), true));
         std::os::unix::fs::symlink(&log, database.join("data/pg_wal")).unwrap();
         std::os::unix::fs::symlink("/nowhere", database.join("broken")).unwrap();
         let log = log.canonicalize().unwrap();
-        assert_eq!(places_elsewhere(&database), [log]);
-        assert!(places_elsewhere(Path::new("/nowhere")).is_empty());
+        assert_eq!(places_elsewhere(&database), (vec![log], true));
+        assert_eq!(places_elsewhere(Path::new("/nowhere")), (Vec::new(), true));
     }
 
     #[test]

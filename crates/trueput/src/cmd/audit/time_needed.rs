@@ -25,9 +25,9 @@ pub fn check_budget(budget: Duration, audits: usize, is_block: bool) -> Result<(
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "--budget {}: too short for {controls} controls and {audits} of the audits: give {}s or \
-         more",
+        "--budget {}: too short for {controls} controls and {audits} {}: give {}s or more",
         format_seconds(budget.as_secs_f64()),
+        if audits == 1 { "audit" } else { "audits" },
         least.as_secs_f64().ceil()
     )))
 }
@@ -112,8 +112,8 @@ mod tests {
         }
         taken.advise(&mut results);
         let failures = results.map(|result| result.failure.unwrap_or_default());
-        let advice = "the time was over before it could be tested: the controls alone took 13 s; \
-                      give --budget 40s or more";
+        let advice = "time budget exhausted before any state was tested: the controls alone \
+                      took 13 s; give --budget 40s or more";
         assert_eq!(failures, ["", advice, "other"]);
     }
 

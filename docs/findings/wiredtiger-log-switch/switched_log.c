@@ -6,9 +6,10 @@
  *
  * The database is opened with transaction_sync=(enabled,method=METHOD). The program's own pwrite
  * notes in which file the record of a commit is, and its own fsync and fdatasync note how far each
- * file is flushed. What goes through O_DSYNC is flushed when its write returns. At the first commit that is not flushed when it returns, all writes and flushes
- * wait, and the program copies the database. In the copy it puts zeros where this file was written
- * and not flushed, opens the copy, and looks for the commit.
+ * file is flushed. What goes through O_DSYNC is flushed when its write returns. At the first commit
+ * that is not flushed when it returns, all writes and flushes wait, and the program copies the
+ * database. In the copy it puts zeros where this file was written and not flushed, opens the copy,
+ * and looks for the commit.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -161,14 +162,15 @@ static void look_for(struct file *file, const char *key) {
             continue;
         size_t length = file->writes[index].length;
         char *zeros = calloc(1, length);
-        if (syscall(SYS_pwrite64, opened, zeros, length, file->writes[index].offset) < 0)
+        off_t offset = file->writes[index].offset;
+        if (syscall(SYS_pwrite64, opened, zeros, length, offset) < 0)
             perror(path);
         free(zeros);
         lost += length;
     }
     close(opened);
-    printf("commit %s returned; its record is in %s, of which %zu bytes are not flushed\n", key, name,
-           lost);
+    printf("commit %s returned; its record is in %s, of which %zu bytes are not flushed\n", key,
+           name, lost);
     fflush(stdout);
     /* The copy is opened by a process of its own: one process opens a database once. */
     if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
@@ -232,7 +234,8 @@ int main(int count, char **arguments) {
         return open_copy(arguments[2], arguments[3]);
     int threads = count == 4 ? atoi(arguments[2]) : 0;
     if (threads < 1 || threads > MAX_THREADS) {
-        fprintf(stderr, "usage: switched_log FOLDER THREADS METHOD (1 to %d threads)\n", MAX_THREADS);
+        fprintf(stderr, "usage: switched_log FOLDER THREADS METHOD (1 to %d threads)\n",
+                MAX_THREADS);
         return 2;
     }
     folder = arguments[1];

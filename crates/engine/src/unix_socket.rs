@@ -7,7 +7,7 @@ use std::io::{Error, ErrorKind, Result};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The time after which a socket with a full queue is given up, where nothing else limits it.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -25,9 +25,11 @@ pub fn connect_within(path: &Path, timeout: Duration) -> Result<UnixStream> {
         None,
     )?;
     let stream = UnixStream::from(socket);
-    // Linux waits for a place in the queue as long as for one to send (unix(7), socket(7)).
-    stream.set_write_timeout(Some(timeout.max(Duration::from_micros(1))))?;
+    let until = Instant::now() + timeout;
     loop {
+        // Linux waits for a place in the queue as long as for one to send (unix(7), socket(7)).
+        let left = until.saturating_duration_since(Instant::now());
+        stream.set_write_timeout(Some(left.max(Duration::from_micros(1))))?;
         match connect(stream.as_raw_fd(), &address) {
             Ok(()) => break,
             Err(Errno::EINTR) => {}

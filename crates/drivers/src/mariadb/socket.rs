@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{Error as IoError, ErrorKind};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 use trueput_engine::unix_socket::connect_within;
 
@@ -87,9 +87,18 @@ pub(super) fn within(
             // Nobody waits any more after the timeout.
             let _ = sender.send(log_in());
         })?;
-    answer.recv_timeout(timeout).unwrap_or_else(|_| {
-        let text = format!("it let no client in within {} ms", timeout.as_millis());
-        Err(IoError::new(ErrorKind::TimedOut, text).into())
+    answer.recv_timeout(timeout).unwrap_or_else(|error| {
+        let (kind, text) = match error {
+            RecvTimeoutError::Timeout => {
+                let text = format!("it let no client in within {} s", timeout.as_secs_f64());
+                (ErrorKind::TimedOut, text)
+            }
+            RecvTimeoutError::Disconnected => (
+                ErrorKind::Other,
+                "the login ended without an answer".to_owned(),
+            ),
+        };
+        Err(IoError::new(kind, text).into())
     })
 }
 

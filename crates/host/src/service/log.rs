@@ -29,6 +29,9 @@ const CAUSES: [&str; 8] = [
 /// Words of lines that report an error.
 const COMPLAINTS: [&str; 6] = ["error", "fatal", "panic", "could not", "cannot", "can't"];
 
+/// Marks of lines that report no error, whatever words are in them.
+const REMARKS: [&str; 6] = ["warning", "[note]", "hint:", "log:", "notice:", "detail:"];
+
 /// The log of a process, which may begin after what others wrote.
 pub(super) struct ServerLog {
     path: PathBuf,
@@ -65,14 +68,16 @@ impl ServerLog {
 
     fn error_line(&self) -> Option<String> {
         let head = self.read(self.begin, HEAD_BYTES)?;
-        let find = |words: &[&str]| {
+        let find = |words: &[&str], others: &[&str]| {
             let mut lines = head.lines().map(str::trim);
             lines.find(|line| {
                 let line = line.to_lowercase();
-                words.iter().any(|word| line.contains(word))
+                let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
+                has(words) && !has(others)
             })
         };
-        find(&CAUSES).or_else(|| find(&COMPLAINTS)).map(shorten)
+        let cause = find(&CAUSES, &[]);
+        cause.or_else(|| find(&COMPLAINTS, &REMARKS)).map(shorten)
     }
 
     /// Returns the last line that says something. MariaDB ends with one that does not.
@@ -129,6 +134,14 @@ mod tests {
         );
         let other = "FATAL: out of luck\nhint\n";
         assert_eq!(quoted("", other), "it failed; it wrote: FATAL: out of luck");
+    }
+
+    #[test]
+    fn a_warning_is_no_error() {
+        let written = "[Warning] Could not increase number of max_open_files to more than 1024\n\
+            [ERROR] Unknown storage engine 'x'\nAborting\n";
+        let expected = "it failed; it last wrote: [ERROR] Unknown storage engine 'x'";
+        assert_eq!(quoted("", written), expected);
     }
 
     #[test]

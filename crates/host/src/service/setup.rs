@@ -37,7 +37,8 @@ const RECOVERY: Setup = Setup {
 };
 
 /// Executes the commands that recover an instance whose server did not stop in good order, each
-/// for 30 minutes at most. `wait` is called meanwhile and returns whether to continue.
+/// for 30 minutes at most, and for 10 without progress: one flush of a slow disk shows none. `wait`
+/// is called meanwhile and returns whether to continue.
 ///
 /// # Errors
 /// [`ServerError`]; no process is left then.
@@ -47,7 +48,7 @@ pub(crate) fn recover(
 ) -> Result<(), ServerError> {
     let user = find_user(spec.service)?;
     let commands = spec.service.recover(spec.database);
-    RECOVERY.run(spec, user.as_ref(), commands, super::START_LIMIT, wait)
+    RECOVERY.run(spec, user.as_ref(), commands, super::SETUP_LIMIT, wait)
 }
 
 impl Setup {

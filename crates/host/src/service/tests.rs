@@ -285,10 +285,10 @@ fn a_creation_that_is_not_waited_for_is_ended_with_all_its_processes() {
 fn a_creation_that_takes_longer_than_it_may_be_silent_is_waited_for() {
     let folder = folder();
     let slow = Script {
-        make: "for i in 1 2 3 4 5 6; do sleep 0.5; done; touch made",
+        make: "for i in $(seq 24); do sleep 0.5; done; touch made",
         serve: GOOD.serve,
     };
-    let limit = Some(Duration::from_secs(2));
+    let limit = Some(Duration::from_secs(10));
     let started = start_within(&slow, folder.path(), limit, &mut || true);
     started.map(drop).unwrap();
 }

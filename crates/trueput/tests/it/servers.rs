@@ -6,7 +6,7 @@ use crate::support::{
     stdout, wait_for_work,
 };
 use nix::sys::signal::Signal::{SIGINT, SIGKILL, SIGTERM};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -311,13 +311,24 @@ fn a_users_server_that_never_answers_is_refused_and_not_waited_for() {
     }
 }
 
+/// Waits for a connection, for a minute at most.
+fn accept(listener: &TcpListener) -> TcpStream {
+    listener.set_nonblocking(true).unwrap();
+    let mut tries = 0..1200;
+    let connection = tries.find_map(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        listener.accept().ok()
+    });
+    connection.unwrap().0
+}
+
 #[test]
 fn one_signal_ends_a_question_to_a_server_that_never_answers() {
     let bench = Bench::new();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     for line in questions(silent.local_addr().unwrap().port()) {
         let child = bench.spawn_with(&line, "");
-        let _connection = silent.accept().unwrap();
+        let _connection = accept(&silent);
         signal(child.id().cast_signed(), SIGTERM);
         let output = expect_code(130, child.wait_with_output().unwrap());
         assert_eq!(stderr(&output), "");

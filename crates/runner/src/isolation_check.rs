@@ -103,7 +103,7 @@ fn find_or_run(
         IsolationResult::Stands(Some(IsolationCheck {
             checked_at: checked_at.clone(),
             not_run: Some(reason),
-            hung_after_s: limit.map(|limit| limit.as_secs()),
+            hung_after_s: limit.map(|limit| limit.as_secs_f64().ceil() as u64),
             ..IsolationCheck::default()
         }))
     };

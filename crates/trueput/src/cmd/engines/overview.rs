@@ -182,12 +182,13 @@ mod tests {
             states: 785,
             models: vec![StorageModel::Journal],
         };
+        let header = |text: &str| text.lines().next().unwrap().split_whitespace().count();
+        let kept = drawn(vec![(Durability::Sync, not_refuted.clone())]);
+        assert_eq!(header(&kept), header(&drawn(Vec::new())), "{kept}");
         let audited = drawn(vec![
             (Durability::Sync, not_refuted),
             (Durability::Async, refuted),
         ]);
-        let header = |text: &str| text.lines().next().unwrap().split_whitespace().count();
-        assert_eq!(header(&audited), header(&drawn(Vec::new())), "{audited}");
         assert!(
             audited.contains("  sync, async (REFUTED), process  "),
             "{audited}"

@@ -145,8 +145,9 @@ pub fn split(text: &str) -> Result<Vec<&str>, String> {
 }
 
 /// Refuses options that contain another file system: a comma within them separates mount options.
+/// A folder has no options: its path may contain any character.
 fn check_separators(text: &str) -> Result<(), String> {
-    let Some((_, options)) = text.split_once(':') else {
+    let Some((_, options)) = text.split_once(':').filter(|(word, _)| *word != "folder") else {
         return Ok(());
     };
     let names_file_system = |part: &&str| {
@@ -332,7 +333,6 @@ mod tests {
             ),
             ("ext4:size=1GiB,tmpfs", "tmpfs"),
             ("ext4:mkfs=-b 1024;here", "here"),
-            ("folder:/mnt/x,btrfs", "btrfs"),
         ] {
             let message = text.parse::<FileSystem>().unwrap_err();
             let begins =
@@ -346,6 +346,14 @@ mod tests {
             FileSystem::try_from(recorded).unwrap().mount,
             ["nobarrier", "ext4"]
         );
+    }
+
+    #[test]
+    fn the_path_of_a_folder_may_end_like_a_list_of_file_systems() {
+        for path in ["/mnt/x,btrfs", "/mnt/x;ext4", "/mnt/x, tmpfs:y"] {
+            let read = read(&format!("folder:{path}"));
+            assert_eq!(read.kind, FileSystemKind::Folder(path.into()));
+        }
     }
 
     #[test]

@@ -580,8 +580,6 @@ fn ends_with_newline(file: &mut File) -> std::io::Result<bool> {
     Ok(last == [b'\n'])
 }
 
-/// Returns the version of a file. Refuses a file of a later trueput before its unknown fields can
-/// be misread.
 /// Names the run that a path lies in, or the latest of those that lie in it, as a clause; empty if
 /// there is none.
 #[must_use]
@@ -602,6 +600,8 @@ pub fn run_hint(path: &Path) -> String {
     })
 }
 
+/// Returns the version of a file. Refuses a file of a later trueput before its unknown fields can
+/// be misread.
 fn known_version(path: &Path, text: &[u8]) -> Result<u32, Error> {
     let found = upgrade::stated_version(text);
     match found > FORMAT_VERSION {

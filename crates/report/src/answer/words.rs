@@ -9,7 +9,7 @@ use trueput_findings::answer::{
     RankingVerdict, RowVerdict, UnrankedReason,
 };
 use trueput_findings::eligibility::UnrankedStatus;
-use trueput_findings::marks::MarkKind;
+use trueput_findings::marks::{Mark, MarkKind};
 use trueput_findings::statistics::{Disturbance, InconclusiveReason};
 use trueput_findings::text::capitalized;
 use trueput_findings::units::{counted, number, plural};
@@ -61,16 +61,44 @@ const OTHERWISE_EXPLAINED: [MarkKind; 4] = [
     MarkKind::InMemory,
 ];
 
-/// The meanings of the other marks as their explanations have them, each once.
+/// The meanings of the other marks, one of each kind: the explanation if all have the same, else
+/// what they have in common.
 fn explained_legends(answer: &Answer) -> Vec<String> {
-    let mut legends = Vec::new();
-    for mark in rows(answer).flat_map(|row| &row.marks) {
-        let text = format!("[{}]: {}.", mark.label, mark.explanation);
-        if !OTHERWISE_EXPLAINED.contains(&mark.kind) && !legends.contains(&text) {
-            legends.push(text);
+    let mut kinds: Vec<(&Mark, bool)> = Vec::new();
+    let marks = rows(answer).flat_map(|row| &row.marks);
+    for mark in marks.filter(|mark| !OTHERWISE_EXPLAINED.contains(&mark.kind)) {
+        if let Some((first, is_same)) = kinds.iter_mut().find(|(it, _)| it.kind == mark.kind) {
+            *is_same &= first.explanation == mark.explanation;
+        } else {
+            kinds.push((mark, true));
         }
     }
-    legends
+    let legends = kinds.into_iter().map(|(mark, is_same)| {
+        if is_same {
+            format!("[{}]: {}.", mark.label, mark.explanation)
+        } else {
+            let meaning = common_meaning(mark.kind);
+            format!("[{}]: {meaning}; --full explains it.", mark.label)
+        }
+    });
+    legends.collect()
+}
+
+/// What all marks of a kind mean, whatever else the explanation of each says.
+fn common_meaning(kind: MarkKind) -> &'static str {
+    match kind {
+        MarkKind::RefutedPromise => "an audit here refuted its promise",
+        MarkKind::UnsafeStorage | MarkKind::InMemory => "nothing survives lost power",
+        MarkKind::UnverifiedRecord => "its record cannot be checked",
+        MarkKind::KnownDefect => "it has a known fault with these settings",
+        MarkKind::Assertions => "built with assertions",
+        MarkKind::LoadGenerator => "a host that ran workers may have limited it",
+        MarkKind::UncheckedIsolation => "its stated isolation could not be tested",
+        MarkKind::UnresolvedStorage => "what survives lost power is not known",
+        MarkKind::Overrun => "it ran for much longer than it was to",
+        MarkKind::UnverifiedFlushes => "no counter shows whether its commits reached storage",
+        MarkKind::Workaround => "extra work of the driver, which affects rates",
+    }
 }
 
 /// The meanings of the marks that a contender has.

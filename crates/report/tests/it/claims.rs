@@ -436,6 +436,36 @@ fn the_longest_of_the_repeats_that_overran_explains_the_mark() {
     );
 }
 
+#[test]
+fn marks_of_many_explanations_leave_room_for_rankings() {
+    let overran = |count: u32, step: f64| {
+        let trials = (0..count).map(|number| {
+            let engine = format!("engine{number}");
+            let rate = 10_000.0 / f64::from(1 + number);
+            let mut trial = valid(spec(number, &engine, Durability::Sync, 1), rate);
+            trial.spec.conditions.duration_s = Some(20.0);
+            let measured = trial.measurement.as_mut().unwrap();
+            measured.elapsed_s = 30.0 + step * f64::from(number);
+            trial
+        });
+        let mut run = report(trials.collect());
+        run.end.as_mut().unwrap().complete = false;
+        let closing = ["To go on: trueput".to_owned()];
+        Answer::of(&run).render(Layout::default(), &closing)
+    };
+    let text = overran(30, 1.0);
+    let legends = text.lines().filter(|line| line.starts_with("[overran]: "));
+    let meaning = "[overran]: it ran for much longer than it was to; --full explains it.";
+    assert_eq!(legends.collect::<Vec<_>>(), [meaning], "{text}");
+    assert_has!(text, "\n1  engine5 ");
+    assert!(text.ends_with("To go on: trueput\n"), "{text}");
+    // The control: one explanation of all is given.
+    let text = flat(&overran(30, 0.0));
+    let meaning = "[overran]: it was to run for 20s (--duration); its last operation ended after \
+        30.0 s.";
+    assert_has!(text, meaning);
+}
+
 /// Evidence of flushes that nothing counted.
 fn flush_evidence() -> FlushEvidence {
     FlushEvidence {

@@ -25,9 +25,12 @@ use crate::{cells, fixed_rate, isolation, writers};
 use serde::Serialize;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
+use trueput_record::filesystem::FileSystem;
 use trueput_record::folder::{RankingSplit, RunManifest};
 use trueput_record::trial::Settings;
-use trueput_record::{ClusterSurvival, Durability, Isolation, TrialRecord, TrialSpec, Value};
+use trueput_record::{
+    ClusterSurvival, Conditions, Durability, Isolation, TrialRecord, TrialSpec, Value,
+};
 
 /// An operation that is done less often than this part of the headline's count is rare.
 const RARE: f64 = 0.01;
@@ -226,9 +229,7 @@ pub fn rankings(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Ranking> 
     let groups = groups(manifest, trials);
     let rankings = groups.iter().map(|group| ranking(manifest, group));
     let mut rankings: Vec<_> = rankings.collect();
-    for (ranking, group) in rankings.iter_mut().zip(&groups) {
-        ranking.file_systems = common_file_systems(group, trials);
-    }
+    name_file_systems(&mut rankings, &groups, trials);
     compare_with_best(&mut rankings, &groups);
     for (ranking, group) in rankings.iter_mut().zip(&groups) {
         for unranked in &mut ranking.unranked {
@@ -267,26 +268,41 @@ pub fn records_by_size(trial: &TrialRecord) -> Option<u64> {
     Some(trial.load.as_ref().filter(|_| has_both)?.records)
 }
 
-/// The file systems that the trials of a group share and others of the run do not, as name and
-/// value of their conditions: one that keeps nothing at lost power has rankings of its own.
-fn common_file_systems(
-    group: &[&TrialRecord],
+/// Names the file systems that the trials of a ranking share and others of the run do not, by
+/// condition: one that keeps nothing at lost power has rankings of its own.
+fn name_file_systems(
+    rankings: &mut [Ranking],
+    groups: &[Vec<&TrialRecord>],
     trials: &[TrialRecord],
-) -> Vec<(&'static str, String)> {
-    const FILE_SYSTEMS: [&str; 2] = ["filesystem", "log_filesystem"];
-    let stated = |trial: &TrialRecord| {
-        let mut named = trial.spec.conditions.named();
-        named.retain(|(name, _)| FILE_SYSTEMS.contains(name));
-        named
-    };
-    let Some(mut shared) = group.first().map(|trial| stated(trial)) else {
-        return Vec::new();
-    };
-    shared.retain(|one| {
-        let is_shared = group.iter().all(|trial| stated(trial).contains(one));
-        is_shared && trials.iter().any(|trial| !stated(trial).contains(one))
-    });
-    shared
+) {
+    let places: [(_, FileSystemGetter); 2] = [
+        ("filesystem", |conditions| &conditions.file_system),
+        ("log_filesystem", |conditions| &conditions.log_file_system),
+    ];
+    for (name, place) in places {
+        if common_file_system(trials, place).is_some() {
+            continue;
+        }
+        for (ranking, group) in rankings.iter_mut().zip(groups) {
+            let shared = common_file_system(group.iter().copied(), place);
+            let shared = shared.map(|shared| (name, shared.to_string()));
+            ranking.file_systems.extend(shared);
+        }
+    }
+}
+
+/// A file system among the conditions of a trial.
+type FileSystemGetter = fn(&Conditions) -> &Option<FileSystem>;
+
+/// The file system that all of these trials have in that place.
+fn common_file_system<'a>(
+    trials: impl IntoIterator<Item = &'a TrialRecord>,
+    place: FileSystemGetter,
+) -> Option<FileSystem> {
+    let of = |trial: &TrialRecord| place(&trial.spec.conditions).clone().unwrap_or_default();
+    let mut all = trials.into_iter().map(of);
+    let first = all.next()?;
+    all.all(|other| other == first).then_some(first)
 }
 
 /// Whether two trials had the same work at the same promise. The offered rate and the faults are

@@ -15,7 +15,7 @@ use crate::failover::FailoverFindings;
 use crate::{Run, disturbance};
 pub use isolation::{IsolationContrast, WeakerIsolation, lacking};
 pub use next_step::NextStep;
-pub(crate) use next_step::resume;
+pub(crate) use next_step::continuation;
 pub use rounds::{Round, Standings};
 pub use rows::{AnswerRow, LatencyFigure};
 pub use subject::RankingSubject;

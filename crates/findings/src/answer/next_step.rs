@@ -44,15 +44,7 @@ impl NextStep {
 /// The steps that apply to a run, the most urgent first.
 pub(super) fn next_steps(report: &Run, rankings: &[RankingAnswer]) -> Vec<NextStep> {
     let mut steps = Vec::new();
-    // A bundle is a copy: the run goes on in its own folder.
-    let is_folder = report.shown_as == report.folder;
-    let has_ended = report.end.as_ref().is_some_and(|end| end.complete);
-    let is_whole = has_ended && report.damaged.is_empty();
-    if is_folder && !report.missing().is_empty() && !is_whole {
-        steps.push(NextStep::Resume {
-            command: resume(report),
-        });
-    }
+    steps.extend(continuation(report).map(|command| NextStep::Resume { command }));
     let unsure = |ranking: &&RankingAnswer| {
         matches!(
             ranking.verdict,
@@ -66,9 +58,19 @@ pub(super) fn next_steps(report: &Run, rankings: &[RankingAnswer]) -> Vec<NextSt
     steps
 }
 
+/// The command that continues a run; `None` if it lacks no trial, or cannot be continued where it
+/// is.
+pub(crate) fn continuation(report: &Run) -> Option<Vec<String>> {
+    // A bundle is a copy: the run goes on in its own folder.
+    let is_folder = report.shown_as == report.folder;
+    let has_ended = report.end.as_ref().is_some_and(|end| end.complete);
+    let is_whole = has_ended && report.damaged.is_empty();
+    (is_folder && !is_whole && !report.missing().is_empty()).then(|| resume(report))
+}
+
 /// The command that continues a run. `trueput threen1` continues its own, in the existing database,
 /// from the same input.
-pub(crate) fn resume(report: &Run) -> Vec<String> {
+fn resume(report: &Run) -> Vec<String> {
     let typed = &report.manifest.host.program.command;
     if typed.get(1).is_some_and(|word| word == "threen1") {
         let others = typed.iter().filter(|word| *word != "--resume");

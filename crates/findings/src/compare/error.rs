@@ -107,12 +107,13 @@ pub enum AbsenceReason {
         present: Vec<String>,
     },
     /// The contender is in the plan, and no trial of it has ended.
-    #[error("no trial of '{word}' has ended: {command} goes on with the run")]
+    #[error("no trial of '{word}' has ended{}", continuation_hint(command.as_deref()))]
     Unfinished {
         /// The contender that was named.
         word: String,
-        /// The command that continues the run.
-        command: String,
+        /// The words of the command that continues the run, quoted for a shell; `None` if none
+        /// does.
+        command: Option<Vec<String>>,
     },
     /// No trial has a parameter of the name.
     #[error("no trial has a setting, knob or condition '{name}'; it has {}", present.join(", "))]
@@ -146,6 +147,29 @@ pub enum AbsenceReason {
         .0.first().map(ToString::to_string).unwrap_or_default()
     )]
     NothingCounts(Vec<UncountedRecord>),
+}
+
+impl NoSuchTrial {
+    /// The same reason, its command with this name of the program, quoted for a shell: the one that
+    /// the user calls.
+    #[must_use]
+    pub fn called(mut self, program: &str) -> Self {
+        if let AbsenceReason::Unfinished {
+            command: Some(words),
+            ..
+        } = &mut self.why
+        {
+            words.splice(..1, [program.to_owned()]);
+        }
+        self
+    }
+}
+
+/// The command that continues a run, as a clause; empty if there is none.
+fn continuation_hint(command: Option<&[String]>) -> String {
+    command.map_or_else(String::new, |words| {
+        format!(": {} goes on with the run", words.join(" "))
+    })
 }
 
 /// The ways to select two of these values.

@@ -2,7 +2,7 @@
 
 use super::error::{AbsenceReason, Error, SelectorFault};
 use crate::Run;
-use crate::answer::resume;
+use crate::answer::continuation;
 use crate::contender::ContenderNames;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -221,7 +221,7 @@ impl Selector {
                 if report.manifest.trials.iter().any(|spec| self.admits(spec)) {
                     return AbsenceReason::Unfinished {
                         word: self.whole.as_ref().unwrap_or(word).clone(),
-                        command: resume(report).join(" "),
+                        command: continuation(report),
                     };
                 }
                 return AbsenceReason::Contender {

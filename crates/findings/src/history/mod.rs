@@ -70,6 +70,19 @@ pub enum SkippedRecord {
 
 serialize_as_text!(SkippedRecord);
 
+impl SkippedRecord {
+    /// The same reason, its command with this name of the program, quoted for a shell: the one that
+    /// the user calls.
+    #[must_use]
+    pub fn called(self, program: &str) -> Self {
+        if let Self::NoSuchTrial(why) = self {
+            Self::NoSuchTrial(why.called(program))
+        } else {
+            self
+        }
+    }
+}
+
 /// One contender over many runs.
 #[derive(Debug, Clone, Serialize)]
 pub struct RateSeries {

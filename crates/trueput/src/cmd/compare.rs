@@ -2,6 +2,7 @@
 
 use crate::bundle;
 use crate::cmd::compare_gate::Gate;
+use crate::execute::program_name;
 use crate::failure::Failure;
 use crate::output::{self, ChartsWhen};
 use crate::repeats::parse_part;
@@ -180,5 +181,6 @@ fn open(text: &str, include_assertions: bool, size: SizeLimit) -> Result<Side, F
     let opened = bundle::open(Path::new(path), size)?;
     let mut report = opened.report()?;
     report.manifest.include_assertions |= include_assertions;
-    Ok(Side::new(text, report, selector).map_err(Error::from)?)
+    let side = Side::new(text, report, selector);
+    Ok(side.map_err(|why| Error::from(why.called(&program_name())))?)
 }

@@ -1,6 +1,7 @@
 //! `trueput history`: shows the rates of one plan over many runs, and their changes.
 
 use crate::bundle;
+use crate::execute::program_name;
 use crate::failure::Failure;
 use crate::output::{self, ChartsWhen};
 use crate::screen::Screen;
@@ -58,10 +59,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         None => Selector::default(),
     };
     let runs = runs_in(&arguments.runs)?;
-    let history = history(
+    let mut history = history(
         runs.iter().map(|run| load(run, arguments.size)).collect(),
         &selector,
     );
+    let skipped = history.skipped.into_iter();
+    history.skipped = skipped.map(|one| one.called(&program_name())).collect();
     if history.series.is_empty() {
         let why = joined(&history.skipped, "; ");
         return Err(Failure::usage(format!(

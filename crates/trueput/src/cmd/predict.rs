@@ -2,6 +2,7 @@
 //! and delays of the network than were measured.
 
 use crate::bundle;
+use crate::execute::program_name;
 use crate::failure::Failure;
 use crate::output::{self, ChartsWhen};
 use crate::screen::Screen;
@@ -97,7 +98,8 @@ fn parse_round_trips(text: &str) -> Result<f64, String> {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let (path, selector) = Side::split(&arguments.run)?;
     let run = bundle::open(Path::new(path), arguments.size)?.report()?;
-    let side = Side::new(&arguments.run, run, selector).map_err(Error::from)?;
+    let side = Side::new(&arguments.run, run, selector);
+    let side = side.map_err(|why| Error::from(why.called(&program_name())))?;
     let prediction = predict(&side, &arguments.request())?;
     let format = match arguments.json {
         true => Format::Json,

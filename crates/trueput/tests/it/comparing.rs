@@ -220,9 +220,21 @@ fn a_contender_that_an_interrupted_run_did_not_reach_leads_to_its_continuation()
         .collect();
     assert_ne!(of_sqlite.len(), text.lines().count());
     std::fs::write(&file, of_sqlite.join("\n") + "\n").unwrap();
-    let line = bench.refusal_of(&["compare", &a, "--contenders", "sqlite,lmdb"]);
-    let rest = format!("no trial of 'lmdb' has ended: trueput run --resume {a} goes on");
+    let refusal = |run: &str| bench.refusal_of(&["compare", run, "--contenders", "sqlite,lmdb"]);
+    // It says that it is complete: to continue it changes nothing.
+    let line = refusal(&a);
+    assert!(line.ends_with("no trial of 'lmdb' has ended\n"), "{line}");
+    std::fs::remove_file(Path::new(&a).join("end.json")).unwrap();
+    let program = bench.command("report").get_program().to_owned();
+    let program = program.to_str().unwrap();
+    let rest = format!("no trial of 'lmdb' has ended: {program} run --resume {a} goes on");
+    assert_contains(&refusal(&a), &[&rest]);
+    let line = bench.refusal_of(&format!("history {a} --only lmdb"));
     assert_contains(&line, &[&rest]);
+    // A bundle is a copy, which does not go on.
+    bench.run(&format!("bundle {a} --output copy.tar.gz"));
+    let line = refusal("copy.tar.gz");
+    assert!(line.ends_with("no trial of 'lmdb' has ended\n"), "{line}");
     let line = bench.refusal_of(&["compare", &a, "--contenders", "sqlite,x"]);
     assert_contains(&line, &["no trial of 'x'; it has sqlite"]);
     let line = bench.refusal_of(&["compare", &a, "--contenders", "x"]);

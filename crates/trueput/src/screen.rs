@@ -18,7 +18,10 @@ const WIDEST_LIST: u16 = 100;
 const FEWEST_COLUMNS: u16 = 40;
 
 /// An answer has no more lines, on however tall a terminal.
-const MOST_LINES: usize = 40;
+const MAX_LINES: usize = 60;
+
+/// The lines of an answer without a terminal.
+const USUAL_LINES: usize = 40;
 
 /// The least lines of an answer, on however small a terminal.
 const FEWEST_LINES: usize = 20;
@@ -66,13 +69,13 @@ impl Screen {
         usize::from(width).saturating_sub(ascii_spare())
     }
 
-    /// The room for an answer: at most 40 lines, and a terminal's prompt stays in sight.
+    /// The room for an answer: at most 60 lines, and a terminal's prompt stays in sight.
     pub fn layout(self) -> Layout {
         let terminal = output::terminal_size();
-        let height = terminal.map_or(MOST_LINES, |(_, height)| usize::from(height));
+        let height = terminal.map_or(USUAL_LINES, |(_, height)| usize::from(height));
         Layout {
             width: self.columns(),
-            lines: height.saturating_sub(1).clamp(FEWEST_LINES, MOST_LINES),
+            lines: height.saturating_sub(1).clamp(FEWEST_LINES, MAX_LINES),
             color: output::style().color,
             cuts: terminal.is_some(),
         }

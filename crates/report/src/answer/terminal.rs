@@ -33,6 +33,12 @@ const MAX_HEAD_LINES: usize = 2;
 /// Where nothing is cut, rankings get at least this many lines.
 const MIN_BODY: usize = 20;
 
+/// Where nothing is cut, up to this many rankings are tables.
+const MAX_WHOLE_RANKINGS: usize = 4;
+
+/// Rows of such a table, if the screen has no room for more.
+const USUAL_ROWS: usize = 4;
+
 /// Likewise for what planned faults did: the answer of a run that has some.
 const MAX_FAULTS: usize = 6;
 
@@ -92,7 +98,7 @@ impl AnswerScreen<'_> {
             lines.extend(tail);
             lines.truncate(most);
         } else {
-            lines.extend(self.body(layout, room.max(MIN_BODY)));
+            lines.extend(self.body(layout, room.max(self.unbounded_room(layout))));
             lines.extend(tail);
         }
         lines.extend(closing);
@@ -102,6 +108,18 @@ impl AnswerScreen<'_> {
             _ => format!("{text}\n"),
         };
         lines.iter().map(paint).collect()
+    }
+
+    /// The lines that rankings get where nothing is cut, however long the rest is: without a screen,
+    /// a few rankings are never reduced to a line each.
+    fn unbounded_room(&self, layout: Layout) -> usize {
+        if self.0.rankings.len() > MAX_WHOLE_RANKINGS {
+            return MIN_BODY;
+        }
+        let plain: Vec<_> = self.0.rankings.iter().map(PlainRanking::of).collect();
+        let blocks = ranking_blocks(&plain, layout);
+        let tables: usize = blocks.iter().map(|block| block.cost(USUAL_ROWS)).sum();
+        MIN_BODY.max(tables + 2 + self.0.not_ranked.len())
     }
 
     fn render_rankings(&self, layout: Layout) -> String {
@@ -208,14 +226,8 @@ impl AnswerScreen<'_> {
     }
 
     fn ranking_lines(&self, layout: Layout, room: usize) -> Vec<PaintedLine> {
-        let columns = layout.columns();
         let plain: Vec<_> = self.0.rankings.iter().map(PlainRanking::of).collect();
-        let grid = Grid::for_rankings(plain.iter().map(|it| &it.ranking), columns);
-        let blocks = plain.iter().enumerate().map(|(index, ranking)| {
-            let before = index.checked_sub(1).map(|index| &plain[index].ranking);
-            RankingBlock::of(ranking, before, &grid, layout)
-        });
-        let blocks: Vec<_> = blocks.collect();
+        let blocks = ranking_blocks(&plain, layout);
         match shared_out(&blocks, room) {
             Some(rows) => {
                 let found = blocks.iter().zip(rows);
@@ -243,6 +255,15 @@ impl AnswerScreen<'_> {
         }
         lines
     }
+}
+
+fn ranking_blocks(plain: &[PlainRanking], layout: Layout) -> Vec<RankingBlock<'_>> {
+    let grid = Grid::for_rankings(plain.iter().map(|it| &it.ranking), layout.columns());
+    let blocks = plain.iter().enumerate().map(|(index, ranking)| {
+        let before = index.checked_sub(1).map(|index| &plain[index].ranking);
+        RankingBlock::of(ranking, before, &grid, layout)
+    });
+    blocks.collect()
 }
 
 /// The heading of a ranking with the promise of its level.

@@ -8,7 +8,7 @@ use trueput_report::answer::{AnswerText, Layout};
 
 #[test]
 fn where_nothing_is_cut_every_sentence_and_command_is_whole() {
-    let mut run = large(3, 4, 0);
+    let mut run = large(5, 4, 0);
     run.manifest.skipped = vec![format!(
         "engine9 is not installed: {}",
         "make engines-all ".repeat(20).trim_end()
@@ -61,4 +61,20 @@ fn a_command_to_copy_has_the_name_by_which_the_program_was_called() {
         panic!("{step:?}");
     };
     assert_eq!(command[..2], ["./tp", "run"]);
+}
+
+#[test]
+fn a_long_list_of_what_was_skipped_leaves_a_few_rankings_their_tables() {
+    let mut run = large(3, 12, 0);
+    let skipped = "does not support durability 'async'; it supports sync, buffered and process";
+    run.manifest.skipped = (0..20)
+        .map(|one| format!("engine{one} {skipped}"))
+        .collect();
+    let layout = Layout {
+        cuts: false,
+        ..Layout::default()
+    };
+    let text = Answer::of(&run).render(layout, &[]);
+    assert_eq!(text.matches(" more (").count(), 3, "{text}");
+    assert_has!(text, "updates/s");
 }

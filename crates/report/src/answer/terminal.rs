@@ -110,8 +110,8 @@ impl AnswerScreen<'_> {
         lines.iter().map(paint).collect()
     }
 
-    /// The lines that rankings get where nothing is cut, however long the rest is: without a screen,
-    /// a few rankings are never reduced to a line each.
+    /// The lines that rankings get where nothing is cut, however long the rest is. A few rankings
+    /// are never reduced to a line each there.
     fn unbounded_room(&self, layout: Layout) -> usize {
         if self.0.rankings.len() > MAX_WHOLE_RANKINGS {
             return MIN_BODY;

@@ -169,8 +169,8 @@ static void look_for(struct file *file, const char *key) {
         lost += length;
     }
     close(opened);
-    printf("commit %s returned; its record is in %s, of which %zu bytes are not flushed\n", key,
-           name, lost);
+    printf("commit %s returned; its record is in %s\n", key, name);
+    printf("%zu bytes of this file are not flushed\n", lost);
     fflush(stdout);
     /* The copy is opened by a process of its own: one process opens a database once. */
     if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)

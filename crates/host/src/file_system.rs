@@ -1,5 +1,6 @@
 //! Mounted file systems: the one that holds a folder, its free space, the mount table.
 
+use nix::sys::statvfs::{Statvfs, statvfs};
 use std::path::{Path, PathBuf};
 use trueput_record::host::FileSystemFacts;
 
@@ -8,9 +9,9 @@ pub fn find_file_system(directory: &Path) -> FileSystemFacts {
     let directory = find_nearest_existing(directory);
     let mount = find_mount(&read_mount_table(), &directory).cloned();
     let mut facts = mount.unwrap_or_default().facts;
-    if let Some((size, free)) = size_and_free(&directory) {
-        facts.size_bytes = size;
-        facts.free_bytes = free;
+    if let Ok(statistics) = statvfs(&directory) {
+        facts.size_bytes = in_bytes(&statistics, statistics.blocks());
+        facts.free_bytes = in_bytes(&statistics, statistics.blocks_available());
     }
     facts
 }
@@ -96,7 +97,7 @@ fn mount_id(path: &Path) -> Option<u64> {
 /// Returns the bytes free for this user on the file system of `directory`, which need not exist
 /// yet; `None` if the kernel does not report them.
 pub fn read_free_bytes(directory: &Path) -> Option<u64> {
-    size_and_free(&find_nearest_existing(directory)).map(|(_, free)| free)
+    read_free_space(directory).map(|free| free.bytes)
 }
 
 /// What is free on a file system for this user.
@@ -111,11 +112,11 @@ pub struct FreeSpace {
 /// Returns what is free on the file system of `directory`, which need not exist; `None` if the
 /// kernel does not report it.
 pub fn read_free_space(directory: &Path) -> Option<FreeSpace> {
-    let existing = find_nearest_existing(directory);
-    let (_, bytes) = size_and_free(&existing)?;
-    let statistics = nix::sys::statvfs::statvfs(&existing).ok()?;
-    let inodes = (statistics.files() > 0).then(|| statistics.files_available());
-    Some(FreeSpace { bytes, inodes })
+    let statistics = statvfs(&find_nearest_existing(directory)).ok()?;
+    Some(FreeSpace {
+        bytes: in_bytes(&statistics, statistics.blocks_available()),
+        inodes: (statistics.files() > 0).then(|| statistics.files_available()),
+    })
 }
 
 /// Returns `directory`, with its links resolved, or its nearest existing ancestor.
@@ -127,14 +128,8 @@ pub fn find_nearest_existing(directory: &Path) -> PathBuf {
     found.unwrap_or_else(|| PathBuf::from("/"))
 }
 
-fn size_and_free(directory: &Path) -> Option<(u64, u64)> {
-    let statistics = nix::sys::statvfs::statvfs(directory).ok()?;
-    let fragment = statistics.fragment_size();
-    let bytes = |blocks: u64| blocks.saturating_mul(fragment);
-    Some((
-        bytes(statistics.blocks()),
-        bytes(statistics.blocks_available()),
-    ))
+fn in_bytes(statistics: &Statvfs, blocks: u64) -> u64 {
+    blocks.saturating_mul(statistics.fragment_size())
 }
 
 /// Finds the mount of `directory` in the mount table: the longest mount point that is a prefix of

@@ -165,7 +165,10 @@ impl Server {
             .service
             .command(spec.database)
             .map_err(|error| error.to_string())?;
-        let mut server = Self::spawn(spec, user.as_ref(), command)?;
+        let death_signal = spec.service.death_signal();
+        let mut server = Self::spawn(spec, user.as_ref(), command, death_signal)?;
+        server.stop_signal = spec.service.stop_signal();
+        server.ends_by_stop_signal = spec.service.ends_by_stop_signal();
         server.wait_until_ready(spec, is_made, limit, wait)?;
         let placed = placement::verify_child(server.pid(), spec.conditions);
         placed.map_err(|why| format!("the server: {why}"))?;
@@ -281,22 +284,25 @@ impl Server {
         status.success() || by_signal
     }
 
+    /// Starts a command of the service, as the first of a process group; `death_signal` ends it
+    /// with this process. It is stopped by SIGTERM unless the service says otherwise.
     fn spawn(
         spec: &ServerSpec<'_>,
         user: Option<&ServerUser>,
         command: Command,
+        death_signal: Signal,
     ) -> Result<Self, String> {
         let log = ServerLog::of_next(&spec.service.log(spec.database));
         let program = command.get_program().to_string_lossy().into_owned();
-        let command = prepare_command(spec, user, command, spec.service.death_signal());
+        let command = prepare_command(spec, user, command, death_signal);
         let child = command.and_then(|mut command| command.spawn());
         let child = child.map_err(|error| format!("cannot start {program}: {error}"))?;
         Ok(Self {
             processes: ServerProcesses::follow(child.id()),
             child,
             log,
-            stop_signal: spec.service.stop_signal(),
-            ends_by_stop_signal: spec.service.ends_by_stop_signal(),
+            stop_signal: Signal::Terminate,
+            ends_by_stop_signal: false,
             ended: None,
             memory: SharedMemory::default(),
         })

@@ -1,12 +1,9 @@
 //! The commands before the start of a server: they create its instance, or recover it. Each ends by
 //! itself, or is killed with all that it has started.
 
-use super::log::ServerLog;
-use super::processes::ServerProcesses;
-use super::{PAUSE, Server, ServerError, ServerSpec, find_user, prepare_command};
+use super::{PAUSE, Server, ServerError, ServerSpec, find_user};
 use crate::process::describe_exit_status;
 use crate::process_tree::ProcessTree;
-use crate::shared_memory::SharedMemory;
 use crate::usage::ResourceUsage;
 use crate::user::ServerUser;
 use nix::sys::signal::{Signal as SystemSignal, killpg};
@@ -67,7 +64,7 @@ impl Setup {
         let purpose = self.purpose;
         for command in commands.map_err(|error| format!("{purpose}: {error}"))? {
             let program = command.get_program().to_string_lossy().into_owned();
-            let mut maker = start(spec, user, command)?;
+            let mut maker = Server::spawn(spec, user, command, Signal::Kill)?;
             let ended = self.wait_for_end(&mut maker, &program, silence, wait);
             if ended.is_err() {
                 maker.kill();
@@ -123,28 +120,6 @@ impl Setup {
         };
         Err(ServerError::Failed(maker.log.with_error_line(text)))
     }
-}
-
-/// Starts a command, as the first of a process group.
-fn start(
-    spec: &ServerSpec<'_>,
-    user: Option<&ServerUser>,
-    command: Command,
-) -> Result<Server, String> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let log = ServerLog::of_next(&spec.service.log(spec.database));
-    let child = prepare_command(spec, user, command, Signal::Kill);
-    let child = child.and_then(|mut command| command.spawn());
-    let child = child.map_err(|error| format!("cannot start {program}: {error}"))?;
-    Ok(Server {
-        processes: ServerProcesses::follow(child.id()),
-        child,
-        log,
-        stop_signal: Signal::Terminate,
-        ends_by_stop_signal: false,
-        ended: None,
-        memory: SharedMemory::default(),
-    })
 }
 
 /// Returns whether a child has ended, without waiting for it, so that it keeps its number.

@@ -2,7 +2,7 @@
 
 use crate::flush_scope::{Reading, is_unknown};
 use crate::guarantee::Guarantee;
-use crate::history::Demand;
+use crate::history::AcknowledgedCommits;
 use crate::image::PAGE_BYTES;
 use crate::pending::Flushes;
 use crate::recorded::RecordedWorkload;
@@ -13,13 +13,13 @@ use trueput_faultfs::operation::{Entry, FlushCause, Inode, Operation};
 use trueput_record::audit::{CrashState, Damage, RecoveryCrash, StorageModel, TornRest};
 
 /// The states that are tried to make a counterexample smaller.
-const MOST_ATTEMPTS: u32 = 60;
+const MAX_ATTEMPTS: u32 = 60;
 
 /// The time after which no further attempt to make it smaller begins.
-const SHRINK_LIMIT: Duration = Duration::from_secs(15);
+const SHRINK_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The lines of a description.
-const MOST_LINES: usize = 8;
+const MAX_LINES: usize = 8;
 
 /// The flushes that are named.
 const MAX_UNKNOWN: usize = 3;
@@ -50,7 +50,7 @@ pub(crate) fn shrink(
     {
         return (whole, found);
     }
-    while attempts < MOST_ATTEMPTS && state.losses() > 1 {
+    while attempts < MAX_ATTEMPTS && state.losses() > 1 {
         let losses = state.losses();
         let size = losses.div_ceil(parts);
         let mut is_smaller = false;
@@ -60,7 +60,7 @@ pub(crate) fn shrink(
             if candidate.losses() == 0 || candidate.losses() >= losses {
                 continue;
             }
-            if attempts >= MOST_ATTEMPTS || began.elapsed() >= SHRINK_LIMIT {
+            if attempts >= MAX_ATTEMPTS || began.elapsed() >= SHRINK_TIMEOUT {
                 return (state, damage);
             }
             attempts += 1;
@@ -123,9 +123,9 @@ pub(crate) fn describe(recorded: &RecordedWorkload, state: &CrashState) -> Vec<S
         .iter()
         .filter(|index| !description.is_write(**index));
     lines.extend(named.map(|index| format!("missing: {}", description.operation(*index))));
-    let more = lines.len().saturating_sub(MOST_LINES);
+    let more = lines.len().saturating_sub(MAX_LINES);
     if more > 0 {
-        lines.truncate(MOST_LINES);
+        lines.truncate(MAX_LINES);
         lines.push(format!("and {more} more changes are missing"));
     }
     if lines.is_empty() {
@@ -274,7 +274,7 @@ impl Description<'_> {
 
     /// Describes a moment by the last commit that was acknowledged before it.
     fn moment(&self, index: usize) -> String {
-        let demand = Demand::at(&self.recorded.commits, index as u64);
+        let demand = AcknowledgedCommits::at(&self.recorded.commits, index as u64);
         let workers = demand.acknowledged.iter().enumerate();
         let last = workers
             .filter_map(|(worker, count)| {

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering::SeqCst;
-use trueput_host::shared_words::SharedWords;
+use trueput_host::shared_counters::SharedCounters;
 use trueput_record::regular_file;
 
 /// The words before the first slot: the counter of events.
@@ -30,7 +30,7 @@ pub(crate) struct Commit {
 
 /// The history in a file, to which workers write while it is mapped: it outlives their process.
 pub(crate) struct History {
-    words: SharedWords,
+    words: SharedCounters,
     workers: u32,
     /// The most commits of one worker.
     capacity: u64,
@@ -42,7 +42,7 @@ impl History {
     }
 
     pub(crate) fn create(path: &Path, workers: u32, capacity: u64) -> io::Result<Self> {
-        let words = SharedWords::create(path, Self::words(workers, capacity))?;
+        let words = SharedCounters::create(path, Self::words(workers, capacity))?;
         Ok(Self {
             words,
             workers,
@@ -51,7 +51,7 @@ impl History {
     }
 
     pub(crate) fn open(path: &Path, workers: u32, capacity: u64) -> io::Result<Self> {
-        let words = SharedWords::open(path, Self::words(workers, capacity))?;
+        let words = SharedCounters::open(path, Self::words(workers, capacity))?;
         Ok(Self {
             words,
             workers,
@@ -143,12 +143,12 @@ fn commits(workers: u32, capacity: u64, word: impl Fn(usize) -> u64) -> Vec<Vec<
 
 /// The demands of a history on a state.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Demand {
+pub(crate) struct AcknowledgedCommits {
     /// By worker, the last commit that was acknowledged before the cut.
     pub(crate) acknowledged: Vec<u64>,
 }
 
-impl Demand {
+impl AcknowledgedCommits {
     /// Returns the demand at a cut, for commits that were acknowledged before it.
     pub(crate) fn at(commits: &[Vec<Commit>], cut: u64) -> Self {
         let last = |commits: &Vec<Commit>| {
@@ -220,9 +220,9 @@ mod tests {
     #[test]
     fn a_cut_demands_what_was_acknowledged_before_it() {
         let commits = [vec![commit(1, 2, 10), commit(3, 4, 20)]];
-        assert_eq!(Demand::at(&commits, 9).acknowledged, [0]);
-        assert_eq!(Demand::at(&commits, 10).acknowledged, [1]);
-        assert_eq!(Demand::at(&commits, 99).acknowledged, [2]);
+        assert_eq!(AcknowledgedCommits::at(&commits, 9).acknowledged, [0]);
+        assert_eq!(AcknowledgedCommits::at(&commits, 10).acknowledged, [1]);
+        assert_eq!(AcknowledgedCommits::at(&commits, 99).acknowledged, [2]);
     }
 
     #[test]

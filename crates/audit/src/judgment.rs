@@ -1,7 +1,7 @@
 //! The judgment of a state: what a level promises, against what an inspection found.
 
 use crate::guarantee::Guarantee;
-use crate::history::{Commit, Demand, broken_order};
+use crate::history::{AcknowledgedCommits, Commit, broken_order};
 use crate::worker::Inspection;
 use std::fmt;
 use trueput_record::Survival;
@@ -11,7 +11,7 @@ use trueput_record::audit::{Damage, DamageKind};
 pub(crate) fn judge(
     inspection: &Inspection,
     commits: &[Vec<Commit>],
-    demand: &Demand,
+    demand: &AcknowledgedCommits,
     guarantee: Guarantee,
 ) -> Option<Damage> {
     let survival = guarantee.survival;
@@ -42,7 +42,7 @@ fn broken_prefix(inspection: &Inspection, commits: &[Vec<Commit>]) -> Option<Dam
     })
 }
 
-fn missing_commit(inspection: &Inspection, demand: &Demand) -> Option<Damage> {
+fn missing_commit(inspection: &Inspection, demand: &AcknowledgedCommits) -> Option<Damage> {
     let first = missing_commits(inspection, demand).next()?;
     Some(Damage {
         kind: DamageKind::CommitMissing,
@@ -50,7 +50,11 @@ fn missing_commit(inspection: &Inspection, demand: &Demand) -> Option<Damage> {
     })
 }
 
-fn exceeded_window(inspection: &Inspection, demand: &Demand, window: u64) -> Option<Damage> {
+fn exceeded_window(
+    inspection: &Inspection,
+    demand: &AcknowledgedCommits,
+    window: u64,
+) -> Option<Damage> {
     let missing: Vec<MissingCommits> = missing_commits(inspection, demand).collect();
     let count: u64 = missing.iter().map(MissingCommits::count).sum();
     if count <= window {
@@ -94,7 +98,7 @@ impl fmt::Display for MissingCommits {
 
 fn missing_commits(
     inspection: &Inspection,
-    demand: &Demand,
+    demand: &AcknowledgedCommits,
 ) -> impl Iterator<Item = MissingCommits> {
     let workers = inspection.found.iter().zip(&demand.acknowledged);
     workers
@@ -122,7 +126,7 @@ mod tests {
             found: found.to_vec(),
             damage: None,
         };
-        let demand = Demand {
+        let demand = AcknowledgedCommits {
             acknowledged: vec![4, 7],
         };
         let commits = [vec![TOGETHER; 4], vec![TOGETHER; 7]];

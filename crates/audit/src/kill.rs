@@ -1,6 +1,6 @@
 //! The model `kill`: the engine's processes are really killed, at a random moment.
 
-use crate::history::{Demand, History};
+use crate::history::{AcknowledgedCommits, History};
 use crate::judgment::judge;
 use crate::model_run::ModelRun;
 use crate::options::{AuditOptions, Failure};
@@ -16,7 +16,7 @@ use trueput_record::audit::{Counterexample, CrashState, StorageModel};
 const CAPACITY: u64 = 3_000;
 
 /// The longest time until a commit is acknowledged.
-const START_LIMIT: Duration = Duration::from_secs(120);
+const START_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The longest time from the first commit to the kill.
 const RUN_MILLISECONDS: u64 = 150;
@@ -55,7 +55,7 @@ pub(crate) fn kill_once(
     std::thread::sleep(Duration::from_millis(pause));
     worker.kill();
     let commits = history.commits();
-    let demand = Demand::at(&commits, u64::MAX);
+    let demand = AcknowledgedCommits::at(&commits, u64::MAX);
     assignment.task = Task::Inspect {
         machine: None,
         after_lost_power: false,
@@ -109,10 +109,10 @@ fn wait_for_commit(
                 "the workload did not begin to commit: {reason}"
             )));
         }
-        if began.elapsed() > START_LIMIT {
+        if began.elapsed() > START_TIMEOUT {
             return Err(Failure::Other(format!(
                 "the workload did not begin to commit within {} s",
-                START_LIMIT.as_secs()
+                START_TIMEOUT.as_secs()
             )));
         }
         std::thread::sleep(Duration::from_millis(2));

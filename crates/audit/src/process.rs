@@ -20,10 +20,10 @@ use trueput_record::audit::DamageKind;
 pub const WORKER_COMMAND: &str = "audit-worker";
 
 /// The time that killed processes may take to end.
-const KILL_LIMIT: Duration = Duration::from_secs(10);
+const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A file system with less free space is full, bytes.
-pub(crate) const LEAST_ROOM_BYTES: u64 = 4 << 20;
+pub(crate) const MIN_ROOM_BYTES: u64 = 4 << 20;
 
 /// Characters of an engine's last words that are quoted.
 const QUOTED_CHARACTERS: usize = 300;
@@ -44,7 +44,7 @@ pub(crate) enum NoReport {
 impl std::fmt::Display for NoReport {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::NotStarted(why) | Self::Ended(why) => formatter.write_str(why),
+            Self::NotStarted(reason) | Self::Ended(reason) => formatter.write_str(reason),
             Self::TimedOut(limit) => {
                 write!(formatter, "no answer within {} s", limit.as_secs())
             }
@@ -139,7 +139,7 @@ impl Worker {
         for pid in members {
             let process = Path::new("/proc").join(pid.to_string());
             let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
-            while process.exists() && began.elapsed() < KILL_LIMIT {
+            while process.exists() && began.elapsed() < KILL_TIMEOUT {
                 std::thread::sleep(Duration::from_millis(1));
             }
         }
@@ -212,8 +212,8 @@ pub(crate) fn inspect(
             DamageKind::Hang,
             format!("no answer within {} s", limit.as_secs()),
         ),
-        Err(NoReport::NotStarted(why)) => Err(why),
-        Err(NoReport::Ended(why)) => damaged(DamageKind::Crash, why),
+        Err(NoReport::NotStarted(reason)) => Err(reason),
+        Err(NoReport::Ended(reason)) => damaged(DamageKind::Crash, reason),
     }
 }
 
@@ -231,7 +231,7 @@ pub(crate) fn inspect_repeatedly(
     let Some(damage) = damage else {
         return Ok(inspected);
     };
-    if read_free_bytes(scratch).is_some_and(|free| free < LEAST_ROOM_BYTES) {
+    if read_free_bytes(scratch).is_some_and(|free| free < MIN_ROOM_BYTES) {
         return Err(format!(
             "the folder for states is full: choose another one with --work ({damage})"
         ));

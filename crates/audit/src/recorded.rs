@@ -4,7 +4,7 @@ use crate::block_form::{RecordedImage, database_folder};
 use crate::flush_scope::is_unknown;
 use crate::history::{Commit, History};
 use crate::options::{AuditOptions, Failure};
-use crate::process::{LEAST_ROOM_BYTES, NoReport, Worker};
+use crate::process::{MIN_ROOM_BYTES, NoReport, Worker};
 use crate::subject::Subject;
 use crate::worker::{Assignment, Report, Task};
 use crate::write_back_loop::WriteBackLoop;
@@ -28,7 +28,7 @@ const LOG_FOLDER: &str = "log";
 const HISTORY_FILE: &str = "history.bin";
 
 /// The time that recording a workload may take.
-const RECORDING_LIMIT: Duration = Duration::from_secs(300);
+const RECORDING_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The phases of a workload.
 pub(crate) const PHASES: u64 = 3;
@@ -204,7 +204,7 @@ pub(crate) fn record(
         Some(_) => Worker::start(&options.program, &assignment)?,
     };
     let write_back = WriteBackLoop::start(assignment.directory);
-    let report = worker.wait(RECORDING_LIMIT, &options.stop);
+    let report = worker.wait(RECORDING_TIMEOUT, &options.stop);
     write_back.stop();
     drop(image);
     let stopped = mount.stop();
@@ -218,7 +218,7 @@ pub(crate) fn record(
             let cause = stopped.err().map(|error| format!(" ({error})"));
             let message = message + &cause.unwrap_or_default();
             let room = read_free_bytes(folder).unwrap_or(u64::MAX);
-            Err(Failure::Other(match room < LEAST_ROOM_BYTES {
+            Err(Failure::Other(match room < MIN_ROOM_BYTES {
                 true => format!(
                     "recording: {message}; {} is full: free some space there, or choose another \
                      folder with --results",

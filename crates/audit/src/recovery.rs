@@ -89,7 +89,7 @@ impl StateJudge<'_> {
             Ok(Report::NotRecovered) => Ok(None),
             Ok(Report::Failed { message }) => Err(message),
             Ok(_) => Err("the worker did something else".to_owned()),
-            Err(NoReport::NotStarted(why)) => Err(why),
+            Err(NoReport::NotStarted(reason)) => Err(reason),
             Err(NoReport::Canceled | NoReport::TimedOut(_) | NoReport::Ended(_)) => Ok(None),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::block_form::ImageMount;
 use crate::guarantee::Guarantee;
-use crate::history::Demand;
+use crate::history::AcknowledgedCommits;
 use crate::image::Image;
 use crate::judgment::judge;
 use crate::options::{AuditOptions, Failure};
@@ -168,7 +168,7 @@ impl<'a> StateJudge<'a> {
         inspection: &Inspection,
         guarantee: Guarantee,
     ) -> Option<Damage> {
-        let demand = Demand::at(&self.recorded.commits, state.cut as u64);
+        let demand = AcknowledgedCommits::at(&self.recorded.commits, state.cut as u64);
         judge(inspection, &self.recorded.commits, &demand, guarantee)
     }
 }

@@ -143,7 +143,7 @@ pub fn main(registry: &Registry) -> ExitCode {
         }
     };
     let report = panics::caught(|| serve(registry, &assignment))
-        .unwrap_or_else(|why| Err(format!("it {why}")))
+        .unwrap_or_else(|reason| Err(format!("it {reason}")))
         .unwrap_or_else(|message| Report::Failed { message });
     match write_report(&assignment.report, &report) {
         Ok(()) => ExitCode::SUCCESS,
@@ -183,7 +183,7 @@ fn serve(registry: &Registry, assignment: &Assignment) -> Result<Report, String>
             let mounted = image.map_or(Ok(()), ImageMount::mount);
             match mounted {
                 Ok(()) => openable.inspect().map(Report::Inspected),
-                Err(MountImageError::NotAttached(why)) => Err(why),
+                Err(MountImageError::NotAttached(reason)) => Err(reason),
                 Err(MountImageError::NotMounted(detail)) => Ok(Report::Inspected(
                     Inspection::of_damage(DamageKind::FileSystemLost, detail),
                 )),

@@ -15,7 +15,7 @@ use trueput_host::page_cache::start_write_back;
 const INTERVAL: Duration = Duration::from_millis(5);
 
 /// The time after which a thread that waits for a file system is left to itself.
-const STOP_LIMIT: Duration = Duration::from_secs(10);
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The thread that writes back.
 pub(crate) struct WriteBackLoop {
@@ -44,6 +44,6 @@ impl WriteBackLoop {
     /// Ends it. No file of the database is open afterwards.
     pub(crate) fn stop(self) {
         self.is_done.store(true, Ordering::SeqCst);
-        let _ = self.ended.recv_timeout(STOP_LIMIT);
+        let _ = self.ended.recv_timeout(STOP_TIMEOUT);
     }
 }

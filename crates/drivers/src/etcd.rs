@@ -42,12 +42,12 @@ const SOURCE: &str = "etcd documentation 3.4, 'KV API guarantees' (Durability: a
                       wal/wal.go (a node flushes its log before it answers)";
 
 /// The longest key. etcd bounds only requests, and keeps every key in memory.
-const LONGEST_KEY: usize = 64 << 10;
+const MAX_KEY: usize = 64 << 10;
 /// The longest value, which fits with its key into a request of etcd's own default, 1.5 MiB.
-const LONGEST_VALUE: usize = 1 << 20;
+const MAX_VALUE: usize = 1 << 20;
 
 /// The time in which a user's cluster must tell its version.
-const BUILD_LIMIT: Duration = Duration::from_secs(10);
+const BUILD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The etcd driver.
 pub struct Etcd {
@@ -111,7 +111,7 @@ impl Engine for Etcd {
 
     fn build(&self) -> Result<Build> {
         if let Some(address) = self.users() {
-            let mut connection = EtcdConnection::open(address, BUILD_LIMIT)?;
+            let mut connection = EtcdConnection::open(address, BUILD_TIMEOUT)?;
             let status: StatusResponse = connection.call(message::STATUS, &Empty {})?;
             external::check(&mut connection, address)?;
             return Ok(Build {
@@ -153,7 +153,7 @@ impl Engine for Etcd {
         Capabilities {
             several_processes: true,
             concurrent_writers: true,
-            ..transactional(LONGEST_KEY, LONGEST_VALUE)
+            ..transactional(MAX_KEY, MAX_VALUE)
         }
     }
 

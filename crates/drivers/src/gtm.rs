@@ -32,9 +32,9 @@ const SOURCE: &str = "GT.M Programmer's Guide, TSTART; GT.M Administration and O
 
 /// The longest key of any content. A subscript takes 1,012 bytes at most beside the name of the
 /// global and its own marks, a zero byte takes two of them, and ours begins with a letter.
-const LONGEST_KEY: usize = 506;
+const MAX_KEY: usize = 506;
 /// The longest string, and the longest record, that GT.M has.
-const LONGEST_VALUE: usize = process::LONGEST_STRING;
+const MAX_VALUE: usize = process::MAX_STRING;
 
 /// The GT.M driver.
 pub struct Gtm {
@@ -115,7 +115,7 @@ impl Engine for Gtm {
             concurrent_writers: true,
             // Each read of a read transaction sees the data committed at that moment.
             snapshot_reads: false,
-            ..transactional(LONGEST_KEY, LONGEST_VALUE)
+            ..transactional(MAX_KEY, MAX_VALUE)
         }
     }
 

@@ -54,8 +54,8 @@ impl WriterThread {
     #[inline]
     pub(crate) fn check(&self) -> Result<()> {
         if self.0.load(Ordering::Relaxed) == thread_mark() {
-            let why = "another session of this thread has the write transaction";
-            return Err(Error::Conflict(why.to_owned()));
+            let reason = "another session of this thread has the write transaction";
+            return Err(Error::Conflict(reason.to_owned()));
         }
         Ok(())
     }

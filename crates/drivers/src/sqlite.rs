@@ -58,7 +58,7 @@ impl Sqlite {
 }
 
 /// The page size of SQLite's default and of the knob's, bytes.
-const USUAL_PAGE_BYTES: u64 = 4096;
+const DEFAULT_PAGE_BYTES: u64 = 4096;
 
 parameters! {
     /// SQLite's knobs.
@@ -189,7 +189,7 @@ impl Engine for Sqlite {
         };
         let window = (durability == Durability::Async).then(|| {
             let pages = knobs.wal_autocheckpoint;
-            let page_bytes: u64 = knobs.page_size.parse().unwrap_or(USUAL_PAGE_BYTES);
+            let page_bytes: u64 = knobs.page_size.parse().unwrap_or(DEFAULT_PAGE_BYTES);
             Window {
                 // Without checkpoints the whole log may be lost.
                 bytes: (pages > 0).then(|| pages.saturating_mul(page_bytes)),

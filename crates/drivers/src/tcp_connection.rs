@@ -53,11 +53,14 @@ mod tests {
     #[test]
     fn a_host_that_answers_nothing_is_given_up_by_name_and_another_is_still_tried() {
         let (peer, patience) = (UnresponsivePeer::new(), Duration::from_millis(400));
-        let why = connect_to_any(&[peer.address()], patience)
+        let reason = connect_to_any(&[peer.address()], patience)
             .unwrap_err()
             .to_string();
         let named = format!("{} does not respond", peer.address());
-        assert!(why.contains(&named) && why.contains("firewall"), "{why}");
+        assert!(
+            reason.contains(&named) && reason.contains("firewall"),
+            "{reason}"
+        );
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let live = listener.local_addr().unwrap();
         let stream = connect_to_any(&[peer.address(), live], patience).unwrap();

@@ -121,9 +121,9 @@ fn what_a_transaction_read_and_another_changed_is_a_conflict() {
         ("scan", b"bb", b"between", true),
         ("scan", b"z", b"beyond", false),
     ];
-    for (what, key, value, is_conflict) in cases {
+    for (subject, key, value, is_conflict) in cases {
         let mut session = begin(&*database, Mode::Write);
-        match what {
+        match subject {
             "get" => assert!(get(session.as_mut(), b"b").is_some()),
             "get absent" => assert!(get(session.as_mut(), b"a").is_none()),
             _ => {
@@ -133,7 +133,7 @@ fn what_a_transaction_read_and_another_changed_is_a_conflict() {
             }
         }
         write(&*database, key, value);
-        session.put(b"own", what.as_bytes()).unwrap();
+        session.put(b"own", subject.as_bytes()).unwrap();
         let ended = session.commit();
         let name = String::from_utf8_lossy(value);
         match ended {

@@ -326,7 +326,7 @@ impl Service for ClusterService {
         &[]
     }
 
-    fn keeps_rights(&self) -> bool {
+    fn runs_as_root(&self) -> bool {
         true
     }
 

@@ -288,7 +288,7 @@ pub trait Engine: Send + Sync {
 
     /// Returns whether a run includes this engine without being asked for it by name: a cluster
     /// takes the memory and the processors of several servers.
-    fn runs_unasked(&self) -> bool {
+    fn is_default_engine(&self) -> bool {
         !self.requires_address() && self.cluster().is_none()
     }
 

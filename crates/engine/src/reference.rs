@@ -224,10 +224,10 @@ fn no_transaction() -> Error {
     Error::Unsupported("no transaction is open".to_owned())
 }
 
-fn need_length(what: &str, length: usize, max: usize) -> Result<()> {
+fn need_length(subject: &str, length: usize, max: usize) -> Result<()> {
     if length > max {
         return Err(Error::Unsupported(format!(
-            "a {what} of {length} bytes; {max} is the most"
+            "a {subject} of {length} bytes; {max} is the most"
         )));
     }
     Ok(())

@@ -21,7 +21,7 @@ pub trait Service: Send + Sync {
 
     /// Returns whether the server keeps the rights of root, because it starts servers of other
     /// users itself.
-    fn keeps_rights(&self) -> bool {
+    fn runs_as_root(&self) -> bool {
         false
     }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use trueput_host::shared_words::SharedWords;
+use trueput_host::shared_counters::SharedCounters;
 
 const OPERATIONS: usize = 0;
 const BASE: usize = 1;
@@ -13,7 +13,7 @@ const WORDS: usize = 3;
 /// A clock that ticks with each logged operation.
 #[derive(Debug)]
 pub struct OperationClock {
-    words: SharedWords,
+    words: SharedCounters,
 }
 
 impl OperationClock {
@@ -22,7 +22,7 @@ impl OperationClock {
     /// # Errors
     /// The file system's own.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let words = SharedWords::create(path, WORDS)?;
+        let words = SharedCounters::create(path, WORDS)?;
         Ok(Self { words })
     }
 
@@ -31,7 +31,7 @@ impl OperationClock {
     /// # Errors
     /// The file system's own.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let words = SharedWords::open(path, WORDS)?;
+        let words = SharedCounters::open(path, WORDS)?;
         Ok(Self { words })
     }
 

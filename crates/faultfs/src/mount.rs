@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The time that a server has to write back and unmount.
-const STOP_LIMIT: Duration = Duration::from_secs(60);
+const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A reason why the file system could not be mounted or ended.
 #[derive(Debug, thiserror::Error)]
@@ -121,7 +121,7 @@ impl Mount {
     fn end(&mut self) -> Option<String> {
         let server = self.server.as_mut()?;
         drop(self.socket.take());
-        let deadline = Instant::now() + STOP_LIMIT;
+        let deadline = Instant::now() + STOP_TIMEOUT;
         let mut pause = Duration::from_millis(1);
         let status = loop {
             match server.try_wait() {

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 pub const READY: &str = "ready";
 
 /// The time for which unmounting waits for programs that only look at mounts, such as `df`.
-const BUSY_LIMIT: Duration = Duration::from_secs(1);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The folders of a recording file system.
 #[derive(Debug, Clone)]
@@ -67,7 +67,7 @@ fn device_of(mount_point: &Path) -> io::Result<Device> {
 /// Unmounts the file system. Its session ends with it, unless a process keeps a file open.
 fn unmount(session: fuser::BackgroundSession, mount_point: &Path) -> io::Result<()> {
     use rustix::mount::UnmountFlags;
-    let deadline = Instant::now() + BUSY_LIMIT;
+    let deadline = Instant::now() + BUSY_TIMEOUT;
     let busy = Err(rustix::io::Errno::BUSY);
     while rustix::mount::unmount(mount_point, UnmountFlags::empty()) == busy
         && Instant::now() < deadline

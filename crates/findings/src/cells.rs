@@ -6,7 +6,7 @@ use crate::fixed_rate::FixedRateResult;
 use crate::marks::{Mark, marked, marks_of};
 use crate::objective::ObjectiveResult;
 use crate::statistics::{
-    Comparison, FEWEST_REPEATS, Interval, Summary, bootstrap_median, maximum, median,
+    Comparison, Interval, MIN_REPEATS, Summary, bootstrap_median, maximum, median,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -86,7 +86,7 @@ impl RankedCell {
     #[must_use]
     pub fn notable_spread(&self) -> Option<f64> {
         let spread = self.figures.headline_per_s.spread;
-        (self.repeats >= FEWEST_REPEATS && spread > NOTABLE_SPREAD).then_some(spread)
+        (self.repeats >= MIN_REPEATS && spread > NOTABLE_SPREAD).then_some(spread)
     }
 }
 
@@ -152,7 +152,7 @@ pub struct OperationFigures {
 
 /// Fewest repeats for an interval of the median: with fewer, the minimum and the maximum contain
 /// the true median in less than 95 % of cases (93.75 % for five repeats, 75 % for three).
-const FEWEST_FOR_INTERVAL: usize = 6;
+const MIN_FOR_INTERVAL: usize = 6;
 
 /// Resamples for the bootstrap interval of a median.
 const RESAMPLES: usize = 2_000;
@@ -223,7 +223,7 @@ fn figures(repeats: &[&TrialRecord], headline: &str) -> Option<CellFigures> {
     let headline = |measurement: &&Measurement| Some(measurement.operation(headline)?.per_s);
     let rates: Vec<f64> = measured.iter().filter_map(headline).collect();
     Some(CellFigures {
-        headline_interval: match rates.len() < FEWEST_FOR_INTERVAL {
+        headline_interval: match rates.len() < MIN_FOR_INTERVAL {
             true => None,
             false => bootstrap_median(&rates, 0.95, RESAMPLES),
         },

@@ -61,7 +61,7 @@ fn open_loop(trial: &TrialRecord) -> Option<&OpenLoop> {
 /// The fewest units of a kind per repeat, on average over all repeats that are read together, for
 /// it to be the worst kind: the 99th percentile of fewer units is their maximum. Contenders of one
 /// ranking had the same work, so the same kinds decide. If no kind has as many, all are considered.
-const FEWEST_OF_WORST: u64 = 100;
+const MIN_OF_WORST: u64 = 100;
 
 /// The units of a kind that a repeat had.
 fn count(trial: &TrialRecord, kind: &str) -> u64 {
@@ -105,7 +105,7 @@ fn responses(repeats: &[&TrialRecord]) -> Vec<KindResponse> {
 /// the first.
 fn worst<'a>(among: &[&TrialRecord], responses: &'a [KindResponse]) -> Option<&'a KindResponse> {
     let median = |one: &KindResponse| one.p99_ns.median;
-    let enough = u128::from(FEWEST_OF_WORST) * among.len() as u128;
+    let enough = u128::from(MIN_OF_WORST) * among.len() as u128;
     let is_often = |one: &KindResponse| {
         let counts = among
             .iter()

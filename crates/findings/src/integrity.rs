@@ -112,12 +112,12 @@ fn ended_twice(trials: &[TrialRecord]) -> BTreeMap<String, usize> {
 /// Why histograms cannot be read, without the folder, which the reader of a bundle does not know.
 fn unreadable(error: &trueput_record::Error) -> String {
     use trueput_record::Error;
-    let (path, why) = match error {
+    let (path, reason) = match error {
         Error::Io { path, source } => (path, source.to_string()),
         Error::Invalid { path, message, .. } => (path, message.clone()),
-        Error::TooLarge { path, what } => (path, what.clone()),
+        Error::TooLarge { path, problem } => (path, problem.clone()),
         other => return other.to_string(),
     };
     let name = path.file_name().unwrap_or(path.as_os_str());
-    format!("{} cannot be read: {why}", name.to_string_lossy())
+    format!("{} cannot be read: {reason}", name.to_string_lossy())
 }

@@ -267,7 +267,7 @@ fn workaround(trial: &TrialRecord) -> Option<Mark> {
 /// Marks a promise to survive power loss on a system that does not count completed flushes.
 fn unverified_flushes(trial: &TrialRecord) -> Option<Mark> {
     let evidence = trial.measurement.as_ref()?.flush_evidence.as_ref()?;
-    let why = match evidence.verdict {
+    let reason = match evidence.verdict {
         FlushVerdict::NotCounted => evidence.reason.as_deref().unwrap_or("nothing is counted"),
         FlushVerdict::Explained | FlushVerdict::Impossible => return None,
     };
@@ -275,7 +275,7 @@ fn unverified_flushes(trial: &TrialRecord) -> Option<Mark> {
         kind: MarkKind::UnverifiedFlushes,
         label: Cow::Borrowed("flushes not verified"),
         explanation: Cow::Owned(format!(
-            "no counter shows whether its commits reached storage ({why})"
+            "no counter shows whether its commits reached storage ({reason})"
         )),
         comparable: true,
     })

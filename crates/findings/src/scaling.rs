@@ -15,14 +15,14 @@ use solve::Solution;
 pub use series::{ScalingSeries, fits, most_workers, series};
 
 /// The least number of different worker counts to which the law is fitted.
-pub const FEWEST_POINTS: usize = 4;
+pub const MIN_POINTS: usize = 4;
 
 /// The least share of the rates' variance that the law must explain to describe them.
-pub const LEAST_R_SQUARED: f64 = 0.9;
+pub const MIN_R_SQUARED: f64 = 0.9;
 
 /// The most that the fitted rate of one worker may exceed the highest measured rate per worker, as
 /// a factor; a larger one is not plausible.
-pub const MOST_OF_MEASURED: f64 = 2.0;
+pub const MAX_OF_MEASURED: f64 = 2.0;
 
 /// A rate at a number of workers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -123,7 +123,7 @@ pub struct Fit {
 /// Why a law that was fitted does not describe its points.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Misfit {
-    /// It explains less than [`LEAST_R_SQUARED`] of the variance of the rates.
+    /// It explains less than [`MIN_R_SQUARED`] of the variance of the rates.
     UnexplainedVariance {
         /// The share that it explains.
         r_squared: f64,
@@ -135,7 +135,7 @@ pub enum Misfit {
         /// The upper end.
         high: f64,
     },
-    /// Its rate of one worker exceeds [`MOST_OF_MEASURED`] times the highest rate per worker.
+    /// Its rate of one worker exceeds [`MAX_OF_MEASURED`] times the highest rate per worker.
     UnmeasuredRate {
         /// The law's rate of one worker, operations per second.
         per_s: f64,
@@ -150,7 +150,7 @@ pub enum FitError {
     /// There are too few different numbers of workers.
     #[error(
         "too few points: {distinct} different numbers of workers, and the law has three \
-         coefficients; measure at {FEWEST_POINTS} or more, as in 1, 2, 4, 8"
+         coefficients; measure at {MIN_POINTS} or more, as in 1, 2, 4, 8"
     )]
     TooFewPoints {
         /// Number of different worker counts.
@@ -204,7 +204,7 @@ pub fn fit(points: &[ScalingPoint]) -> Result<Fit, FitError> {
         .windows(2)
         .filter(|pair| pair[0].workers < pair[1].workers)
         .count();
-    if points.is_empty() || distinct < FEWEST_POINTS {
+    if points.is_empty() || distinct < MIN_POINTS {
         let distinct = distinct.min(points.len());
         return Err(FitError::TooFewPoints { distinct });
     }
@@ -288,22 +288,22 @@ impl Fit {
     /// the coefficients nor the peak mean anything.
     #[must_use]
     pub fn misfits(&self) -> Vec<Misfit> {
-        let mut why = Vec::new();
-        if self.r_squared.is_nan() || self.r_squared < LEAST_R_SQUARED {
+        let mut reason = Vec::new();
+        if self.r_squared.is_nan() || self.r_squared < MIN_R_SQUARED {
             let r_squared = self.r_squared.max(0.0);
-            why.push(Misfit::UnexplainedVariance { r_squared });
+            reason.push(Misfit::UnexplainedVariance { r_squared });
         }
         if self.sigma.high > 1.0 {
             let Coefficient { low, high, .. } = self.sigma;
-            why.push(Misfit::ImpossibleSerialShare { low, high });
+            reason.push(Misfit::ImpossibleSerialShare { low, high });
         }
         let rates = self.points.iter().map(|point| point.per_s / point.workers);
         let measured = rates.fold(0.0, f64::max);
-        if self.lambda.value > MOST_OF_MEASURED * measured {
+        if self.lambda.value > MAX_OF_MEASURED * measured {
             let per_s = self.lambda.value;
-            why.push(Misfit::UnmeasuredRate { per_s, measured });
+            reason.push(Misfit::UnmeasuredRate { per_s, measured });
         }
-        why
+        reason
     }
 
     /// The most workers that were measured.

@@ -7,7 +7,7 @@ use trueput_record::search::{TrialPurpose, TuningSettings};
 use trueput_record::{Outcome, TrialRecord, TrialSpec};
 
 /// The duration of a trial if neither the plan nor the command line gives one, seconds.
-pub const USUAL_DURATION_S: f64 = 5.0;
+pub const DEFAULT_DURATION_S: f64 = 5.0;
 
 /// The time that a trial takes beside its duration and warm-up, for estimates, seconds: opening,
 /// verifying, and a part of the load. On two cores most engines need less for 100,000 records.
@@ -17,7 +17,7 @@ pub const OVERHEAD_S: f64 = 1.5;
 #[must_use]
 pub fn trial_s(spec: &TrialSpec) -> f64 {
     let conditions = &spec.conditions;
-    conditions.duration_s.unwrap_or(USUAL_DURATION_S) + conditions.warm_up_s + OVERHEAD_S
+    conditions.duration_s.unwrap_or(DEFAULT_DURATION_S) + conditions.warm_up_s + OVERHEAD_S
 }
 
 /// The trials of a search for one engine's knobs: as many as it was planned with if each took the

@@ -5,7 +5,7 @@ mod importance;
 
 pub use importance::{FAILURE_FACTOR, KnobImportance, KnobShare};
 
-use crate::capacity::deciding;
+use crate::capacity::frequent_kinds;
 use crate::eligibility::{headline, rate};
 use crate::fixed_rate::{all_kept, worst_times};
 use crate::marks::{REFUTED, is_refuted};
@@ -310,11 +310,11 @@ fn holdout_p99_s(holdout: &[&TrialRecord], number: u32) -> Option<f64> {
     let times_s = costs(&passed, number).filter_map(|measurement| {
         let longest_ns = match &measurement.open_loop {
             Some(open) => {
-                let responses = deciding(&open.responses, |it| it.count);
+                let responses = frequent_kinds(&open.responses, |it| it.count);
                 responses.map(|it| it.latency.p99_ns).max()
             }
             None => {
-                let operations = deciding(&measurement.operations, |it| it.count);
+                let operations = frequent_kinds(&measurement.operations, |it| it.count);
                 operations.map(|it| it.latency.p99_ns).max()
             }
         };

@@ -53,7 +53,7 @@ pub fn check(bytes: u64) -> Result<(), String> {
         ));
     }
     let made = MemoryController::find().and_then(|controller| controller.make(bytes).map(drop));
-    made.map_err(|why| format!("cannot limit memory to {asked}: {why}"))
+    made.map_err(|reason| format!("cannot limit memory to {asked}: {reason}"))
 }
 
 /// Returns the memory of the machine; `None` if the kernel does not report it.

@@ -33,10 +33,10 @@ const PAUSE: Duration = Duration::from_millis(20);
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The least time without an answer that counts: a leader is asked several times within it.
-const LEAST_FAILOVER_LIMIT: Duration = Duration::from_millis(500);
+const MIN_FAILOVER_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The time in which followers of a leader that was killed take what is on its way to them.
-const SETTLE_LIMIT: Duration = Duration::from_secs(5);
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The interval between two looks at the network.
 const NETWORK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -234,9 +234,9 @@ impl<'a> ClusterHost<'a> {
         let mut started = self.start_server(number, wait);
         // A Galera node that cannot receive what it missed aborts itself, and MariaDB's unit file
         // for systemd restarts it (Restart=on-abort).
-        if let Err(ServerError::Aborted(why)) = &started {
+        if let Err(ServerError::Aborted(reason)) = &started {
             self.log_event(&format!(
-                "node {number} aborted and is started again: {why}"
+                "node {number} aborted and is started again: {reason}"
             ));
             self.node(number).forget_recovery();
             self.recover_node(number, wait)?;
@@ -298,7 +298,7 @@ impl<'a> ClusterHost<'a> {
     /// Returns the time without an answer of the leader after which it counts as lost.
     fn failover_limit(&self) -> Duration {
         let limit = Duration::from_millis(self.cluster.failover_after_ms(self.knobs));
-        limit.max(LEAST_FAILOVER_LIMIT)
+        limit.max(MIN_FAILOVER_TIMEOUT)
     }
 
     /// Logs that the network has lost frames without having been asked to.
@@ -417,7 +417,7 @@ impl<'a> ClusterHost<'a> {
         loop {
             std::thread::sleep(CHECK_INTERVAL);
             let followers = self.list_followers(leader);
-            if followers == before || began.elapsed() >= SETTLE_LIMIT {
+            if followers == before || began.elapsed() >= SETTLE_TIMEOUT {
                 return followers;
             }
             before = followers;

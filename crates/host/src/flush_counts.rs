@@ -281,10 +281,10 @@ mod tests {
             ("ext4", "rw,dax=always", "elsewhere"),
             ("ext4", "rw,data=journal", "elsewhere"),
         ];
-        for (kind, options, why) in cases {
+        for (kind, options, reason) in cases {
             let found = disks_of(&facts(kind, options), Path::new("/proc"));
             let found = found.unwrap_err();
-            assert!(found.contains(why), "{kind}: {found}");
+            assert!(found.contains(reason), "{kind}: {found}");
         }
     }
 
@@ -298,7 +298,7 @@ mod tests {
                 once.dedup();
                 assert_eq!(counts.names(), once, "one disk is counted once");
             }
-            Err(why) => eprintln!("not counted here: {why}"),
+            Err(reason) => eprintln!("not counted here: {reason}"),
         }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// Threads sampled at most: a sample must stay cheap.
-const MOST_THREADS: usize = 64;
+const MAX_THREADS: usize = 64;
 
 /// More than a thread's name and state take in its `stat`.
 const STAT_PREFIX_BYTES: usize = 128;
@@ -79,7 +79,7 @@ impl IoWaitSampler {
     fn list_threads(&mut self, pids: impl Iterator<Item = u32>) {
         let tasks =
             pids.flat_map(|pid| read_dir(format!("/proc/{pid}/task")).into_iter().flatten());
-        for task in tasks.flatten().take(MOST_THREADS) {
+        for task in tasks.flatten().take(MAX_THREADS) {
             let task = task.path();
             if self.threads.contains_key(&task) {
                 continue;

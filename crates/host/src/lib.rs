@@ -23,8 +23,8 @@ pub mod process_tree;
 pub mod run_marker;
 pub mod run_work_folder;
 pub mod service;
+pub mod shared_counters;
 mod shared_memory;
-pub mod shared_words;
 pub mod storage_stack;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -272,14 +272,14 @@ pub(crate) mod tests {
 
     /// Whether a test cannot run here; it prints why.
     fn is_skipped() -> bool {
-        let why = match crate::is_root() {
+        let reason = match crate::is_root() {
             true => reason_for_no_network(),
             false => Some("network namespaces need root".to_owned()),
         };
-        if let Some(why) = &why {
-            eprintln!("skipped: {why}");
+        if let Some(reason) = &reason {
+            eprintln!("skipped: {reason}");
         }
-        why.is_some()
+        reason.is_some()
     }
 
     /// Returns whether a node reaches another one.

@@ -154,8 +154,8 @@ mod tests {
         RunMarker::write(&run).unwrap();
         let notes = run.join("notes");
         fs::write(&notes, "mine").unwrap();
-        let why = RunMarker::remove_with_folder(&run).unwrap_err();
-        assert!(why.contains("notes is not trueput's"), "{why}");
+        let reason = RunMarker::remove_with_folder(&run).unwrap_err();
+        assert!(reason.contains("notes is not trueput's"), "{reason}");
         assert!(RunMarker::read(&run).is_some());
         fs::remove_file(&notes).unwrap();
         RunMarker::remove_with_folder(&run).unwrap();

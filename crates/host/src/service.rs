@@ -33,21 +33,21 @@ use trueput_record::Conditions;
 
 /// The time that a new server may take until it answers, and that a server may take to stop once
 /// the user has interrupted the run.
-const START_LIMIT: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The time that a server may take to recover after a crash, or to write its memory to its files
 /// when it stops.
-const RECOVERY_LIMIT: Duration = Duration::from_secs(30 * 60);
+const RECOVERY_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// The time that creating an instance may take.
-const SETUP_LIMIT: Duration = Duration::from_secs(600);
+const SETUP_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The time that a server may take to stop when it is dropped.
-const STOP_LIMIT: Duration = Duration::from_secs(10);
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The time after which a server that was stopped by a signal is given up: somebody may only have
 /// looked at it.
-const STOPPED_LIMIT: Duration = Duration::from_secs(10);
+const STOPPED_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The interval at which the end of a process is checked.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -115,7 +115,7 @@ pub fn check_access_to(service: &dyn Service, place: &Path) -> Result<(), String
 
 /// Finds the user who is to run a server; `None` for the current one.
 fn find_user(service: &dyn Service) -> Result<Option<ServerUser>, String> {
-    match service.keeps_rights() {
+    match service.runs_as_root() {
         true => Ok(None),
         false => find_server_user(service.users()),
     }
@@ -123,7 +123,7 @@ fn find_user(service: &dyn Service) -> Result<Option<ServerUser>, String> {
 
 impl Server {
     /// Creates the instance if there is none, starts its server and waits until it responds: at
-    /// most [`START_LIMIT`] after creation, 30 minutes if it may have to recover.
+    /// most [`START_TIMEOUT`] after creation, 30 minutes if it may have to recover.
     ///
     /// `wait` is called while waiting and returns whether to continue.
     ///
@@ -134,7 +134,11 @@ impl Server {
         wait: &mut dyn FnMut() -> bool,
     ) -> Result<Self, ServerError> {
         let is_made = spec.service.is_made(spec.database);
-        let limit = if is_made { RECOVERY_LIMIT } else { START_LIMIT };
+        let limit = if is_made {
+            RECOVERY_TIMEOUT
+        } else {
+            START_TIMEOUT
+        };
         Self::start_within(spec, limit, wait)
     }
 
@@ -171,7 +175,7 @@ impl Server {
         server.ends_by_stop_signal = spec.service.ends_by_stop_signal();
         server.wait_until_ready(spec, is_made, limit, wait)?;
         let placed = placement::verify_child(server.pid(), spec.conditions);
-        placed.map_err(|why| format!("the server: {why}"))?;
+        placed.map_err(|reason| format!("the server: {reason}"))?;
         Ok(server)
     }
 
@@ -182,10 +186,14 @@ impl Server {
     }
 
     /// Describes how the server ended, with the last line of its log; `None` while it runs. One
-    /// that is ending is awaited, for [`STOP_LIMIT`] at most.
+    /// that is ending is awaited, for [`STOP_TIMEOUT`] at most.
     pub fn exit_reason(&mut self) -> Option<String> {
         let is_over = self.is_over();
-        let limit = if is_over { STOP_LIMIT } else { Duration::ZERO };
+        let limit = if is_over {
+            STOP_TIMEOUT
+        } else {
+            Duration::ZERO
+        };
         let status = self.wait_for_end(limit)?;
         Some(self.log.with_last_line(self.describe_own_end(status)))
     }
@@ -219,7 +227,7 @@ impl Server {
     /// # Errors
     /// One sentence, if it had ended, takes longer and is killed, or reports an unclean end.
     pub fn stop(self, wait: &mut dyn FnMut() -> bool) -> Result<(), ServerError> {
-        self.stop_within(RECOVERY_LIMIT, wait)
+        self.stop_within(RECOVERY_TIMEOUT, wait)
     }
 
     /// As [`Server::stop`], but it takes `limit` at most.
@@ -252,7 +260,7 @@ impl Server {
                 None => {}
             }
             // Only its first thread was ending.
-            if was_over && began.elapsed() >= STOP_LIMIT {
+            if was_over && began.elapsed() >= STOP_TIMEOUT {
                 was_over = false;
                 self.signal();
             }
@@ -260,7 +268,7 @@ impl Server {
             let limit = if is_wanted {
                 limit
             } else {
-                limit.min(START_LIMIT)
+                limit.min(START_TIMEOUT)
             };
             if began.elapsed() >= limit {
                 let stuck = self.describe_stuck();
@@ -327,7 +335,7 @@ impl Server {
                 return Err(ServerError::Failed(format!("{reason} (while starting)")));
             }
             if self.is_over()
-                && let Some(status) = self.wait_for_end(STOP_LIMIT)
+                && let Some(status) = self.wait_for_end(STOP_TIMEOUT)
             {
                 let end = self.log.with_error_line(self.describe_own_end(status));
                 let reason = format!("{end} (while starting)");
@@ -447,7 +455,7 @@ impl Server {
         self.memory.extend(SharedMemory::of(&self.processes.all()));
         let _ = self.child.kill();
         // One that a device keeps in the kernel ends later.
-        self.wait_for_end(STOP_LIMIT);
+        self.wait_for_end(STOP_TIMEOUT);
         self.processes.kill_survivors();
     }
 }
@@ -456,7 +464,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         if self.status().is_none() {
             self.signal();
-            if self.wait_for_end(STOP_LIMIT).is_none() {
+            if self.wait_for_end(STOP_TIMEOUT).is_none() {
                 self.kill();
             }
         }
@@ -471,14 +479,14 @@ impl Drop for Server {
 struct StoppedTime(Option<Instant>);
 
 impl StoppedTime {
-    /// Returns the reason once it has been given for [`STOPPED_LIMIT`].
+    /// Returns the reason once it has been given for [`STOPPED_TIMEOUT`].
     fn exceeded(&mut self, reason: Option<String>) -> Option<String> {
         let Some(reason) = reason else {
             self.0 = None;
             return None;
         };
         let since = *self.0.get_or_insert_with(Instant::now);
-        (since.elapsed() >= STOPPED_LIMIT).then_some(reason)
+        (since.elapsed() >= STOPPED_TIMEOUT).then_some(reason)
     }
 }
 

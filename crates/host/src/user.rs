@@ -165,9 +165,10 @@ mod tests {
         mode(folder.path(), 0o755);
         mode(&closed, 0o700);
         assert_eq!(stranger().first_impassable(&below), Some(closed.clone()));
-        let why = stranger().check_access(&below).unwrap_err();
+        let reason = stranger().check_access(&below).unwrap_err();
         assert!(
-            why.contains(&format!("may not enter {}", closed.display())) && why.contains("--work")
+            reason.contains(&format!("may not enter {}", closed.display()))
+                && reason.contains("--work")
         );
         mode(&closed, 0o755);
         assert_eq!(

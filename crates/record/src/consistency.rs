@@ -25,7 +25,7 @@ const INTERVAL_ROUNDING_S: f64 = 0.002;
 
 /// Completed requests at most that no counter shows yet: one on each processor, and Linux knows no
 /// more of them.
-const MOST_UNCOUNTED: u64 = 8_192;
+const MAX_UNCOUNTED: u64 = 8_192;
 
 /// Sentences about one trial at most.
 const MOST: usize = 8;
@@ -177,7 +177,7 @@ fn check_load_generators(record: &TrialRecord, measured: &Measurement) -> Vec<St
 /// Checks the verdict on flushes against the counts.
 fn check_flushes(evidence: &FlushEvidence) -> Option<String> {
     let verdict = |uncounted| evidence.clone().with_verdict(uncounted).verdict;
-    let (least, most) = (verdict(0), verdict(MOST_UNCOUNTED));
+    let (least, most) = (verdict(0), verdict(MAX_UNCOUNTED));
     let FlushEvidence {
         commits, writes, ..
     } = evidence;
@@ -295,9 +295,11 @@ fn check_counts(measured: &Measurement) -> Vec<String> {
         ("conflicts", measured.conflicts, sum(|one| one.conflicts)),
         ("deadlocks", measured.deadlocks, sum(|one| one.deadlocks)),
     ];
-    for (what, stated, sum) in retried {
+    for (problem, stated, sum) in retried {
         if u128::from(stated) != sum {
-            found.push(format!("the workers have {sum} {what}, the trial {stated}"));
+            found.push(format!(
+                "the workers have {sum} {problem}, the trial {stated}"
+            ));
         }
     }
     found

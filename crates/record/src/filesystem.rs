@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 /// The least size of an image, bytes: below it no mkfs makes a file system of use.
-pub const LEAST_IMAGE_BYTES: u64 = 16 << 20;
+pub const MIN_IMAGE_BYTES: u64 = 16 << 20;
 
 /// Names of file systems that are no options of another.
 const KNOWN_KINDS: [&str; 12] = [
@@ -114,7 +114,7 @@ impl FileSystem {
 /// Reads the size of an image.
 fn parse_image(text: &str) -> Result<u64, String> {
     match parse_bytes(text)? {
-        bytes if bytes >= LEAST_IMAGE_BYTES => Ok(bytes),
+        bytes if bytes >= MIN_IMAGE_BYTES => Ok(bytes),
         _ => Err(format!("an image of {text}; it must be 16MiB or more")),
     }
 }

@@ -42,16 +42,16 @@ const END: &str = "end.json";
 pub use crate::ranges::MAX_TRIALS;
 
 /// Lines of `trials.jsonl` at most: some attempts at each trial.
-const MOST_LINES: usize = 4 * MAX_TRIALS;
+const MAX_LINES: usize = 4 * MAX_TRIALS;
 
 /// The mode of a folder that others may read.
 pub const OPEN_MODE: u32 = 0o777;
 
 /// Bytes of `end.json` at most: it holds four facts.
-const MOST_END_BYTES: u64 = 1 << 20;
+const MAX_END_BYTES: u64 = 1 << 20;
 
 /// Lines of `trials.jsonl` that may be damaged. A crash tears one.
-const MOST_DAMAGED: usize = 1_000;
+const MAX_DAMAGED: usize = 1_000;
 
 /// The plan of a run, with the machine and the program that run it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -358,7 +358,7 @@ impl RunFolder {
     /// # Errors
     /// As [`read_log`]; [`Error::Invalid`] if no trial has this id.
     pub fn histograms(&self, trial_id: &str) -> Result<Option<Vec<LoggedHistogram>>, Error> {
-        check_id(trial_id).map_err(|why| Error::invalid(&self.path, why))?;
+        check_id(trial_id).map_err(|reason| Error::invalid(&self.path, reason))?;
         let within = histogram_within(trial_id);
         match read_log(&self.path, &within) {
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
@@ -414,9 +414,9 @@ impl RunFolder {
             if line.is_empty() {
                 continue;
             }
-            if stored.trials.len() == MOST_LINES {
+            if stored.trials.len() == MAX_LINES {
                 let message = format!(
-                    "it has more than {MOST_LINES} trials; a run has at most {MAX_TRIALS}, and \
+                    "it has more than {MAX_LINES} trials; a run has at most {MAX_TRIALS}, and \
                      space for four attempts at each"
                 );
                 return Err(Error::invalid(path, message));
@@ -437,9 +437,9 @@ impl RunFolder {
                     message: error.to_string(),
                 }),
             }
-            if stored.damaged.len() > MOST_DAMAGED {
+            if stored.damaged.len() > MAX_DAMAGED {
                 let message = format!(
-                    "more than {MOST_DAMAGED} lines cannot be read: these are no trials of a run"
+                    "more than {MAX_DAMAGED} lines cannot be read: these are no trials of a run"
                 );
                 return Err(Error::invalid(path, message));
             }
@@ -463,7 +463,7 @@ impl RunFolder {
     /// [`Error::NewerFormat`] if a later trueput wrote it.
     pub fn end(&self) -> Result<Option<RunEnd>, Error> {
         let path = self.path.join(END);
-        let most = self.most_bytes.min(MOST_END_BYTES);
+        let most = self.most_bytes.min(MAX_END_BYTES);
         let bytes = match regular_file::read(&self.path, Path::new(END), most) {
             Ok(bytes) => bytes,
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {

@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn a_length_is_not_believed_before_it_is_checked() {
         assert!(decode(&stating(3, 3, MAX_LATENCY_NS, 3)).is_ok(), "control");
-        for (text, why) in [
+        for (text, reason) in [
             (stating(u32::MAX, 3, MAX_LATENCY_NS, 3), "states 4294967295"),
             (stating(2, 3, MAX_LATENCY_NS, 3), "states 2 bytes"),
             (stating(3, 5, MAX_LATENCY_NS, 3), "5 digits"),
@@ -335,7 +335,7 @@ mod tests {
             ),
         ] {
             let said = decode(&text).unwrap_err();
-            assert!(said.contains(why), "{said}");
+            assert!(said.contains(reason), "{said}");
         }
     }
 

@@ -33,7 +33,7 @@ impl ValueLimit {
         match self.found > self.most {
             true => Err(Error::TooLarge {
                 path: path.to_owned(),
-                what: format!("it has more than {} JSON values", self.most),
+                problem: format!("it has more than {} JSON values", self.most),
             }),
             false => Ok(()),
         }

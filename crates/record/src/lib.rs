@@ -127,12 +127,12 @@ pub enum Error {
         message: String,
     },
     /// A file is longer than it may be, or says that it is.
-    #[error("{path}: {what}")]
+    #[error("{path}: {problem}")]
     TooLarge {
         /// The file.
         path: std::path::PathBuf,
         /// The length limit.
-        what: String,
+        problem: String,
     },
     /// Another process writes to a run folder.
     #[error("{path}: another trueput is at work on this run; stop it, or wait until it has ended")]

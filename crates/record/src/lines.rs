@@ -57,8 +57,8 @@ impl<'a> LineReader<'a> {
             .map_err(|source| Error::io(self.path, source))?;
         self.read_bytes = self.read_bytes.saturating_add(read as u64);
         if read as u64 > most {
-            let what = format!("line {} has", self.number);
-            return Err(self.too_large(&what, most));
+            let problem = format!("line {} has", self.number);
+            return Err(self.too_large(&problem, most));
         }
         // It may have grown since it was opened.
         if self.read_bytes > self.most_bytes {
@@ -75,10 +75,10 @@ impl<'a> LineReader<'a> {
         Ok(Some((self.number, line)))
     }
 
-    fn too_large(&self, what: &str, most: u64) -> Error {
+    fn too_large(&self, problem: &str, most: u64) -> Error {
         Error::TooLarge {
             path: self.path.to_owned(),
-            what: format!("{what} more than {}", format_bytes(most)),
+            problem: format!("{problem} more than {}", format_bytes(most)),
         }
     }
 }

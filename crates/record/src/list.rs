@@ -47,10 +47,10 @@ mod tests {
 
     #[test]
     fn a_list_that_may_be_one_number_is_refused_with_both_ways_to_write_it() {
-        let why = split("1,500").unwrap_err();
+        let reason = split("1,500").unwrap_err();
         let expected = "'1,500' may be one number or a list: write 1500 for the one, or give the \
                         option once for each of 1 and 500";
-        assert_eq!(why, expected);
+        assert_eq!(reason, expected);
         for text in [
             "10,100",
             "100,200,400",

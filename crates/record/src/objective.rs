@@ -248,8 +248,8 @@ mod tests {
             ("p99<5ms,p99<6ms", "twice"),
             ("", "METRIC<LIMIT"),
         ] {
-            let why = text.parse::<Objective>().unwrap_err();
-            assert!(why.contains(right), "{text}: {why}");
+            let reason = text.parse::<Objective>().unwrap_err();
+            assert!(reason.contains(right), "{text}: {reason}");
         }
     }
 }

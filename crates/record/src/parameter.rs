@@ -373,7 +373,7 @@ fn resolve_as(
             Some(value) => parameter
                 .kind
                 .admit(value)
-                .map_err(|why| format!("{owner}.{}: {why}", parameter.name))?,
+                .map_err(|reason| format!("{owner}.{}: {reason}", parameter.name))?,
             None => parameter.kind.default_value(),
         };
         values.insert(parameter.name.to_owned(), value);

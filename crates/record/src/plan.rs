@@ -7,7 +7,7 @@
 //! durability = ["sync", "async"]
 //! workers = 4
 //! repeat = 3
-//! unsupported = "leave-out"               # or "refuse": unsupported levels
+//! unsupported = "skip"                    # or "refuse": unsupported levels
 //!
 //! [settings]
 //! finish = 100_000
@@ -58,7 +58,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Bytes of a plan file at most.
-const MOST_PLAN_BYTES: u64 = 4 << 20;
+const MAX_PLAN_BYTES: u64 = 4 << 20;
 
 /// Settings by name with every value that each is to take: a name with several is a dimension.
 pub type Dimensions = BTreeMap<String, Vec<Value>>;
@@ -175,19 +175,19 @@ pub enum UnsupportedPolicy {
     /// The plan is refused.
     Refuse,
     /// The cell is skipped, and the report says so.
-    LeaveOut,
+    Skip,
 }
 
 impl UnsupportedPolicy {
     /// Both choices.
-    pub const ALL: [Self; 2] = [Self::Refuse, Self::LeaveOut];
+    pub const ALL: [Self; 2] = [Self::Refuse, Self::Skip];
 
     /// Returns the choice's name, as in plan files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Refuse => "refuse",
-            Self::LeaveOut => "leave-out",
+            Self::Skip => "skip",
         }
     }
 }
@@ -382,11 +382,11 @@ pub fn read_text(path: &Path) -> Result<String, Error> {
     let real = path.canonicalize().map_err(io)?;
     let folder = real.parent().unwrap_or(&real);
     let name = Path::new(real.file_name().unwrap_or_default());
-    let bytes = regular_file::read(folder, name, MOST_PLAN_BYTES).map_err(|error| match error {
+    let bytes = regular_file::read(folder, name, MAX_PLAN_BYTES).map_err(|error| match error {
         Error::Io { source, .. } => io(source),
         Error::TooLarge { .. } => Error::TooLarge {
             path: path.to_owned(),
-            what: format!("a plan may have at most {}", format_bytes(MOST_PLAN_BYTES)),
+            problem: format!("a plan may have at most {}", format_bytes(MAX_PLAN_BYTES)),
         },
         other => other,
     })?;
@@ -414,9 +414,9 @@ pub fn check_name(name: &str) -> Result<(), String> {
 ///
 /// # Errors
 /// One sentence.
-pub fn check_count(what: &str, number: i64, most: u32) -> Result<u32, String> {
+pub fn check_count(problem: &str, number: i64, most: u32) -> Result<u32, String> {
     let count = u32::try_from(number)
         .ok()
         .filter(|count| (1..=most).contains(count));
-    count.ok_or_else(|| format!("{what} is {number}; it must be between 1 and {most}"))
+    count.ok_or_else(|| format!("{problem} is {number}; it must be between 1 and {most}"))
 }

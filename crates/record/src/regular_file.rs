@@ -49,7 +49,7 @@ pub fn open(folder: &Path, within: &Path, access: OpenMode) -> IoResult<File> {
     let file = File::from(opened.map_err(|errno| refused(errno, "a regular file"))?);
     let kind = file.metadata()?.file_type();
     if !kind.is_file() {
-        let what = if kind.is_dir() {
+        let problem = if kind.is_dir() {
             "a folder"
         } else if kind.is_fifo() {
             "a FIFO"
@@ -58,7 +58,9 @@ pub fn open(folder: &Path, within: &Path, access: OpenMode) -> IoResult<File> {
         } else {
             "a device"
         };
-        return Err(IoError::other(format!("it is {what}, not a regular file")));
+        return Err(IoError::other(format!(
+            "it is {problem}, not a regular file"
+        )));
     }
     if access == OpenMode::Overwrite {
         // Not O_TRUNC: the file is emptied only once it is known to be regular.
@@ -101,7 +103,7 @@ pub fn read(folder: &Path, within: &Path, most: u64) -> Result<Vec<u8>, Error> {
     let length = file.metadata().map_err(io)?.len();
     let too_large = || Error::TooLarge {
         path: path.clone(),
-        what: format!("it has more than {}", format_bytes(most)),
+        problem: format!("it has more than {}", format_bytes(most)),
     };
     if length > most {
         return Err(too_large());
@@ -169,7 +171,7 @@ mod tests {
         let said =
             |within: &str| read(&folder, Path::new(within), 10).map_err(|error| error.to_string());
         assert_eq!(said("inner/plain").unwrap(), b"plain");
-        for (within, why) in [
+        for (within, reason) in [
             ("link", "it is a symbolic link"),
             ("linked/secret", "it is a symbolic link"),
             ("fifo", "it is a FIFO"),
@@ -180,7 +182,7 @@ mod tests {
             ("inner/../../elsewhere/secret", "leads out"),
         ] {
             let told = said(within).unwrap_err();
-            assert!(told.contains(why), "{within}: {told}");
+            assert!(told.contains(reason), "{within}: {told}");
         }
         for within in ["link", "fifo"] {
             for access in [OpenMode::Append, OpenMode::Overwrite] {

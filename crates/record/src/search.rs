@@ -134,7 +134,7 @@ impl ChoiceSettings {
 
     /// The reason why a contender's knobs cannot be tuned; `None` if they can.
     #[must_use]
-    pub fn why_untunable(&self, contender: u32) -> Option<&str> {
+    pub fn untunable_reason(&self, contender: u32) -> Option<&str> {
         let mut untunable = self.untunable.iter();
         let found = untunable.find(|it| it.contender == contender)?;
         Some(&found.reason)
@@ -305,7 +305,7 @@ pub struct TrialRole {
 impl TrialRole {
     /// Whether it is one of the configurations that a search for knobs tries, and not the default.
     #[must_use]
-    pub fn is_tried(self) -> bool {
+    pub fn is_candidate(self) -> bool {
         self.purpose.is_of_tuning() && self.has_changes()
     }
 
@@ -409,7 +409,7 @@ mod tests {
         let SearchSettings::Choice(read) = read else {
             panic!("{text}");
         };
-        assert_eq!(read.why_untunable(3), Some("it has no knobs"));
-        assert_eq!(read.why_untunable(0), None);
+        assert_eq!(read.untunable_reason(3), Some("it has no knobs"));
+        assert_eq!(read.untunable_reason(0), None);
     }
 }

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 /// The most characters of one input that a message quotes.
-pub const LONGEST_QUOTE: usize = 200;
+pub const MAX_QUOTE: usize = 200;
 
 /// The most characters of a message.
-const LONGEST_MESSAGE: usize = 4_000;
+const MAX_MESSAGE: usize = 4_000;
 
 /// The byte order mark in UTF-8, which some editors write at the beginning of a text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -109,11 +109,11 @@ fn replaced(
     Cow::Owned(escaped)
 }
 
-/// Shortens every quotation, word and command-line input in a message to [`LONGEST_QUOTE`]
+/// Shortens every quotation, word and command-line input in a message to [`MAX_QUOTE`]
 /// characters and notes how much was cut.
 #[must_use]
 pub fn shortened(message: &str, inputs: &[String]) -> String {
-    if message.chars().count() <= LONGEST_QUOTE {
+    if message.chars().count() <= MAX_QUOTE {
         return message.to_owned();
     }
     let mut short = String::new();
@@ -121,18 +121,18 @@ pub fn shortened(message: &str, inputs: &[String]) -> String {
     while let Some((before, quote, after)) = next_quote(rest) {
         push_words(&mut short, before);
         short.push('\'');
-        short.push_str(&cut(quote, LONGEST_QUOTE));
+        short.push_str(&cut(quote, MAX_QUOTE));
         short.push('\'');
         rest = after;
     }
     push_words(&mut short, rest);
     // An input may be in a message without quotes, as a path does.
     for input in inputs.iter().map(|input| input.trim()) {
-        if input.chars().count() > LONGEST_QUOTE {
-            short = short.replace(input, &cut(input, LONGEST_QUOTE));
+        if input.chars().count() > MAX_QUOTE {
+            short = short.replace(input, &cut(input, MAX_QUOTE));
         }
     }
-    cut(&short, LONGEST_MESSAGE).into_owned()
+    cut(&short, MAX_MESSAGE).into_owned()
 }
 
 /// Returns the text before the next passage in single quotes, the passage, and the text after it. A
@@ -159,7 +159,7 @@ fn next_quote(text: &str) -> Option<(&str, &str, &str)> {
 fn push_words(short: &mut String, text: &str) {
     for piece in text.split_inclusive(char::is_whitespace) {
         let word = piece.trim_end();
-        short.push_str(&cut(word, LONGEST_QUOTE));
+        short.push_str(&cut(word, MAX_QUOTE));
         short.push_str(&piece[word.len()..]);
     }
 }

@@ -242,12 +242,12 @@ fn names(results: &[&AuditResult]) -> String {
 
 /// The controls, and what could not be audited.
 fn remarks(record: &AuditRecord) -> Vec<Block> {
-    let control = |(result, what): (&AuditResult, &str)| {
+    let control = |(result, subject): (&AuditResult, &str)| {
         let (refuted, states) = counts(result);
         let on = result.file_system.as_ref();
         let on = on.map_or_else(String::new, |kind| format!(" on {kind}"));
         format!(
-            "the log engine that {what}{on}: refuted in {} of {} states",
+            "the log engine that {subject}{on}: refuted in {} of {} states",
             thousands(refuted),
             thousands(states)
         )

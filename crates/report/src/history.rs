@@ -6,7 +6,7 @@ use crate::formats::{Format, Style};
 use crate::formats::{markdown, terminal};
 use crate::sections::tpcc;
 use trueput_findings::contender::version_number;
-use trueput_findings::history::{FEWEST_RUNS, RateSeries, RunHistory};
+use trueput_findings::history::{MIN_RUNS, RateSeries, RunHistory};
 use trueput_findings::marks::{explanations, marked};
 use trueput_findings::text::joined;
 use trueput_findings::units::{counted, number, per_cent, plural};
@@ -124,8 +124,8 @@ fn sentences(series: &RateSeries) -> Vec<String> {
         ));
     }
     match (series.points.len(), lines.is_empty()) {
-        (count, _) if count < FEWEST_RUNS => lines.push(format!(
-            "{}: at least {FEWEST_RUNS} runs are needed to find a change.",
+        (count, _) if count < MIN_RUNS => lines.push(format!(
+            "{}: at least {MIN_RUNS} runs are needed to find a change.",
             counted(count as u64, "run")
         )),
         (count, true) => lines.push(format!("No significant change in {count} runs.")),

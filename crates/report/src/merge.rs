@@ -33,7 +33,7 @@ pub fn render(reports: &[Run], format: Format, style: Style) -> String {
 
 /// Fewer lines than these are left to the runs' list and to their contenders, however many the
 /// other has.
-const FEWEST_LINES: usize = 10;
+const MIN_LINES: usize = 10;
 
 /// Several runs side by side on one screen: the runs, the rates of each contender in them, and how
 /// to see everything, with the program called by this name. It ends with a newline.
@@ -53,7 +53,7 @@ pub fn answer(reports: &[Run], layout: Layout, program: &str) -> String {
     let table = side_by_side(reports).rows;
     let for_runs = runs
         .len()
-        .min(room.saturating_sub(table.len() + 1).max(FEWEST_LINES));
+        .min(room.saturating_sub(table.len() + 1).max(MIN_LINES));
     let mut lines = layout.cut(&title(reports));
     lines.extend(layout.listed(&runs, for_runs));
     if !table.is_empty() {

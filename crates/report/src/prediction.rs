@@ -120,9 +120,9 @@ fn warnings(prediction: &Prediction) -> Vec<String> {
     let mut said = Vec::new();
     said.extend(extrapolation(prediction, point));
     said.extend(untested_terms(prediction, point));
-    if let Some(why) = misfit(&prediction.law) {
+    if let Some(reason) = misfit(&prediction.law) {
         said.push(format!(
-            "The law describes the measured cells badly: {why}."
+            "The law describes the measured cells badly: {reason}."
         ));
     }
     let law = &prediction.law;
@@ -391,7 +391,7 @@ fn error_sentences(prediction: &Prediction) -> Vec<String> {
         ),
         (CheckKind::OtherDelay, "Other delays of the network"),
     ];
-    let sentence = |(kind, what): (CheckKind, &str)| {
+    let sentence = |(kind, subject): (CheckKind, &str)| {
         let errors = prediction.errors(kind)?;
         let checks = prediction.checks.iter().filter(|check| check.kind == kind);
         let judged: Vec<bool> = checks.filter_map(|check| check.is_in_interval).collect();
@@ -401,7 +401,7 @@ fn error_sentences(prediction: &Prediction) -> Vec<String> {
             false => format!("; {inside} of {} within the interval", judged.len()),
         };
         Some(format!(
-            "{what}: off by {} in the median, {} at worst ({}){inside}.",
+            "{subject}: off by {} in the median, {} at worst ({}){inside}.",
             per_cent(errors.median),
             per_cent(errors.worst),
             counted(errors.cells as u64, "cell")

@@ -1,6 +1,6 @@
 //! Levels of significance, in words.
 
-use trueput_findings::statistics::{Comparison, InconclusiveReason, LEAST_CLAIM, Summary};
+use trueput_findings::statistics::{Comparison, InconclusiveReason, MIN_CLAIM, Summary};
 use trueput_findings::units::per_cent;
 
 /// Repeats that would show only greater ratios show nothing.
@@ -33,7 +33,7 @@ pub(crate) fn detectable(smallest_ratio: f64, reason: InconclusiveReason) -> Str
         };
     }
     let difference = if smallest_ratio < 2.0 {
-        let difference = (smallest_ratio - 1.0).max(LEAST_CLAIM);
+        let difference = (smallest_ratio - 1.0).max(MIN_CLAIM);
         // Rounded up: less is not promised.
         format!("{:.0} %", (difference * 100.0).ceil())
     } else if smallest_ratio < 10.0 {

@@ -40,7 +40,7 @@ pub(crate) fn check(
         // An engine without records cannot mishandle them.
         return Ok(ConformanceResult::Passed(None));
     }
-    if is_tried_only(spec) {
+    if is_candidate_only(spec) {
         return Ok(ConformanceResult::Passed(None));
     }
     let knobs = serde_json::to_string(&spec.knobs).unwrap_or_default();
@@ -69,9 +69,10 @@ pub(crate) fn check(
 }
 
 /// Returns whether a search only tries the configuration of a trial.
-pub(crate) fn is_tried_only(spec: &TrialSpec) -> bool {
-    let is_tried = |role: TrialRole| role.is_tried() && role.purpose != TrialPurpose::Acceptance;
-    spec.role.is_some_and(is_tried)
+pub(crate) fn is_candidate_only(spec: &TrialSpec) -> bool {
+    let is_candidate =
+        |role: TrialRole| role.is_candidate() && role.purpose != TrialPurpose::Acceptance;
+    spec.role.is_some_and(is_candidate)
 }
 
 fn report_result(context: &mut RunContext<'_>, spec: &TrialSpec, found: &ConformanceResult) {

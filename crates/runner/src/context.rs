@@ -145,7 +145,7 @@ impl RunContext<'_> {
     /// Returns the time that a search's candidate may take to prepare its database, to verify it,
     /// or to open it after a crash; `None`: as long as it gets on.
     pub fn preparation_limit(&self, spec: &TrialSpec) -> Option<Duration> {
-        let role = spec.role.filter(|role| role.is_tried())?;
+        let role = spec.role.filter(|role| role.is_candidate())?;
         let default = *self.preparations.get(&role.contender)?;
         Some(default * PREPARATION_FACTOR + PREPARATION_MARGIN)
     }
@@ -396,7 +396,7 @@ impl RunContext<'_> {
             // A recorded workload states when its requests are due.
             run: scheduled.max(Duration::try_from_secs_f64(run_s).unwrap_or_default()),
             worked: self.runs.get(&spec.id).copied().unwrap_or_default(),
-            is_candidate: spec.role.is_some_and(|role| role.is_tried()),
+            is_candidate: spec.role.is_some_and(|role| role.is_candidate()),
             has_faults: !conditions.faults.is_empty(),
         }
     }

@@ -32,7 +32,7 @@ use trueput_record::{TrialSpec, WorkerKind};
 
 /// The time that workers may take to pause. They pause within microseconds once their unit of work
 /// is done, unless storage stalls; after this long they wait for each other.
-const PAUSE_LIMIT: Duration = Duration::from_secs(60);
+const PAUSE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The results of a trial's workers.
 pub(crate) struct ExecutionResult {
@@ -264,9 +264,9 @@ impl<'a> WorkerGroup<'a> {
         }
         let hosts = pool
             .finish(&mut executions)
-            .map_err(|why| match interrupted {
+            .map_err(|reason| match interrupted {
                 true => TrialError::Interrupted,
-                false => TrialError::Failed(why),
+                false => TrialError::Failed(reason),
             })?;
         let server = sampler.server();
         let stalls = match &pool {
@@ -529,13 +529,13 @@ impl<'a> WorkerMonitor<'a> {
             if context.stopped() || self.failure.is_some() || self.pool.all_closed() {
                 break;
             }
-            if asked.elapsed() >= PAUSE_LIMIT {
+            if asked.elapsed() >= PAUSE_TIMEOUT {
                 let stuck = describe_stuck(&self.pool.local_pids());
                 let stuck = stuck.map_or_else(String::new, |stuck| format!("; {stuck}"));
                 return Err(TrialError::Overrun(format!(
                     "its workers did not pause within {} s for the next time slice: run it \
                      without --time-slice{stuck}",
-                    PAUSE_LIMIT.as_secs()
+                    PAUSE_TIMEOUT.as_secs()
                 )));
             }
             self.receive(TICK);
@@ -561,9 +561,9 @@ impl<'a> WorkerMonitor<'a> {
         self.deadline.get_or_insert(Instant::now() + GRACE);
     }
 
-    fn fail(&mut self, index: usize, why: &str) {
-        let reason = format!("{}{why}", self.name(index));
-        self.failure.get_or_insert(TrialError::Failed(reason));
+    fn fail(&mut self, index: usize, reason: &str) {
+        let failure = format!("{}{reason}", self.name(index));
+        self.failure.get_or_insert(TrialError::Failed(failure));
         self.ask_to_stop();
     }
 
@@ -585,7 +585,7 @@ impl<'a> WorkerMonitor<'a> {
         let part = &mut self.parts[index];
         match event {
             PoolEvent::Closed => match self.pool.exit_result(index) {
-                Err(why) => self.fail(index, &format!(" {why}")),
+                Err(reason) => self.fail(index, &format!(" {reason}")),
                 Ok(()) if self.parts[index].execution.is_none() => {
                     self.fail(index, " ended without a result");
                 }

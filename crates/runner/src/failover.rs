@@ -13,7 +13,7 @@ const SLOT_NS: u64 = 100_000_000;
 const MAX_SLOTS: usize = 36_000;
 
 /// Gaps between two acknowledgements that are shorter are not kept.
-const LEAST_GAP_NS: u64 = 5_000_000;
+const MIN_GAP_NS: u64 = 5_000_000;
 
 /// The most gaps of a worker; of more the longest are kept.
 const MAX_GAPS: usize = 4_096;
@@ -81,7 +81,7 @@ impl CommitLog {
         let from_ns = std::mem::replace(&mut self.last_ns, now_ns);
         let length_ns = |gap: (u64, u64)| gap.1.saturating_sub(gap.0);
         let gap = (from_ns, now_ns);
-        if length_ns(gap) < LEAST_GAP_NS {
+        if length_ns(gap) < MIN_GAP_NS {
             return;
         }
         if self.gaps.len() < MAX_GAPS {

@@ -75,7 +75,7 @@ fn cause(
         let nodes = send_order(cluster, fault.order);
         caused.push(CausedFault {
             order: fault.order.to_string(),
-            nodes: nodes.map_err(|why| format!("the planned fault {fault}: {why}"))?,
+            nodes: nodes.map_err(|reason| format!("the planned fault {fault}: {reason}"))?,
             at_ns,
         });
     }

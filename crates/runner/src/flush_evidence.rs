@@ -101,18 +101,18 @@ pub(crate) fn derive_evidence(
         .commits
         .or_else(|| resolved.job.changing_commits(spec, measurement))?;
     let sessions = resolved.job.sessions(spec.workers);
-    let not_counted = |commits: Option<u64>, why: &str| {
+    let not_counted = |commits: Option<u64>, reason: &str| {
         let commits = commits.unwrap_or_default();
         Some(FlushEvidence::not_counted(
             commits,
             sessions,
-            why.to_owned(),
+            reason.to_owned(),
         ))
     };
     let commits = resolved.job.changing_commits(spec, measurement);
     let counts = match flush_counting {
         Ok(counts) => counts,
-        Err(why) => return not_counted(commits, why),
+        Err(reason) => return not_counted(commits, reason),
     };
     match (commits, completed) {
         (None, _) => not_counted(None, "it is unknown how many commits changed data"),
@@ -229,8 +229,8 @@ mod tests {
         let here = std::env::temp_dir();
         let counts = match FlushCounts::below(&[&here]) {
             Ok(counts) => counts,
-            Err(why) => {
-                eprintln!("skipped: not counted in {}: {why}", here.display());
+            Err(reason) => {
+                eprintln!("skipped: not counted in {}: {reason}", here.display());
                 return;
             }
         };

@@ -2,7 +2,7 @@
 //! is measured.
 
 use crate::Event;
-use crate::conformance::{FOLDER, cache_key, is_tried_only, run_checks};
+use crate::conformance::{FOLDER, cache_key, is_candidate_only, run_checks};
 use crate::conformance_cache::FileState;
 use crate::conformance_result::{HungSuite, IsolationResult};
 use crate::context::{RunContext, TrialError};
@@ -29,7 +29,7 @@ pub(crate) fn check(
     spec: &TrialSpec,
 ) -> Result<IsolationResult, TrialError> {
     let is_storage = spec.engine == trueput_engine::storage::NAME;
-    if !context.options.checks_isolation || is_storage || is_tried_only(spec) {
+    if !context.options.checks_isolation || is_storage || is_candidate_only(spec) {
         return Ok(IsolationResult::Stands(None));
     }
     let resolved = context.resolve(spec)?;

@@ -122,7 +122,7 @@ pub use context::sha256_of;
 pub use error::Error;
 pub use event::{Event, Phase};
 pub use hosts::connection::HostAccess;
-pub use phase_limit::HANG_LIMIT;
+pub use phase_limit::HANG_TIMEOUT;
 pub use program::collect_program_facts;
 pub use repeats::RepeatRule;
 pub use resolution::SelectedEngine;
@@ -176,7 +176,7 @@ impl Registry {
                 .map(|engine| engine.info().name)
                 .collect();
             let hint = match name.contains("://") {
-                true => ": a server's address stands behind its engine and @".to_owned(),
+                true => ": write ENGINE@ADDRESS".to_owned(),
                 false => engine_hint(name, names.iter().copied()),
             };
             format!(
@@ -246,7 +246,7 @@ pub struct Options {
     /// [`disk_space::DISK_FACTOR`].
     pub disk_factor: f64,
     /// The time that a phase of a trial may go on without progress before the trial fails, at the
-    /// least: [`HANG_LIMIT`] unless the user says otherwise.
+    /// least: [`HANG_TIMEOUT`] unless the user says otherwise.
     pub hang_limit: Duration,
     /// Measure the hardware limits, once for each file system, number of workers and commit size;
     /// it takes about two seconds each time.

@@ -99,7 +99,7 @@ pub fn expand_with(
 ) -> Result<Matrix, Error> {
     let mut expansion = Expansion::new(plan, registry, builds)?;
     let mut skipped = Vec::new();
-    expansion.leave_out_file_systems(&mut skipped)?;
+    expansion.skip_file_systems(&mut skipped)?;
     let mut cells = Vec::new();
     let mut candidates = expansion.candidates(&mut skipped)?;
     expansion.check_caches(&mut candidates, &mut skipped)?;
@@ -140,7 +140,7 @@ pub fn expand_with(
 }
 
 /// The hint that names the option for skipping unsupported cells.
-const SKIP_HINT: &str = "; --skip-unsupported (in a plan: unsupported = \"leave-out\") skips what \
+const SKIP_HINT: &str = "; --skip-unsupported (in a plan: unsupported = \"skip\") skips what \
     is not supported";
 
 fn nothing_left(skipped: &[String]) -> String {
@@ -187,16 +187,16 @@ impl<'a> Expansion<'a> {
             place: plan.origin.of(key),
             message,
         };
-        check_name(&plan.name).map_err(|why| plan_error("name", why))?;
+        check_name(&plan.name).map_err(|reason| plan_error("name", reason))?;
         let workload = registry
             .workload(&plan.workload)
-            .map_err(|why| plan_error("workload", why))?;
+            .map_err(|reason| plan_error("workload", reason))?;
         for &workers in &plan.workers {
             check_count("workers", i64::from(workers), MAX_WORKERS)
-                .map_err(|why| plan_error("workers", why))?;
+                .map_err(|reason| plan_error("workers", reason))?;
         }
         check_count("repeat", i64::from(plan.repeat), MAX_REPEAT)
-            .map_err(|why| plan_error("repeat", why))?;
+            .map_err(|reason| plan_error("repeat", reason))?;
         let builds_of = |contender: &'a Contender| contender.build.as_deref();
         let addresses = plan.engines.iter().filter_map(builds_of);
         let expansion = Self {
@@ -225,14 +225,14 @@ impl<'a> Expansion<'a> {
         )?;
         for (name, knobs) in &self.plan.knobs {
             let at = format!("knobs.{name}");
-            let engine = self.registry.engine(name).map_err(|why| {
+            let engine = self.registry.engine(name).map_err(|reason| {
                 let first = knobs.keys().next().map(|knob| format!("{at}.{knob}"));
                 let key = if self.plan.origin.of(&at).is_some() {
                     Some(at.clone())
                 } else {
                     first
                 };
-                self.plan_error(&key.unwrap_or_default(), why)
+                self.plan_error(&key.unwrap_or_default(), reason)
             })?;
             self.check_each(&at, name, engine.knobs(), knobs)?;
         }
@@ -241,10 +241,10 @@ impl<'a> Expansion<'a> {
             for name in &when.engines {
                 self.registry
                     .engine(name)
-                    .map_err(|why| self.plan_error(&at, why))?;
+                    .map_err(|reason| self.plan_error(&at, reason))?;
             }
             resolve(owner, self.workload.settings(), &when.settings)
-                .map_err(|why| self.plan_error(&at, why))?;
+                .map_err(|reason| self.plan_error(&at, reason))?;
         }
         Ok(())
     }
@@ -263,7 +263,7 @@ impl<'a> Expansion<'a> {
             for value in values {
                 let one = Settings::from([(name.clone(), value.clone())]);
                 resolve(owner, parameters, &one)
-                    .map_err(|why| self.plan_error(&format!("{at}.{name}"), why))?;
+                    .map_err(|reason| self.plan_error(&format!("{at}.{name}"), reason))?;
             }
         }
         Ok(())
@@ -297,7 +297,7 @@ impl<'a> Expansion<'a> {
         let named = self.plan.engines.iter();
         for contender in named.filter(|named| named.engine != PRESENT_ENGINES) {
             resolve_storage(workload, &contender.engine)
-                .map_err(|why| self.plan_error("engines", why))?;
+                .map_err(|reason| self.plan_error("engines", reason))?;
         }
         if self.plan.durability != PlanFile::for_workload(workload).durability {
             let message =
@@ -305,7 +305,7 @@ impl<'a> Expansion<'a> {
             return Err(self.plan_error("durability", message));
         }
         let engine = resolve_storage(workload, trueput_engine::storage::NAME)
-            .map_err(|why| self.plan_error("engines", why))?;
+            .map_err(|reason| self.plan_error("engines", reason))?;
         Ok(EngineCandidate {
             contender: Contender::parse(engine.info().name),
             build: EngineBuild::Default(engine),
@@ -314,7 +314,7 @@ impl<'a> Expansion<'a> {
 
     fn present(&self, candidates: &mut Vec<EngineCandidate>, skipped: &mut Vec<String>) {
         let engines = self.registry.engines.iter().copied();
-        for engine in engines.filter(|engine| engine.runs_unasked()) {
+        for engine in engines.filter(|engine| engine.is_default_engine()) {
             let contender = Contender::parse(engine.info().name);
             match self.builds.missing(engine) {
                 None if candidates
@@ -338,16 +338,16 @@ impl<'a> Expansion<'a> {
         let engine = self
             .registry
             .engine(name)
-            .map_err(|why| self.plan_error("engines", with_present_hint(name, why)))?;
+            .map_err(|reason| self.plan_error("engines", with_present_hint(name, reason)))?;
         let build = contender.build.as_deref();
         let is_users = build.is_some_and(|build| is_address_for(name, build));
         let cannot = |error: trueput_engine::Error| {
             // A server that is the user's is not installed by this program.
-            let why = match is_users {
+            let reason = match is_users {
                 true => error.to_string(),
                 false => with_install(&error, engine),
             };
-            self.plan_error("engines", format!("{name} cannot be used: {why}"))
+            self.plan_error("engines", format!("{name} cannot be used: {reason}"))
         };
         match &contender.build {
             Some(library) => {
@@ -357,7 +357,9 @@ impl<'a> Expansion<'a> {
                 };
                 let named = named.map_err(|error| match error {
                     // The engine's own message names it and the library.
-                    trueput_engine::Error::Unsupported(why) => self.plan_error("engines", why),
+                    trueput_engine::Error::Unsupported(reason) => {
+                        self.plan_error("engines", reason)
+                    }
                     other => self.plan_error("engines", format!("{name}: {other}")),
                 })?;
                 if self.builds == BuildAccess::Opened {
@@ -406,10 +408,10 @@ impl<'a> Expansion<'a> {
             }
             for knobs in given {
                 let knobs = resolve_knobs(&contender.engine, engine.knobs(), &knobs)
-                    .map_err(|why| self.plan_error("knobs", why))?;
+                    .map_err(|reason| self.plan_error("knobs", reason))?;
                 if let Err(error) = engine.promise_with(durability, &knobs) {
-                    let why = describe_error(&contender.engine, error);
-                    self.leave_out_or_refuse("knobs", why, skipped)?;
+                    let reason = describe_error(&contender.engine, error);
+                    self.skip_or_refuse("knobs", reason, skipped)?;
                     continue;
                 }
                 let draft = TrialSpec {
@@ -451,13 +453,13 @@ impl<'a> Expansion<'a> {
         for conditions in self.conditions.clone() {
             let knobs = match with_log_placed(engine, &draft.knobs, &conditions) {
                 Ok(knobs) => knobs,
-                Err(why) => {
-                    self.leave_out_or_refuse("log_filesystem", why, skipped)?;
+                Err(reason) => {
+                    self.skip_or_refuse("log_filesystem", reason, skipped)?;
                     continue;
                 }
             };
-            if let Err(why) = check_reach(engine, &conditions, draft) {
-                self.leave_out_or_refuse("hosts", why, skipped)?;
+            if let Err(reason) = check_reach(engine, &conditions, draft) {
+                self.skip_or_refuse("hosts", reason, skipped)?;
                 continue;
             }
             for settings in combinations(settings) {
@@ -467,16 +469,16 @@ impl<'a> Expansion<'a> {
                     continue;
                 }
                 let resolved = resolve_knobs(&draft.engine, engine.knobs(), &knobs)
-                    .map_err(|why| self.plan_error("knobs", why))?;
-                if let Err(why) = check_fit(&*job, engine, &resolved) {
-                    let why = self.describe_misfit(engine, &why);
-                    self.leave_out_or_refuse("settings", why, skipped)?;
+                    .map_err(|reason| self.plan_error("knobs", reason))?;
+                if let Err(reason) = check_fit(&*job, engine, &resolved) {
+                    let reason = self.describe_misfit(engine, &reason);
+                    self.skip_or_refuse("settings", reason, skipped)?;
                     continue;
                 }
                 let worker_kind = self.worker_kind_on(&conditions, draft.worker_kind);
                 for &workers in &self.plan.workers {
                     job.check_workers(workers, worker_kind)
-                        .map_err(|why| self.plan_error("workers", why))?;
+                        .map_err(|reason| self.plan_error("workers", reason))?;
                     cells.push(TrialSpec {
                         cell: u32::try_from(cells.len()).unwrap_or(u32::MAX),
                         worker_kind,
@@ -493,11 +495,11 @@ impl<'a> Expansion<'a> {
     }
 
     /// Returns the reason why an engine cannot run the workload, preceded by the engine's name.
-    fn describe_misfit(&self, engine: &dyn Engine, why: &str) -> String {
+    fn describe_misfit(&self, engine: &dyn Engine, reason: &str) -> String {
         let name = engine.info().name;
-        match why.starts_with(name) {
-            true => format!("{}: {why}", self.plan.workload),
-            false => format!("{name}: {why}"),
+        match reason.starts_with(name) {
+            true => format!("{}: {reason}", self.plan.workload),
+            false => format!("{name}: {reason}"),
         }
     }
 
@@ -508,10 +510,12 @@ impl<'a> Expansion<'a> {
         conditions: &Conditions,
     ) -> Result<(ParameterValues, Box<dyn Job>), Error> {
         let resolved = resolve(&self.plan.workload, self.workload.settings(), given)
-            .map_err(|why| self.plan_error("settings", why))?;
+            .map_err(|reason| self.plan_error("settings", reason))?;
         match self.workload.job(&resolved, conditions) {
             Ok(job) => Ok((resolved, job)),
-            Err(why) => Err(self.plan_error("settings", format!("{}: {why}", self.plan.workload))),
+            Err(reason) => {
+                Err(self.plan_error("settings", format!("{}: {reason}", self.plan.workload)))
+            }
         }
     }
 
@@ -562,7 +566,7 @@ impl<'a> Expansion<'a> {
             if self.offers(engine, level) {
                 offered.push(level);
             } else {
-                self.leave_out_or_refuse("durability", missing_level(engine, level), skipped)?;
+                self.skip_or_refuse("durability", missing_level(engine, level), skipped)?;
             }
         }
         Ok(offered)
@@ -595,7 +599,7 @@ impl<'a> Expansion<'a> {
                     "{name} allows only one process to open a database: run its workers as \
                      threads"
                 );
-                self.leave_out_or_refuse("worker_kind", message, skipped)?;
+                self.skip_or_refuse("worker_kind", message, skipped)?;
                 Ok(None)
             }
             Some(kind) => Ok(Some(kind)),
@@ -616,14 +620,14 @@ impl<'a> Expansion<'a> {
     }
 
     /// Skips an unsupported cell with one note, or refuses it, as the plan says.
-    fn leave_out_or_refuse(
+    fn skip_or_refuse(
         &self,
         key: &str,
         message: String,
         skipped: &mut Vec<String>,
     ) -> Result<(), Error> {
         match self.plan.unsupported {
-            UnsupportedPolicy::LeaveOut => {
+            UnsupportedPolicy::Skip => {
                 note(skipped, message);
                 Ok(())
             }
@@ -664,12 +668,12 @@ fn with_install(error: &trueput_engine::Error, engine: &dyn Engine) -> String {
     }
 }
 
-fn with_present_hint(name: &str, why: String) -> String {
+fn with_present_hint(name: &str, reason: String) -> String {
     let hint = did_you_mean(name, [PRESENT_ENGINES]);
     if hint.is_empty() {
-        why
+        reason
     } else {
-        format!("{why}; '{PRESENT_ENGINES}' means all of them")
+        format!("{reason}; '{PRESENT_ENGINES}' means all of them")
     }
 }
 

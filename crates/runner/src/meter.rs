@@ -18,10 +18,10 @@ use trueput_workloads::{DueTimes, Meter};
 const SPIN_NS: u64 = 60_000;
 
 /// The longest sleep, so that a worker notices the end.
-const LONGEST_SLEEP_NS: u64 = 50_000_000;
+const MAX_SLEEP_NS: u64 = 50_000_000;
 
 /// The longest sleep of a user who keys in or thinks: there may be a thousand.
-const LONGEST_THINK_NS: u64 = 250_000_000;
+const MAX_THINK_NS: u64 = 250_000_000;
 
 /// A free worker that starts a unit later than this after it was due was late itself.
 const LATE_NS: u64 = 1_000_000;
@@ -543,7 +543,7 @@ impl<'a> ClockMeter<'a> {
             was_free = true;
             let left_ns = due_ns - passed_ns;
             if left_ns > SPIN_NS {
-                let sleep_ns = (left_ns - SPIN_NS).min(LONGEST_SLEEP_NS);
+                let sleep_ns = (left_ns - SPIN_NS).min(MAX_SLEEP_NS);
                 self.sleep(Duration::from_nanos(sleep_ns));
                 if may_pause {
                     self.pause_if_requested();
@@ -619,7 +619,7 @@ impl Meter for ClockMeter<'_> {
             let Some(left_ns) = time_ns.checked_sub(passed_ns).filter(|left| *left > 0) else {
                 return true;
             };
-            self.sleep(Duration::from_nanos(left_ns.min(LONGEST_THINK_NS)));
+            self.sleep(Duration::from_nanos(left_ns.min(MAX_THINK_NS)));
         }
     }
 

@@ -9,7 +9,7 @@ use trueput_host::process::describe_stuck;
 
 /// The time that any phase of a trial may go on without progress, however little it has to do,
 /// unless the user says otherwise.
-pub const HANG_LIMIT: Duration = Duration::from_secs(60);
+pub const HANG_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A configuration that a search tries may take a part of that beside the trial's duration: some
 /// engines never end with some knobs.
@@ -17,7 +17,7 @@ const CANDIDATE_DIVISOR: u32 = 2;
 
 /// The limit for a cluster with planned faults: longer than workers look for a leader themselves,
 /// which gives the better reason.
-const FAULTS_LIMIT: Duration = Duration::from_secs(75);
+const FAULTS_TIMEOUT: Duration = Duration::from_secs(75);
 
 /// The conformance suite reports no progress, and flushes thousands of times: it may take so many
 /// times as long as any phase may be silent.
@@ -133,7 +133,7 @@ impl ExpectedWork {
             }
             LimitedPhase::HardwareLimits => floor,
             // Operations may be as far apart as the trial is long: a workload has think times.
-            LimitedPhase::Run if self.has_faults => FAULTS_LIMIT,
+            LimitedPhase::Run if self.has_faults => FAULTS_TIMEOUT,
             LimitedPhase::Run if self.is_candidate => floor,
             LimitedPhase::Run => self.run.max(self.load.saturating_mul(FACTOR)),
             LimitedPhase::Open | LimitedPhase::Close if self.is_candidate => floor,
@@ -261,7 +261,7 @@ mod tests {
     const S: fn(u64) -> Duration = Duration::from_secs;
 
     const NOTHING: ExpectedWork = ExpectedWork {
-        hang_limit: HANG_LIMIT,
+        hang_limit: HANG_TIMEOUT,
         load: Duration::ZERO,
         bytes: 0,
         run: Duration::ZERO,
@@ -292,7 +292,7 @@ mod tests {
             LimitedPhase::StopServer,
             LimitedPhase::Remove,
         ] {
-            assert_eq!(short.allowed_silence(phase), HANG_LIMIT, "{phase:?}");
+            assert_eq!(short.allowed_silence(phase), HANG_TIMEOUT, "{phase:?}");
             assert!(long.allowed_silence(phase) >= S(1_000), "{phase:?}");
         }
         assert_eq!(short.allowed_silence(LimitedPhase::Recover), S(80));
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(work.allowed_silence(LimitedPhase::StartServer), S(36_000));
         assert_eq!(work.allowed_silence(LimitedPhase::Recover), S(36_000));
         // A part before this one is no reason to wait longer for an operation.
-        assert_eq!(work.allowed_silence(LimitedPhase::Run), HANG_LIMIT);
+        assert_eq!(work.allowed_silence(LimitedPhase::Run), HANG_TIMEOUT);
         let candidate = ExpectedWork {
             run: S(8),
             is_candidate: true,

@@ -8,7 +8,7 @@ use trueput_record::folder::{PrecisionTarget, SufficiencyReason};
 use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
 
 /// The repeats of each cell before its interval is considered: with fewer it means nothing.
-const FEWEST_REPEATS: u32 = 3;
+const MIN_REPEATS: u32 = 3;
 
 /// The greatest half-width of any contender's interval, over its rate; `None` if one is not known
 /// yet.
@@ -75,7 +75,7 @@ impl RepeatProgress {
         self.round = self.round.max(spec.repeat);
         if let Some(half_width) = self.rule.half_width
             && first_of_round
-            && spec.repeat > FEWEST_REPEATS
+            && spec.repeat > MIN_REPEATS
         {
             let trials = folder.trials()?.trials;
             let widest = (self.rule.widest)(manifest, &trials);

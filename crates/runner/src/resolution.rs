@@ -98,7 +98,7 @@ pub(crate) fn resolve_trial(
     let settings = parameter::resolve(workload.info().name, workload.settings(), &spec.settings)?;
     let job = workload
         .job(&settings, &spec.conditions)
-        .map_err(|why| format!("{}: {why}", spec.workload))?;
+        .map_err(|reason| format!("{}: {reason}", spec.workload))?;
     let native = engine.native(&knobs, workload.info().name, &settings);
     let native = native.map_err(|error| describe_error(name, error))?;
     if native.is_some() && !suits_native_program(&spec.conditions) {
@@ -110,7 +110,7 @@ pub(crate) fn resolve_trial(
     placement::check(&spec.conditions).map_err(|unmet| unmet.message)?;
     check_workers(&*engine, spec)?;
     check_host_fit(&*engine, spec)?;
-    check_fit(&*job, &*engine, &knobs).map_err(|why| format!("{}: {why}", spec.workload))?;
+    check_fit(&*job, &*engine, &knobs).map_err(|reason| format!("{}: {reason}", spec.workload))?;
     check_job(&*job, &*engine, &knobs, spec)?;
     check_recording(&*job, workload.subject(), spec)?;
     Ok(ResolvedTrial {
@@ -175,7 +175,7 @@ fn check_job(
     spec: &TrialSpec,
 ) -> Result<(), String> {
     job.check_workers(spec.workers, spec.worker_kind)
-        .map_err(|why| format!("{}: {why}", spec.workload))?;
+        .map_err(|reason| format!("{}: {reason}", spec.workload))?;
     let sessions = engine.check_sessions(job.sessions(spec.workers), knobs);
     sessions.map_err(|error| describe_error(engine.info().name, error))?;
     check_crash(job, engine, spec)?;
@@ -229,7 +229,7 @@ fn check_crash(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(
         ));
     }
     job.check_crash(spec.durability.after_killed_processes())
-        .map_err(|why| format!("crash_and_recover: {}: {why}", spec.workload))
+        .map_err(|reason| format!("crash_and_recover: {}: {reason}", spec.workload))
 }
 
 fn check_faults(
@@ -275,7 +275,7 @@ fn check_faults(
 /// Returns the text of an engine's error, which may name the engine already.
 pub(crate) fn describe_error(name: &str, error: trueput_engine::Error) -> String {
     match error {
-        trueput_engine::Error::Unsupported(why) => why,
+        trueput_engine::Error::Unsupported(reason) => reason,
         other => format!("{name}: {other}"),
     }
 }

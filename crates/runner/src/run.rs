@@ -146,7 +146,7 @@ fn check_trials(
         check_path(&*resolved.engine, place).map_err(refuse)?;
         if let Some(service) = resolved.engine.service() {
             host::service::check_access_to(&*service, &existing)
-                .map_err(|why| refuse(format!("{}: {why}", spec.engine)))?;
+                .map_err(|reason| refuse(format!("{}: {reason}", spec.engine)))?;
         }
         space.add(spec, resolved.disk_space(spec, options.disk_factor));
     }
@@ -274,7 +274,7 @@ fn costs(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, String> 
             }
         }
     }
-    found.extend(settings_give_up(trials, registry));
+    found.extend(setting_costs(trials, registry));
     found
 }
 
@@ -299,7 +299,7 @@ fn byte_knobs(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, Vec
     found
 }
 
-fn settings_give_up(
+fn setting_costs(
     trials: &[TrialSpec],
     registry: &Registry,
 ) -> impl Iterator<Item = (String, String)> {
@@ -521,8 +521,12 @@ fn summary(
         interrupted,
         ..RunSummary::default()
     };
-    let is_tried = |spec: &&TrialSpec| spec.role.is_some_and(TrialRole::is_tried);
-    let tried: HashSet<&str> = trials.iter().filter(is_tried).map(|it| &*it.id).collect();
+    let is_candidate = |spec: &&TrialSpec| spec.role.is_some_and(TrialRole::is_candidate);
+    let tried: HashSet<&str> = trials
+        .iter()
+        .filter(is_candidate)
+        .map(|it| &*it.id)
+        .collect();
     for (id, outcome) in ended {
         match outcome {
             Outcome::Failed { .. } if tried.contains(id.as_str()) => {}

@@ -144,8 +144,8 @@ impl<'a> ServerLifecycle<'a> {
     fn trial_error(&self, error: ServerError) -> TrialError {
         match error {
             ServerError::Canceled => TrialError::Interrupted,
-            ServerError::Aborted(why) | ServerError::Failed(why) => {
-                TrialError::Failed(format!("{}: {why}", self.spec.engine))
+            ServerError::Aborted(reason) | ServerError::Failed(reason) => {
+                TrialError::Failed(format!("{}: {reason}", self.spec.engine))
             }
         }
     }

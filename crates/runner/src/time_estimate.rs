@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use trueput_record::{Outcome, RunFolder, TrialRecord, TrialSpec};
 
 /// The number of earlier runs considered, the newest first.
-const MOST_RUNS: usize = 20;
+const MAX_RUNS: usize = 20;
 
 /// A longer file of trials is not read for an estimate.
-const LONGEST_BYTES: u64 = 16 << 20;
+const MAX_LENGTH_BYTES: u64 = 16 << 20;
 
 /// A longer time between two trials is a pause of the run.
-const LONGEST_GAP_S: f64 = 60.0;
+const MAX_GAP_S: f64 = 60.0;
 
 /// A shorter run is not announced.
-const SHORTEST_S: f64 = 60.0;
+const MIN_S: f64 = 60.0;
 
 /// This many trials of unknown length may take long.
 const MANY_TRIALS: usize = 10;
@@ -61,7 +61,7 @@ impl TimeEstimate {
     /// Returns whether to show it before a run: the run takes more than a minute, or may.
     #[must_use]
     pub fn may_be_long(&self) -> bool {
-        self.known_s > SHORTEST_S || (self.unknown > 0 && self.trials >= MANY_TRIALS)
+        self.known_s > MIN_S || (self.unknown > 0 && self.trials >= MANY_TRIALS)
     }
 
     /// Returns the estimate as text: `about 3 min for 125 trials`.
@@ -123,7 +123,7 @@ fn earlier(results: &Path, wanted: &HashSet<String>) -> HashMap<String, f64> {
     // Their names begin with the time.
     folders.sort();
     let mut found = HashMap::new();
-    for folder in folders.iter().rev().take(MOST_RUNS) {
+    for folder in folders.iter().rev().take(MAX_RUNS) {
         if found.len() == wanted.len() {
             break;
         }
@@ -140,7 +140,7 @@ fn earlier(results: &Path, wanted: &HashSet<String>) -> HashMap<String, f64> {
 /// is known.
 fn of_run(folder: &Path) -> Option<HashMap<String, f64>> {
     let size = folder.join("trials.jsonl").metadata().ok()?.len();
-    if size > LONGEST_BYTES {
+    if size > MAX_LENGTH_BYTES {
         return None;
     }
     let (folder, manifest) = RunFolder::open(folder).ok()?;
@@ -177,7 +177,7 @@ fn time_s(trial: &TrialRecord, next: Option<&TrialRecord>) -> Option<f64> {
     let gap = next.and_then(|next| Some(at(next)?.duration_since(at(trial)?).as_secs_f64()));
     Some(match gap {
         // Contenders that share time slices are released together.
-        Some(gap) if gap > own && gap - own < LONGEST_GAP_S => gap,
+        Some(gap) if gap > own && gap - own < MAX_GAP_S => gap,
         _ => own,
     })
 }

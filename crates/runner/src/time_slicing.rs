@@ -31,9 +31,9 @@ pub(crate) fn run_in_time_slices(
         let setup = TrialSetup::set_up(context, spec, &mut trial);
         found.push((trial, setup));
     }
-    if let Err(why) = check_total_disk_space(specs, &found) {
+    if let Err(reason) = check_total_disk_space(specs, &found) {
         for (_, setup) in &mut found {
-            *setup = Err(TrialError::Failed(why.clone()));
+            *setup = Err(TrialError::Failed(reason.clone()));
         }
     }
     let mut slots: Vec<TimeSlot<'_>> = found

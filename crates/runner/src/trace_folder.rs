@@ -46,7 +46,7 @@ pub(crate) fn store(
         .join("traces")
         .join(format!("{}.csv", spec.id));
     let failed = |source| Error::io(&path, source);
-    let other = |why| failed(io::Error::other(why));
+    let other = |reason| failed(io::Error::other(reason));
     if record.measurement.is_some() {
         let (parts, _) = context.area.trial_folder(&name).map_err(other)?;
         rename_earlier(&path).map_err(failed)?;

@@ -14,7 +14,7 @@ use trueput_host::find_nearest_existing;
 pub(crate) const MAX_ENTRIES: usize = 1_000;
 
 /// The maximum size of an entry; a longer file is not an entry.
-const LONGEST_BYTES: u64 = 256 << 10;
+const MAX_LENGTH_BYTES: u64 = 256 << 10;
 
 /// A folder whose entries only this user can have written.
 #[derive(Debug, Clone)]
@@ -62,7 +62,7 @@ impl UserFolder {
             return None;
         }
         let mut text = String::new();
-        file.take(LONGEST_BYTES).read_to_string(&mut text).ok()?;
+        file.take(MAX_LENGTH_BYTES).read_to_string(&mut text).ok()?;
         serde_json::from_str(&text).ok()
     }
 

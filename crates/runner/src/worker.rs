@@ -44,7 +44,7 @@ pub fn main(registry: &Registry) -> ExitCode {
         }
         Mission::Host(input) => host_agent::serve(input, reporter.clone()),
     };
-    let done = panics::caught(work).unwrap_or_else(|why| Err(format!("it {why}")));
+    let done = panics::caught(work).unwrap_or_else(|reason| Err(format!("it {reason}")));
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
@@ -161,15 +161,15 @@ fn open_spec<'a>(
 }
 
 /// The time that a cluster may be without a leader when it is asked for its settings.
-const STATE_LIMIT: Duration = Duration::from_secs(30);
+const STATE_TIMEOUT: Duration = Duration::from_secs(30);
 
 fn state(database: &dyn Database) -> Result<EngineState, String> {
     let failed = |part: &str, error: &Error| format!("reading the engine's {part}: {error}");
-    let settings = retry(STATE_LIMIT, || database.settings());
+    let settings = retry(STATE_TIMEOUT, || database.settings());
     let settings = settings.map_err(|error| failed("settings", &error))?;
-    let counters = retry(STATE_LIMIT, || database.counters());
+    let counters = retry(STATE_TIMEOUT, || database.counters());
     let counters = counters.map_err(|error| failed("counters", &error))?;
-    let contradictions = retry(STATE_LIMIT, || database.contradictions());
+    let contradictions = retry(STATE_TIMEOUT, || database.contradictions());
     let contradictions = contradictions.map_err(|error| failed("settings", &error))?;
     Ok(EngineState {
         settings,

@@ -26,15 +26,15 @@ pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
 /// The time that a worker that has closed its pipe may take to exit: an engine that closes its
 /// shared memory on a busy machine takes seconds.
-const EXIT_LIMIT: Duration = Duration::from_secs(60);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The time that killed processes may take to end. One that a device keeps in the kernel ends when
 /// the device answers, and is not waited for.
-const KILL_LIMIT: Duration = Duration::from_secs(10);
+const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The wait for the end of a process's standard error after its exit: a child of its own may keep
 /// it open.
-const TAIL_LIMIT: Duration = Duration::from_secs(2);
+const TAIL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// An event of a worker process.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ impl StandardErrorTail {
     /// Waits until the last lines are read, which may still be in the pipe when the process has
     /// ended, and returns them.
     pub fn lines(&self) -> Vec<String> {
-        let until = Instant::now() + TAIL_LIMIT;
+        let until = Instant::now() + TAIL_TIMEOUT;
         let is_reading = |reader: &JoinHandle<()>| !reader.is_finished();
         while self.reader.as_ref().is_some_and(is_reading) && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(2));
@@ -205,7 +205,7 @@ impl WorkerPool {
     }
 
     /// Kills every process that still runs, by its id, and waits for it. One that does not end
-    /// within [`KILL_LIMIT`] is left behind: the kernel ends it as soon as it leaves its device.
+    /// within [`KILL_TIMEOUT`] is left behind: the kernel ends it as soon as it leaves its device.
     pub fn kill_all(&mut self) {
         for process in &mut self.processes {
             process.instructions = None;
@@ -218,7 +218,7 @@ impl WorkerPool {
                 let _ = process.child.kill();
             }
         }
-        let until = Instant::now() + KILL_LIMIT;
+        let until = Instant::now() + KILL_TIMEOUT;
         for process in &mut self.processes {
             let left = until.saturating_duration_since(Instant::now());
             let _ = wait_at_most(&mut process.child, left);
@@ -229,7 +229,7 @@ impl WorkerPool {
     /// lines of its standard error: `killed by SIGSEGV`.
     pub fn exit_result(&mut self, index: usize) -> Result<(), String> {
         let process = &mut self.processes[index];
-        let status = wait_at_most(&mut process.child, EXIT_LIMIT);
+        let status = wait_at_most(&mut process.child, EXIT_TIMEOUT);
         let status = match status {
             Ok(Some(status)) if status.success() => return Ok(()),
             Ok(Some(status)) => describe_exit_status(status),

@@ -53,7 +53,7 @@ pub(crate) fn run_task_in(
             Some((_, PoolEvent::Report(report))) => *report,
             Some((index, PoolEvent::Closed)) => {
                 pool.exit_result(index)
-                    .map_err(|why| format!("{name}: it {why}"))?;
+                    .map_err(|end| format!("{name}: it {end}"))?;
                 return answer.ok_or_else(|| format!("{name}: it ended without an answer").into());
             }
         };

@@ -90,49 +90,49 @@ pub fn named(given: &str) -> Option<&'static BuiltInPlan> {
 ///
 /// # Errors
 /// As [`workload_files::read`]; also if nothing has that name.
-pub fn plan_or_workload(what: &str, registry: &Registry) -> Result<PlanFile, Failure> {
-    let path = PathBuf::from(what);
-    let names_file = workload_files::is_path(what);
+pub fn plan_or_workload(target: &str, registry: &Registry) -> Result<PlanFile, Failure> {
+    let path = PathBuf::from(target);
+    let names_file = workload_files::is_path(target);
     if path.is_file() {
         return workload_files::read(&path, registry);
     }
-    if !names_file && registry.workload(what).is_ok() {
-        return Ok(PlanFile::for_workload(what));
+    if !names_file && registry.workload(target).is_ok() {
+        return Ok(PlanFile::for_workload(target));
     }
-    if let Some(built_in) = named(what) {
-        note_built_in(what, "plan", built_in.name);
+    if let Some(built_in) = named(target) {
+        note_built_in(target, "plan", built_in.name);
         let mut plan = built_in.plan()?;
         workload_files::adopt(&mut plan, Path::new(""), registry)?;
         return Ok(plan);
     }
-    if let Some(built_in) = workload_files::named(what) {
-        note_built_in(what, "workload file", built_in.name);
+    if let Some(built_in) = workload_files::named(target) {
+        note_built_in(target, "workload file", built_in.name);
         return Ok(workload_files::plan_of(built_in.file()?));
     }
     match names_file {
         true => workload_files::read(&path, registry),
-        false => Err(unknown(what, registry)),
+        false => Err(unknown(target, registry)),
     }
 }
 
 /// Says that what was written as a file comes from the program.
-fn note_built_in(what: &str, kind: &str, name: &str) {
-    if what.ends_with(".toml") {
+fn note_built_in(target: &str, kind: &str, name: &str) {
+    if target.ends_with(".toml") {
         output::note(&format!(
-            "there is no file {what} here; this is trueput's own {kind} {name}"
+            "there is no file {target} here; this is trueput's own {kind} {name}"
         ));
     }
 }
 
 /// Nothing has that name.
-fn unknown(what: &str, registry: &Registry) -> Failure {
+fn unknown(target: &str, registry: &Registry) -> Failure {
     let workloads = registry.workloads.iter();
     let workloads = workloads.map(|workload| workload.info().name);
     let plans = ALL.iter().map(|plan| plan.name);
     let files = workload_files::ALL.iter().map(|file| file.name);
-    let hint = did_you_mean(what, workloads.chain(plans).chain(files));
+    let hint = did_you_mean(target, workloads.chain(plans).chain(files));
     Failure::usage(format!(
-        "unknown workload or plan '{what}'{hint}; 'trueput workloads' and 'trueput plan \
+        "unknown workload or plan '{target}'{hint}; 'trueput workloads' and 'trueput plan \
          list' list them"
     ))
 }

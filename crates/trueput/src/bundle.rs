@@ -84,9 +84,9 @@ impl OpenedBundle {
                 line,
                 message,
             },
-            RecordError::TooLarge { path, what } => RecordError::TooLarge {
+            RecordError::TooLarge { path, problem } => RecordError::TooLarge {
                 path: of_bundle(path),
-                what,
+                problem,
             },
             RecordError::Busy { path } => RecordError::Busy {
                 path: of_bundle(path),
@@ -125,16 +125,16 @@ pub fn open(path: &Path, limit: SizeLimit) -> Result<OpenedBundle, Failure> {
         .map_err(|error| Failure::Other(format!("no temporary folder can be made: {error}")))?;
     let folder = place.path().join("run");
     let has_sums =
-        unpack::unpack(path, &folder, most_bytes).map_err(|why| no_bundle(path, &why))?;
+        unpack::unpack(path, &folder, most_bytes).map_err(|reason| no_bundle(path, &reason))?;
     let mut opened = opened(&folder, Some(place));
     opened.lacks_sums = !has_sums;
     Ok(opened)
 }
 
-fn no_bundle(path: &Path, why: &str) -> Failure {
+fn no_bundle(path: &Path, reason: &str) -> Failure {
     let hint = trueput_record::folder::run_hint(path);
     let path = path.display();
     Failure::usage(format!(
-        "{path}: neither a run folder nor a bundle of one: {why}{hint}"
+        "{path}: neither a run folder nor a bundle of one: {reason}{hint}"
     ))
 }

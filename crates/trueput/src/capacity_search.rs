@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use std::time::{Duration, Instant};
 use trueput_findings::capacity::{capacity, is_probe_of};
 use trueput_findings::statistics::median;
-use trueput_findings::trial_time::{OVERHEAD_S, USUAL_DURATION_S, trial_s};
+use trueput_findings::trial_time::{DEFAULT_DURATION_S, OVERHEAD_S, trial_s};
 use trueput_record::conditions::{Arrival, Rate};
 use trueput_record::search::{CapacitySettings, TrialPurpose, TrialRole};
 use trueput_record::{TrialRecord, TrialSpec};
@@ -176,7 +176,7 @@ pub fn open_loops(closed: &[TrialSpec], arrival: Arrival) -> Vec<TrialSpec> {
 pub fn open_loop(closed: &TrialSpec, per_s: f64, arrival: Arrival) -> TrialSpec {
     let mut spec = closed.clone();
     spec.conditions.rate = Some(Rate { per_s, arrival });
-    spec.conditions.duration_s.get_or_insert(USUAL_DURATION_S);
+    spec.conditions.duration_s.get_or_insert(DEFAULT_DURATION_S);
     spec
 }
 
@@ -199,7 +199,7 @@ fn trial_at(
     ended: &[TrialRecord],
 ) -> TrialSpec {
     let mut spec = open_loop(closed, probe.rate_per_s, settings.arrival);
-    let usual_s = closed.conditions.duration_s.unwrap_or(USUAL_DURATION_S);
+    let usual_s = closed.conditions.duration_s.unwrap_or(DEFAULT_DURATION_S);
     let duration_s = trial_duration_s(probe.rate_per_s, usual_s, &settings.objective);
     spec.conditions.duration_s = Some(duration_s);
     let is_repeat = |trial: &&TrialRecord| {

@@ -30,7 +30,7 @@ impl ConditionOptions {
             let texts: Vec<_> = texts.iter().map(String::as_str).collect();
             condition
                 .set(&mut plan.conditions, &texts)
-                .map_err(|why| Failure::usage(format!("--{}: {why}", condition.option())))?;
+                .map_err(|reason| Failure::usage(format!("--{}: {reason}", condition.option())))?;
             plan.origin.forget(condition.parameter.name);
         }
         Ok(())

@@ -149,8 +149,8 @@ fn every_command_that_is_shown_can_be_typed() {
                     }
                 })
                 .collect();
-            let why = mistake(&words, &registry);
-            wrong.extend(why.map(|why| format!("{place}: {}: {why}", words.join(" "))));
+            let reason = mistake(&words, &registry);
+            wrong.extend(reason.map(|reason| format!("{place}: {}: {reason}", words.join(" "))));
         }
     }
     assert_eq!(wrong, Vec::<String>::new());
@@ -177,7 +177,7 @@ fn a_command_that_has_rotted_is_found() {
     assert!(
         mistakes[0]
             .as_ref()
-            .is_some_and(|why| why.contains("--enginee"))
+            .is_some_and(|reason| reason.contains("--enginee"))
     );
     assert_eq!((&mistakes[1], &mistakes[2]), (&None, &None));
     assert_eq!(

@@ -30,8 +30,8 @@ pub enum Failure {
 
 impl Failure {
     /// A usage error with the message of `why`.
-    pub fn usage(why: impl std::fmt::Display) -> Self {
-        Self::Usage(why.to_string())
+    pub fn usage(reason: impl std::fmt::Display) -> Self {
+        Self::Usage(reason.to_string())
     }
 
     /// The program's exit code.

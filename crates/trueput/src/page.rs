@@ -50,10 +50,10 @@ pub fn write_page(page: &str, file: &Path) -> Result<(), Failure> {
 /// # Errors
 /// A usage error if the file is not a page.
 pub fn check_is_page(file: &Path) -> Result<(), Failure> {
-    let refused = |what: &str| {
+    let refused = |kind: &str| {
         let file = file.display();
         Err(Failure::usage(format!(
-            "--html takes the file of the page, but {file} is {what}; name the runs first, as in \
+            "--html takes the file of the page, but {file} is {kind}; name the runs first, as in \
              trueput report RUN … --html page.html"
         )))
     };

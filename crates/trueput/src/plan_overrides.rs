@@ -352,7 +352,7 @@ impl PlanOverrides {
             plan.origin.forget("workers");
         }
         if self.skip_unsupported {
-            plan.unsupported = UnsupportedPolicy::LeaveOut;
+            plan.unsupported = UnsupportedPolicy::Skip;
         }
         if let Some(kind) = self.worker_kind {
             plan.worker_kind = Some(kind.into());

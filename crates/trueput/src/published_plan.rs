@@ -17,7 +17,7 @@ use trueput_runner::{Registry, matrix};
 const PREFIX: &str = "published/";
 
 /// The smallest size that a size is scaled to, bytes: a cache or a map below it is of no use.
-const LEAST_SIZE_BYTES: u64 = 16 << 20;
+const MIN_SIZE_BYTES: u64 = 16 << 20;
 
 /// The nearest experiment.
 struct NearestExperiment {
@@ -46,18 +46,18 @@ impl NamedPlan {
     pub fn print_place(&self, trials: usize) {
         // The command line may have named one.
         let is_here = self.plan.conditions.file_system.is_empty();
-        if let Some(why) = self.no_file_system.as_ref().filter(|_| is_here) {
+        if let Some(reason) = self.no_file_system.as_ref().filter(|_| is_here) {
             let trials = counted(trials as u64, "trial");
             output::note(&format!(
-                "{why}; running on the current file system instead: {trials}"
+                "{reason}; running on the current file system instead: {trials}"
             ));
         }
     }
 }
 
 /// The id in `published/ID` or `published/ID.toml`; `None` if something else is named.
-fn id(what: &str) -> Option<&str> {
-    let id = what.strip_prefix(PREFIX)?;
+fn id(target: &str) -> Option<&str> {
+    let id = target.strip_prefix(PREFIX)?;
     Some(id.strip_suffix(".toml").unwrap_or(id))
 }
 
@@ -81,20 +81,20 @@ pub fn parse_scale(text: &str) -> Result<f64, String> {
 /// A usage error if there is no such plan, if it needs something that is missing here, or if a
 /// scale is given for another kind of plan.
 pub fn plan(
-    what: &str,
+    target: &str,
     scale: Option<f64>,
     registry: &Registry,
     builds: BuildAccess,
 ) -> Result<NamedPlan, Failure> {
-    let Some(id) = id(what) else {
+    let Some(id) = id(target) else {
         return match scale {
             None => Ok(NamedPlan {
-                plan: plan_or_workload(what, registry)?,
+                plan: plan_or_workload(target, registry)?,
                 skipped: Vec::new(),
                 no_file_system: None,
             }),
             Some(_) => Err(Failure::usage(format!(
-                "--scale needs published/ID, but '{what}' is not one; see 'trueput published'"
+                "--scale needs published/ID, but '{target}' is not one; see 'trueput published'"
             ))),
         };
     };
@@ -150,19 +150,19 @@ fn adapt_experiment(
     let experiment = &published.experiment;
     let scale = scale.unwrap_or(experiment.scale);
     if let Some(missing) = missing(&published, registry, builds) {
-        let why: Vec<_> = engines(&published)
+        let reason: Vec<_> = engines(&published)
             .filter_map(|name| missing_engines(&name, registry, builds))
             .collect();
-        let why = match why.is_empty() {
+        let reason = match reason.is_empty() {
             true => String::new(),
-            false => format!(": {}", why.join("; ")),
+            false => format!(": {}", reason.join("; ")),
         };
-        return Err(Failure::usage(format!("{PREFIX}{id} {missing}{why}")));
+        return Err(Failure::usage(format!("{PREFIX}{id} {missing}{reason}")));
     }
     let mut plan = begun(&published)?;
     for setting in &experiment.settings {
-        apply(setting, &mut plan).map_err(|why| {
-            Failure::Other(format!("published/{id}.toml: {}: {why}", setting.name))
+        apply(setting, &mut plan).map_err(|reason| {
+            Failure::Other(format!("published/{id}.toml: {}: {reason}", setting.name))
         })?;
     }
     let wanted = plan.engines.iter();
@@ -204,7 +204,7 @@ fn engines(published: &PublishedTable) -> impl Iterator<Item = String> + '_ {
 fn missing_engines(name: &str, registry: &Registry, builds: BuildAccess) -> Option<String> {
     let engine = match registry.engine(name) {
         Ok(engine) => engine,
-        Err(why) => return Some(why),
+        Err(reason) => return Some(reason),
     };
     let error = builds.missing(engine)?;
     let install = engine.info().install;
@@ -219,7 +219,7 @@ fn begun(published: &PublishedTable) -> Result<PlanFile, Failure> {
         Some(built_in) => built_in.plan()?,
         None => PlanFile::for_workload(&experiment.workload),
     };
-    plan.unsupported = UnsupportedPolicy::LeaveOut;
+    plan.unsupported = UnsupportedPolicy::Skip;
     Ok(plan)
 }
 
@@ -288,7 +288,7 @@ fn scaled(value: &Value, scale: f64) -> Value {
         Value::Text(text) => parse_bytes(text).map_or_else(
             |_| value.clone(),
             |bytes| {
-                let smaller = ((bytes as f64 * scale) as u64).max(LEAST_SIZE_BYTES);
+                let smaller = ((bytes as f64 * scale) as u64).max(MIN_SIZE_BYTES);
                 Value::from(smaller.min(bytes))
             },
         ),
@@ -306,13 +306,13 @@ fn without_file_systems(
         return None;
     }
     matrix::expand_with(plan, registry, builds).err()?;
-    let why = why_unavailable(&plan.conditions.file_system);
+    let reason = why_unavailable(&plan.conditions.file_system);
     let mut without = plan.clone();
     without.conditions.file_system.clear();
     without.conditions.image_bytes = None;
     matrix::expand_with(&without, registry, builds).ok()?;
     *plan = without;
-    Some(why)
+    Some(reason)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use trueput_runner::matrix::{self, BuildAccess};
 use trueput_runner::{Registry, RepeatRule};
 
 /// The most repeats of each cell if neither their number nor a budget is given.
-const MOST_REPEATS: u32 = 30;
+const MAX_REPEATS: u32 = 30;
 
 /// Reads a part of one: `3%` or `0.03`.
 pub fn parse_part(text: &str) -> Result<f64, String> {
@@ -92,7 +92,7 @@ impl Repeats {
     pub fn most(self, cells: usize) -> u32 {
         let most = match self.budget {
             Some(_) => MAX_REPEAT,
-            None => MOST_REPEATS,
+            None => MAX_REPEATS,
         };
         let fit = u32::try_from(matrix::MAX_TRIALS / cells.max(1)).unwrap_or(MAX_REPEAT);
         most.min(fit).max(1)
@@ -143,7 +143,7 @@ pub fn print_stop_reason(folder: &RunFolder) -> Result<(), Failure> {
         None => "a cell has fewer than 3 valid repeats".to_owned(),
     };
     let enough = report.end.and_then(|end| end.stop_reason);
-    let why = match (enough, until.half_width) {
+    let reason = match (enough, until.half_width) {
         (Some(enough), _) => enough.words().to_owned(),
         (None, Some(half_width)) => {
             format!(
@@ -153,7 +153,7 @@ pub fn print_stop_reason(folder: &RunFolder) -> Result<(), Failure> {
         }
         (None, None) => "all repeats were run".to_owned(),
     };
-    output::note(&format!("repeats ended: {why}; {known}"));
+    output::note(&format!("repeats ended: {reason}; {known}"));
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use trueput_report::Style;
 use trueput_report::answer::Layout;
 
 /// Columns if standard output is not a terminal: most terminals, mails and issues show them.
-const USUAL_WIDTH: u16 = 80;
+const DEFAULT_WIDTH: u16 = 80;
 
 /// Columns of tables other than an answer if standard output is not a terminal.
 const TABLE_WIDTH: u16 = 100;
@@ -15,24 +15,21 @@ const TABLE_WIDTH: u16 = 100;
 const WIDEST_LIST: u16 = 100;
 
 /// Narrower reports cannot be read.
-const FEWEST_COLUMNS: u16 = 40;
+const MIN_COLUMNS: u16 = 40;
 
 /// An answer has no more lines, on however tall a terminal.
 const MAX_LINES: usize = 60;
 
 /// The lines of an answer without a terminal.
-const USUAL_LINES: usize = 40;
+const DEFAULT_LINES: usize = 40;
 
 /// The least lines of an answer, on however small a terminal.
-const FEWEST_LINES: usize = 20;
+const MIN_LINES: usize = 20;
 
 /// Reads a number of columns.
 fn parse_columns(text: &str) -> Result<u16, String> {
-    let columns = text
-        .parse()
-        .ok()
-        .filter(|columns| *columns >= FEWEST_COLUMNS);
-    columns.ok_or_else(|| format!("must be {FEWEST_COLUMNS} to {}", u16::MAX))
+    let columns = text.parse().ok().filter(|columns| *columns >= MIN_COLUMNS);
+    columns.ok_or_else(|| format!("must be {MIN_COLUMNS} to {}", u16::MAX))
 }
 
 /// The length and width of a report.
@@ -50,7 +47,7 @@ pub struct Screen {
 /// The columns of a list: the terminal's, at most 100; elsewhere 80.
 pub fn list_width() -> usize {
     let terminal = output::terminal_size().map(|(width, _)| width.min(WIDEST_LIST));
-    usize::from(terminal.unwrap_or(USUAL_WIDTH)).saturating_sub(ascii_spare())
+    usize::from(terminal.unwrap_or(DEFAULT_WIDTH)).saturating_sub(ascii_spare())
 }
 
 /// Columns to keep free for replacements that are wider than the original.
@@ -65,17 +62,17 @@ impl Screen {
     /// The width of lines: as requested, else the terminal's, else 80.
     pub fn columns(self) -> usize {
         let terminal = output::terminal_size().map(|(width, _)| width);
-        let width = self.width.or(terminal).unwrap_or(USUAL_WIDTH);
+        let width = self.width.or(terminal).unwrap_or(DEFAULT_WIDTH);
         usize::from(width).saturating_sub(ascii_spare())
     }
 
     /// The room for an answer: at most 60 lines, and a terminal's prompt stays in sight.
     pub fn layout(self) -> Layout {
         let terminal = output::terminal_size();
-        let height = terminal.map_or(USUAL_LINES, |(_, height)| usize::from(height));
+        let height = terminal.map_or(DEFAULT_LINES, |(_, height)| usize::from(height));
         Layout {
             width: self.columns(),
-            lines: height.saturating_sub(1).clamp(FEWEST_LINES, MAX_LINES),
+            lines: height.saturating_sub(1).clamp(MIN_LINES, MAX_LINES),
             color: output::style().color,
             cuts: terminal.is_some(),
         }

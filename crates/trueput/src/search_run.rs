@@ -11,13 +11,13 @@ use crate::repeats::parse_part;
 use crate::resumed::check_parameters;
 use crate::screen::Screen;
 use crate::size_limit::{SizeLimit, explained};
-use crate::trust::{ForeignCode, Trust};
+use crate::trust::{Trust, UntrustedInputs};
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::process::ExitCode;
 use trueput_findings::Run;
 use trueput_findings::shell::quoted;
-use trueput_findings::trial_time::USUAL_DURATION_S;
+use trueput_findings::trial_time::DEFAULT_DURATION_S;
 use trueput_record::folder::SearchEnd;
 use trueput_record::objective::Objective;
 use trueput_record::parameter::resolve;
@@ -34,13 +34,13 @@ use trueput_runner::{Event, Options, ProposedTrials, Registry};
 /// A usage error if it is no plan, cannot be trusted, has steps or time slices, or if an option has
 /// no use here.
 pub fn read_plan(
-    what: &str,
+    target: &str,
     overrides: &PlanOverrides,
     trust: Trust,
     registry: &Registry,
 ) -> Result<PlanFile, Failure> {
     refuse_unused(overrides)?;
-    let mut plan = plan_or_workload(what, registry)?;
+    let mut plan = plan_or_workload(target, registry)?;
     overrides.apply(&mut plan)?;
     if plan.conditions.time_slice_s.is_some() {
         return Err(Failure::usage(
@@ -48,15 +48,15 @@ pub fn read_plan(
              --time-slice none",
         ));
     }
-    trust.check_plan(what, &plan, overrides, registry)?;
+    trust.check_plan(target, &plan, overrides, registry)?;
     if !plan.steps.is_empty() {
         return Err(Failure::usage(format!(
-            "'{what}' has steps; 'trueput ledger' runs them"
+            "'{target}' has steps; 'trueput ledger' runs them"
         )));
     }
     plan.repeat = 1;
     if takes_duration(&plan.workload, registry)? {
-        plan.conditions.duration_s.get_or_insert(USUAL_DURATION_S);
+        plan.conditions.duration_s.get_or_insert(DEFAULT_DURATION_S);
     }
     Ok(plan)
 }
@@ -83,7 +83,7 @@ fn takes_duration(workload: &str, registry: &Registry) -> Result<bool, Failure> 
     let name = workload.info().name;
     let settings = resolve(name, workload.settings(), &Settings::new()).map_err(Failure::usage)?;
     let with_duration = Conditions {
-        duration_s: Some(USUAL_DURATION_S),
+        duration_s: Some(DEFAULT_DURATION_S),
         ..Conditions::default()
     };
     let is_possible = |conditions: &Conditions| workload.job(&settings, conditions).is_ok();
@@ -99,8 +99,8 @@ pub fn refuse_fixed_work(plan: &PlanFile, registry: &Registry) -> Result<(), Fai
     match takes_duration(workload, registry)? {
         true => Ok(()),
         false => Err(Failure::usage(format!(
-            "{workload} has no duration, and so no capacity: 'trueput run {workload}' measures it, \
-             and 'trueput tune {workload}' its knobs by the rate"
+            "{workload} runs to completion and cannot be rate-limited: 'trueput run {workload}' \
+             measures it, and 'trueput tune {workload}' its knobs by the rate"
         ))),
     }
 }
@@ -109,9 +109,9 @@ pub fn refuse_fixed_work(plan: &PlanFile, registry: &Registry) -> Result<(), Fai
 ///
 /// # Errors
 /// A usage error; `why` says why not, and what to do.
-pub fn refuse_rate(plan: &PlanFile, why: &str) -> Result<(), Failure> {
+pub fn refuse_rate(plan: &PlanFile, reason: &str) -> Result<(), Failure> {
     match plan.conditions.rate_per_s.iter().any(|&rate| rate > 0.0) {
-        true => Err(Failure::usage(why)),
+        true => Err(Failure::usage(reason)),
         false => Ok(()),
     }
 }
@@ -123,13 +123,13 @@ pub fn refuse_rate(plan: &PlanFile, why: &str) -> Result<(), Failure> {
 pub fn objective(
     given: Option<&Objective>,
     plan: &PlanFile,
-    what: &str,
+    target: &str,
     example: &str,
 ) -> Result<Objective, Failure> {
     let found = given.or(plan.objective.as_ref());
     found.cloned().ok_or_else(|| {
         Failure::usage(format!(
-            "'{what}' has no objective: give one, as in --objective '{example}'"
+            "'{target}' has no objective: give one, as in --objective '{example}'"
         ))
     })
 }
@@ -138,7 +138,7 @@ pub fn objective(
 ///
 /// # Errors
 /// A usage error if there is none, or several.
-pub fn only_contender(trials: &[TrialSpec], what: &str) -> Result<(), Failure> {
+pub fn only_contender(trials: &[TrialSpec], target: &str) -> Result<(), Failure> {
     let instead = match trials {
         [_] => return Ok(()),
         _ => choices(trials, ContenderDifference::Contenders),
@@ -150,7 +150,7 @@ pub fn only_contender(trials: &[TrialSpec], what: &str) -> Result<(), Failure> {
     });
     let count = trials.len();
     Err(Failure::usage(format!(
-        "'{what}' has {count} contenders: {instead}"
+        "'{target}' has {count} contenders: {instead}"
     )))
 }
 
@@ -165,7 +165,7 @@ pub enum ContenderDifference {
 
 /// Says what has several values in these trials, so that one can be given; `None` if nothing has.
 pub fn choices(trials: &[TrialSpec], differing: ContenderDifference) -> Option<String> {
-    const MOST_NAMED: usize = 4;
+    const MAX_NAMED: usize = 4;
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     for (name, value) in trials.iter().flat_map(|spec| named_values(spec, differing)) {
         match found.iter_mut().find(|(known, _)| *known == name) {
@@ -177,7 +177,7 @@ pub fn choices(trials: &[TrialSpec], differing: ContenderDifference) -> Option<S
     found.retain(|(_, values)| values.len() > 1);
     let each = found.iter().map(|(name, values)| {
         let mut named = values.clone();
-        named.truncate(MOST_NAMED);
+        named.truncate(MAX_NAMED);
         if named.len() < values.len() {
             named.push("...".to_owned());
         }
@@ -212,13 +212,17 @@ fn named_values(spec: &TrialSpec, differing: ContenderDifference) -> Vec<(String
 ///
 /// # Errors
 /// A usage error that says what to do.
-pub fn refuse_own_times(spec: &TrialSpec, what: &str, registry: &Registry) -> Result<(), Failure> {
+pub fn refuse_own_times(
+    spec: &TrialSpec,
+    target: &str,
+    registry: &Registry,
+) -> Result<(), Failure> {
     let workload = registry.workload(&spec.workload).map_err(Failure::usage)?;
     let settings = resolve(&spec.workload, workload.settings(), &spec.settings);
     let job = workload.job(&settings.map_err(Failure::usage)?, &spec.conditions);
     match job.map_err(Failure::usage)?.scheduled_per_s() {
         Some(_) => Err(Failure::usage(format!(
-            "the requests of '{what}' come at times of their own, whatever the knobs: make each \
+            "the requests of '{target}' come at times of their own, whatever the knobs: make each \
              when the last has ended, by --set pace=closed"
         ))),
         None => Ok(()),
@@ -322,7 +326,7 @@ pub fn open(
     let opened = RunFolder::open_limited(path, size.most_bytes);
     let (folder, mut manifest) = opened.map_err(explained)?;
     trueput_runner::check_folder(&folder)?;
-    let foreign = ForeignCode::of_run(&folder, &manifest, places.work.as_deref());
+    let foreign = UntrustedInputs::of_run(&folder, &manifest, places.work.as_deref());
     trust.check(&path.display().to_string(), &foreign)?;
     check_parameters(&folder, &manifest, registry)?;
     if let (Some(settings), Some(budget_s)) = (&mut manifest.search, budget_s) {
@@ -390,7 +394,7 @@ impl SearchRun<'_> {
         } else if is_idle.get() {
             output::note(
                 "nothing ran: the search has ended, or its next trial does not fit into the \
-                 budget, which --budget makes longer",
+                 budget; extend it with --budget",
             );
         }
         execute::finish(&summary, self.write_answer(found))

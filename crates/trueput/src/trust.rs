@@ -28,9 +28,9 @@ pub struct Trust {
 /// Code and folders that somebody else named, with their use: `rocksdb@/tmp/x.so (a library to
 /// load)`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ForeignCode(Vec<String>);
+pub struct UntrustedInputs(Vec<String>);
 
-impl ForeignCode {
+impl UntrustedInputs {
     /// The parts of a plan that are neither in a known place nor on the user's own command line.
     pub fn of_plan(plan: &PlanFile, overrides: &PlanOverrides) -> Self {
         let mut foreign = if overrides.engine.is_empty() {
@@ -152,9 +152,9 @@ impl ForeignCode {
         }
     }
 
-    fn add(&mut self, what: String) {
-        if !self.0.contains(&what) {
-            self.0.push(what);
+    fn add(&mut self, subject: String) {
+        if !self.0.contains(&subject) {
+            self.0.push(subject);
         }
     }
 
@@ -172,16 +172,16 @@ impl Trust {
     /// A usage error, as [`matrix::expand`] and [`Trust::check`].
     pub fn check_plan(
         self,
-        what: &str,
+        subject: &str,
         plan: &PlanFile,
         overrides: &PlanOverrides,
         registry: &Registry,
     ) -> Result<(), Failure> {
-        let foreign = ForeignCode::of_plan(plan, overrides);
+        let foreign = UntrustedInputs::of_plan(plan, overrides);
         if !foreign.is_empty() {
             matrix::expand_with(plan, registry, BuildAccess::Unopened)?;
         }
-        self.check(what, &foreign)
+        self.check(subject, &foreign)
     }
 
     /// Continues if `what`, a plan or a run folder, names nothing foreign or the user trusts it;
@@ -189,20 +189,20 @@ impl Trust {
     ///
     /// # Errors
     /// A usage error in one line if the user refuses, or cannot be asked.
-    pub fn check(self, what: &str, foreign: &ForeignCode) -> Result<(), Failure> {
+    pub fn check(self, subject: &str, foreign: &UntrustedInputs) -> Result<(), Failure> {
         if foreign.is_empty() {
             return Ok(());
         }
         let can_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
         if !self.trust_plan && !can_ask {
             return Err(Failure::usage(format!(
-                "{what} uses files or servers outside the known directories: {}; check them, then \
+                "{subject} uses files or servers outside the known directories: {}; check them, then \
                  add --trust-plan",
                 foreign.0.join(", ")
             )));
         }
         output::note(&format!(
-            "{what} uses files or servers outside the known directories:"
+            "{subject} uses files or servers outside the known directories:"
         ));
         for one in &foreign.0 {
             output::note(&format!("  {one}"));
@@ -210,7 +210,7 @@ impl Trust {
         match self.trust_plan || ask_user() {
             true => Ok(()),
             false => Err(Failure::usage(format!(
-                "{what} is not trusted: nothing was run"
+                "{subject} is not trusted: nothing was run"
             ))),
         }
     }
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn what_an_address_makes_of_files_is_said_and_a_file_is_no_address() {
-        let mut foreign = ForeignCode::default();
+        let mut foreign = UntrustedInputs::default();
         let server = "mysql://me@evil/trueput_trust?password_file=/root/token";
         foreign.add_build("mariadb", Some(Path::new(server)));
         foreign.add_build("rocksdb", Some(Path::new("a://b.so")));

@@ -38,15 +38,15 @@ pub fn write_at_end(
     let file = folder.join(TUNED_PLAN);
     if proposed.is_empty() {
         let plan = TunedPlan::of(run.manifest, ended);
-        let (what, result) = match &plan {
+        let (action, result) = match &plan {
             Some(plan) => (
                 "write",
                 plan.write(&run.manifest.name, folder, run.registry),
             ),
             None => ("remove", remove_if_there(&file)),
         };
-        if let Err(why) = result {
-            output::note(&format!("cannot {what} {}: {why}", file.display()));
+        if let Err(reason) = result {
+            output::note(&format!("cannot {action} {}: {reason}", file.display()));
         }
     }
     proposed
@@ -312,7 +312,7 @@ mod tests {
     fn parsed(plan: &TunedPlan) -> PlanFile {
         let text = text(plan);
         let read = PlanFile::parse(Path::new(TUNED_PLAN), &text);
-        read.unwrap_or_else(|why| panic!("{why}\n{text}"))
+        read.unwrap_or_else(|reason| panic!("{reason}\n{text}"))
     }
 
     #[test]

@@ -16,7 +16,7 @@ use trueput_runner::Registry;
 use trueput_tuner::ablation::ablation;
 use trueput_tuner::holdout::{Holdout, Role};
 use trueput_tuner::search::{
-    ConfigurationId, FEWEST_TRIALS, Failure as TrialFailure, FailureKind, Outcome, Preset, Search,
+    ConfigurationId, Failure as TrialFailure, FailureKind, MIN_TRIALS, Outcome, Preset, Search,
     SearchPlan,
 };
 
@@ -200,7 +200,7 @@ impl<'a> TuningSearch<'a> {
             return;
         }
         let before = self.settings.trials as usize;
-        let trials = planned_trials(&self.settings, ended).max(FEWEST_TRIALS);
+        let trials = planned_trials(&self.settings, ended).max(MIN_TRIALS);
         if trials == before {
             return;
         }

@@ -111,7 +111,7 @@ impl SearchSpace<'_> {
                 with.insert(knob.clone(), value.clone());
                 match self.admit(space, &with) {
                     Ok(_) => kept = with,
-                    Err(why) => dropped.push(format!("{knob}={value}: {why}")),
+                    Err(reason) => dropped.push(format!("{knob}={value}: {reason}")),
                 }
             }
             self.admit(space, &kept).unwrap_or_default()
@@ -254,7 +254,7 @@ fn bound(knob: &Parameter, text: &str) -> Result<Option<f64>, String> {
     };
     value
         .map(Some)
-        .map_err(|why| format!("'{}': {why}", knob.name))
+        .map_err(|reason| format!("'{}': {reason}", knob.name))
 }
 
 #[cfg(test)]
@@ -323,12 +323,12 @@ pub mod tests {
             ("cache_size=much..1GiB", "as in 4096, 64KiB, 1GiB"),
             ("journal_mode=wal..off", "it has no range"),
         ] {
-            let why = searched_knobs(&[text.to_owned()], sqlite(), &kept).unwrap_err();
-            assert!(why.contains(right), "{text}: {why}");
+            let reason = searched_knobs(&[text.to_owned()], sqlite(), &kept).unwrap_err();
+            assert!(reason.contains(right), "{text}: {reason}");
         }
         let twice = ["cache_size", "sqlite.cache_size=1MiB.."].map(str::to_owned);
-        let why = searched_knobs(&twice, sqlite(), &kept).unwrap_err();
-        assert!(why.contains("names 'cache_size' twice"), "{why}");
+        let reason = searched_knobs(&twice, sqlite(), &kept).unwrap_err();
+        assert!(reason.contains("names 'cache_size' twice"), "{reason}");
     }
 
     #[test]

@@ -59,7 +59,7 @@ impl WorkloadRun {
         self.repeats
             .apply(&mut plan, self.overrides.repeat, registry);
         let mut matrix = execute::expand(&plan, registry)?;
-        matrix.leave_out_unreachable(&plan, self.places.databases(), registry)?;
+        matrix.skip_unreachable(&plan, self.places.databases(), registry)?;
         options.objective.clone_from(&plan.objective);
         options.credentials = matrix.credentials;
         let created = trueput_runner::create_run(

@@ -5,7 +5,7 @@
 //! at a rate and counts their response times from when they were due.
 
 use trueput_findings::capacity::{
-    Capacity, CapacityState, LONGEST_FACTOR, excess_rate_per_s, round_rate,
+    Capacity, CapacityState, MAX_FACTOR, excess_rate_per_s, round_rate,
 };
 use trueput_record::objective::Objective;
 use trueput_record::search::{CapacitySettings, TrialPurpose};
@@ -25,9 +25,9 @@ const SMALL_STEP: f64 = 1.25;
 const DISTURBED_FACTOR: f64 = 3.0;
 
 /// The most trials for one contender. One on which the results contradict each other is given up.
-const MOST_TRIALS: usize = 60;
+const MAX_TRIALS: usize = 60;
 
-/// The most confirmations that can be asked for: with more, [`MOST_TRIALS`] leaves too few others.
+/// The most confirmations that can be asked for: with more, [`MAX_TRIALS`] leaves too few others.
 pub const MAX_CONFIRMATIONS: i64 = CapacitySettings::MAX_CONFIRMATIONS as i64;
 
 /// Trials that a contender usually takes: one in closed loop, three until a rate fails, five to
@@ -62,7 +62,7 @@ pub struct NextProbe {
 pub fn next_probe(capacity: &Capacity, settings: &CapacitySettings) -> Option<NextProbe> {
     let is_open = capacity.state == CapacityState::Unconfirmed;
     let closed_per_s = capacity.closed_loop_per_s?;
-    if !is_open || capacity.probes.len() >= MOST_TRIALS {
+    if !is_open || capacity.probes.len() >= MAX_TRIALS {
         return None;
     }
     let probe = |rate_per_s: f64| NextProbe {
@@ -136,7 +136,7 @@ pub fn trial_duration_s(rate_per_s: f64, usual_s: f64, objective: &Objective) ->
     let needed_s = TAIL_REQUESTS / (rate_per_s * objective.smallest_tail());
     match needed_s <= usual_s {
         true => usual_s,
-        false => needed_s.ceil().min(usual_s * LONGEST_FACTOR),
+        false => needed_s.ceil().min(usual_s * MAX_FACTOR),
     }
 }
 

@@ -49,7 +49,7 @@ pub fn knob_space(
     }
     let fence = promise_fence(engine, durability, fixed.clone(), window_limit_s)?;
     let space = Space::new(&free, &restrictions, fence);
-    space.map_err(|why| format!("{}: {why}", engine.info().name))
+    space.map_err(|reason| format!("{}: {reason}", engine.info().name))
 }
 
 /// Whether a size is above a bound: a default such as that of a memory map, which is no use of
@@ -75,9 +75,11 @@ fn promise_fence(
     };
     let (wanted, wanted_isolation) = promises(&Settings::new())?;
     // No configuration is compared with a default that promises less than what is asked for.
-    check_promise(&wanted, window_limit_s, &wanted).map_err(|why| {
+    check_promise(&wanted, window_limit_s, &wanted).map_err(|reason| {
         let name = engine.info().name;
-        format!("{name} with the plan's knobs: {why}; allow more, or give the knob that limits it")
+        format!(
+            "{name} with the plan's knobs: {reason}; allow more, or give the knob that limits it"
+        )
     })?;
     Ok(Box::new(move |changes| {
         let (promise, isolation) = promises(changes)?;

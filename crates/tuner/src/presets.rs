@@ -114,7 +114,7 @@ impl PublishedPreset {
                 PresetValue::Fixed(value) => value.clone(),
                 PresetValue::Share(share) => share
                     .value(machine)
-                    .map_err(|why| format!("preset '{}', {knob}: {why}", self.name))?,
+                    .map_err(|reason| format!("preset '{}', {knob}: {reason}", self.name))?,
             };
             Ok((knob.clone(), value))
         });

@@ -34,7 +34,7 @@ use trueput_record::trial::Settings;
 
 /// The fewest trials of a search and its holdout together: with fewer, the holdout has fewer than
 /// three pairs, which cannot show a difference.
-pub const FEWEST_TRIALS: usize = 24;
+pub const MIN_TRIALS: usize = 24;
 /// From this number of trials on, a model proposes configurations.
 const FOREST_FROM: usize = 40;
 /// Challengers of a round: few enough for the results of a round to count soon, many enough for the
@@ -45,7 +45,7 @@ const RACERS: usize = 1;
 /// The part of the search's trials after which challengers are only repeats.
 const EXPLORATION_PART: f64 = 0.85;
 /// Rounds in a row without a score of the default after which a search ends.
-const MOST_UNSCORED_ROUNDS: usize = 3;
+const MAX_UNSCORED_ROUNDS: usize = 3;
 
 /// A named configuration from outside: an engine's tuning guide, a published table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -129,17 +129,17 @@ impl Search {
     /// # Errors
     /// One sentence: too few trials, or a preset that the parameters do not allow.
     pub fn new(space: Space, plan: SearchPlan) -> Result<Self, String> {
-        if plan.trials < FEWEST_TRIALS {
+        if plan.trials < MIN_TRIALS {
             return Err(format!(
                 "{} trials are too few for a search and its holdout; it takes at least \
-                 {FEWEST_TRIALS}",
+                 {MIN_TRIALS}",
                 plan.trials
             ));
         }
         let default = Settings::new();
         space
             .check(&default)
-            .map_err(|why| format!("the default configuration is not allowed: {why}"))?;
+            .map_err(|reason| format!("the default configuration is not allowed: {reason}"))?;
         let mut archive = Archive::default();
         archive.add(default, Purpose::Default, None);
         let mut search = Self {
@@ -166,7 +166,7 @@ impl Search {
             let settings = self
                 .space
                 .admit(&preset.settings)
-                .map_err(|why| format!("preset '{}': {why}", preset.name))?;
+                .map_err(|reason| format!("preset '{}': {reason}", preset.name))?;
             if self.space.check(&settings).is_ok() && !self.archive.contains(&settings) {
                 self.archive
                     .add(settings, Purpose::Preset, Some(preset.name.clone()));
@@ -197,7 +197,7 @@ impl Search {
         }
         let left = self.search_trials() - self.archive.trials();
         let slots = CHALLENGERS.min(left.saturating_sub(entries.len()));
-        let is_broken = self.archive.unscored_rounds() >= MOST_UNSCORED_ROUNDS;
+        let is_broken = self.archive.unscored_rounds() >= MAX_UNSCORED_ROUNDS;
         if slots == 0 || is_broken {
             return None;
         }
@@ -282,10 +282,10 @@ impl Search {
     }
 
     /// Changes the trials that may be run, those of the holdout included, to at least
-    /// [`FEWEST_TRIALS`]. The rounds so far stay as they are; so a search is resumed by changing
+    /// [`MIN_TRIALS`]. The rounds so far stay as they are; so a search is resumed by changing
     /// them after the same round.
     pub fn set_trials(&mut self, trials: usize) {
-        self.plan.trials = trials.max(FEWEST_TRIALS);
+        self.plan.trials = trials.max(MIN_TRIALS);
     }
 
     /// Returns the trials that the search may use: three quarters of all.

@@ -73,8 +73,8 @@ impl OpenableEngine<'_> {
         let damage = match examined {
             Ok(Ok(())) => None,
             Ok(Err(Failure::Damaged(damage))) => Some(damage),
-            Ok(Err(Failure::Refused(why))) => return Err(why),
-            Err(why) => Some(damage(DamageKind::Crash, format!("it {why}"))),
+            Ok(Err(Failure::Refused(reason))) => return Err(reason),
+            Err(reason) => Some(damage(DamageKind::Crash, format!("it {reason}"))),
         };
         Ok(Inspection { found, damage })
     }
@@ -84,7 +84,7 @@ impl OpenableEngine<'_> {
         self.prepare().map_err(unopenable)?;
         let server = self.start_server().map_err(unopenable)?;
         let database = self.open().map_err(|error| match error {
-            Error::Unsupported(why) => Failure::Refused(why),
+            Error::Unsupported(reason) => Failure::Refused(reason),
             error => Failure::Damaged(unopenable(error.to_string())),
         })?;
         *found = self.read_sequences(&*database)?;

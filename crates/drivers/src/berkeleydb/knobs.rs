@@ -74,7 +74,7 @@ parameters! {
                 to replay when opening after a crash",
         /// Log at 'none': in memory (DB_LOG_IN_MEMORY), or only what an abort needs
         /// (DB_TXN_NOT_DURABLE).
-        none_log: Choice<NoneLog> = InMemory,
+        none_log: Choice<LogAtNone> = InMemory,
         /// Size of the log in memory at 'none'; it must hold every open transaction.
         none_log_buffer: Bytes = 64 MiB in 1 MiB..=2 GiB,
             cost "larger: memory; smaller: a large transaction fails as full",
@@ -122,7 +122,7 @@ choices! {
 
 choices! {
     /// The log at `none`.
-    pub(super) enum NoneLog {
+    pub(super) enum LogAtNone {
         InMemory = "in-memory",
         NotDurable = "not-durable",
     }
@@ -177,7 +177,7 @@ pub(super) fn level(durability: Durability, knobs: &BerkeleyKnobs) -> Option<Log
         Durability::Async => Some(LogFlush::WriteNosync),
         Durability::Buffered => Some(LogFlush::Nosync),
         Durability::Process => None,
-        Durability::None if knobs.none_log == NoneLog::InMemory => Some(LogFlush::LogInMemory),
+        Durability::None if knobs.none_log == LogAtNone::InMemory => Some(LogFlush::LogInMemory),
         Durability::None => Some(LogFlush::NotDurable),
     }
 }

@@ -62,9 +62,9 @@ impl ServerAddress {
     /// [`Error::Unsupported`] with one sentence that names the defect.
     pub fn parse(given: &credentials::Address) -> Result<Self> {
         let url = given.redacted();
-        let wrong = |why: &str| {
+        let wrong = |reason: &str| {
             let form = "http://USER:PASSWORD@HOST:PORT";
-            Error::Unsupported(format!("etcd: {url} {why}; an address is {form}"))
+            Error::Unsupported(format!("etcd: {url} {reason}; an address is {form}"))
         };
         let rest = match url.split_once("://") {
             Some(("http", rest)) => rest.trim_end_matches('/'),
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_url_that_cannot_be_is_refused_with_what_would_be_right() {
-        for (url, why) in [
+        for (url, reason) in [
             ("https://host", "TLS"),
             ("mysql://host", "another kind of server"),
             ("http://host:99999", "port"),
@@ -165,7 +165,7 @@ mod tests {
         ] {
             let error = parsed(url).unwrap_err().to_string();
             assert!(
-                error.contains(why) && error.contains("http://USER"),
+                error.contains(reason) && error.contains("http://USER"),
                 "{error}"
             );
         }

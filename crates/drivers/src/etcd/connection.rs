@@ -54,7 +54,7 @@ impl EtcdConnection {
             .build()
             .map_err(Error::engine)?;
         let unreached =
-            |why: &dyn std::fmt::Display| lost(&format!("cannot reach {address}: {why}"));
+            |reason: &dyn std::fmt::Display| lost(&format!("cannot reach {address}: {reason}"));
         let connecting = async {
             match &address.endpoint {
                 Endpoint::Folder(folder) => {
@@ -248,8 +248,8 @@ impl Response {
     }
 }
 
-fn lost(why: &dyn std::fmt::Display) -> Error {
-    Error::Disconnected(format!("etcd: {why}"))
+fn lost(reason: &dyn std::fmt::Display) -> Error {
+    Error::Disconnected(format!("etcd: {reason}"))
 }
 
 /// Returns the error for a status of gRPC (its list of codes) with etcd's text.

@@ -18,7 +18,7 @@ use trueput_engine::{
 
 /// The time that taking the keys of a user's cluster may take: what a trial before has left is
 /// deleted.
-const TAKE_LIMIT: Duration = Duration::from_secs(120);
+const TAKE_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The time that a flush may take, once, before a node counts as one that does not flush.
 const FLUSH_TIME: Duration = Duration::from_secs(2);
@@ -67,7 +67,7 @@ impl EtcdDatabase {
     /// [`Error::Unsupported`] for keys that are not trueput's, and for a node that does not flush;
     /// errors of the server.
     pub fn external(address: &ServerAddress, spec: &OpenSpec<'_>) -> Result<Self> {
-        let mut connection = EtcdConnection::open(address, TAKE_LIMIT)?;
+        let mut connection = EtcdConnection::open(address, TAKE_TIMEOUT)?;
         let before = LogCounts::read(address);
         let space = external::take(&mut connection, address, spec.directory)?;
         external::check_flushes(&mut connection, address, (before, spec.durability))?;
@@ -128,7 +128,7 @@ impl EtcdDatabase {
                 FlushSign::Flushed
             })
         };
-        let commit = || external::commit_nothing(&mut self.connect(TAKE_LIMIT)?);
+        let commit = || external::commit_nothing(&mut self.connect(TAKE_TIMEOUT)?);
         Ok(await_flush(FLUSH_TIME, look, commit)? == FlushSign::Unflushed)
     }
 
@@ -196,7 +196,7 @@ impl Database for EtcdDatabase {
         let Access::Leader(_) = self.access else {
             return Ok(());
         };
-        let mut connection = self.connect(TAKE_LIMIT)?;
+        let mut connection = self.connect(TAKE_TIMEOUT)?;
         let request = RangeRequest {
             key: self.space.key(b""),
             ..RangeRequest::default()

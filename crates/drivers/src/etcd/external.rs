@@ -22,7 +22,7 @@ const MARK_KEY: &str = "trueput";
 const MARKER: &str = "etcd-keys";
 
 /// The time in which a node flushes a commit to its log.
-const FLUSH_LIMIT: Duration = Duration::from_secs(10);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Takes the keys for the database in `directory`: as they are, where they are that database's;
 /// otherwise all are deleted.
@@ -94,7 +94,7 @@ pub(super) fn check_flushes(
         })
     };
     // A node that wrote nothing follows one that is elsewhere.
-    if await_flush(FLUSH_LIMIT, look, || rewrite_mark(connection))? != FlushSign::Unflushed {
+    if await_flush(FLUSH_TIMEOUT, look, || rewrite_mark(connection))? != FlushSign::Unflushed {
         return Ok(());
     }
     let contradiction = promise_check::unflushed("its node", durability);
@@ -153,9 +153,9 @@ fn mark_of(
     connection: &mut EtcdConnection,
     address: &ServerAddress,
 ) -> Result<(Option<String>, i64)> {
-    let not_ours = |what: &str| {
+    let not_ours = |subject: &str| {
         Error::Unsupported(format!(
-            "{address} has {what} that is not trueput's: rename it, or name another cluster"
+            "{address} has {subject} that is not trueput's: rename it, or name another cluster"
         ))
     };
     let request = RangeRequest {

@@ -79,7 +79,10 @@ mod tests {
     fn an_old_version_is_refused_and_newer_numbers_are_not_letters() {
         assert_eq!(check_version("3.4.23", "it").unwrap(), "3.4.23");
         assert!(check_version("3.10.0", "it").is_ok());
-        let why = check_version("3.3.25", "it").unwrap_err().to_string();
-        assert!(why.contains("3.3.25") && why.contains("3.4"), "{why}");
+        let reason = check_version("3.3.25", "it").unwrap_err().to_string();
+        assert!(
+            reason.contains("3.3.25") && reason.contains("3.4"),
+            "{reason}"
+        );
     }
 }

@@ -176,8 +176,8 @@ mod tests {
         assert!(check(Durability::Process, &default).is_ok());
         assert!(check(Durability::Buffered, &default).is_err());
         let slow = values(&[("heartbeat-interval", Value::Integer(500))]);
-        let why = check(Durability::Sync, &slow).unwrap_err().to_string();
-        assert!(why.contains("five times"), "{why}");
+        let reason = check(Durability::Sync, &slow).unwrap_err().to_string();
+        assert!(reason.contains("five times"), "{reason}");
     }
 
     #[test]

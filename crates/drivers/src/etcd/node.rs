@@ -27,7 +27,7 @@ const PEER_PORT: u16 = 2380;
 const WITHOUT_OLD_SOCKETS: &str = r#"rm -f "$0" "$1" && shift && exec "$@""#;
 
 /// The time that a node may take to tell its role.
-const ROLE_LIMIT: Duration = Duration::from_millis(500);
+const ROLE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The nodes of a cluster.
 pub(super) struct EtcdNodes {
@@ -50,7 +50,7 @@ impl Cluster for EtcdNodes {
 
     fn role(&self, number: u32, site: &ClusterSite) -> Result<NodeRole> {
         let address = ServerAddress::private(&site.folder(number));
-        let mut connection = EtcdConnection::open(&address, ROLE_LIMIT)?;
+        let mut connection = EtcdConnection::open(&address, ROLE_TIMEOUT)?;
         let status: StatusResponse = connection.call(message::STATUS, &message::Empty {})?;
         let own = status.header.map(|header| header.member_id);
         Ok(match own == Some(status.leader) {

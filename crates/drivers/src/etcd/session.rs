@@ -4,7 +4,7 @@ use super::connection::EtcdConnection;
 use super::keyspace::{Bounds, KeySpace, after};
 use super::message::{self, KeyValue, RangeRequest, RangeResponse, SortOrder, TxnResponse};
 use super::transaction::Transaction;
-use super::{LONGEST_KEY, LONGEST_VALUE};
+use super::{MAX_KEY, MAX_VALUE};
 use crate::common_errors::{self, LengthLimits};
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -12,11 +12,11 @@ use trueput_engine::{
     Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor,
 };
 
-const LIMITS: LengthLimits = LengthLimits::new(LONGEST_KEY, LONGEST_VALUE);
+const LIMITS: LengthLimits = LengthLimits::new(MAX_KEY, MAX_VALUE);
 
 /// The most records of a scan's first page, and of any.
 const FIRST_PAGE: usize = 64;
-const LARGEST_PAGE: usize = 8192;
+const MAX_PAGE: usize = 8192;
 
 /// The bytes of a page from which on the next ones have fewer records.
 const PAGE_BYTES: usize = 8 << 20;
@@ -192,7 +192,7 @@ fn next_limit(limit: usize, records: &[KeyValue]) -> usize {
         .sum();
     let each = bytes / records.len().max(1);
     let fitting = PAGE_BYTES / each.max(1);
-    (8 * limit).min(LARGEST_PAGE).min(fitting).max(1)
+    (8 * limit).min(MAX_PAGE).min(fitting).max(1)
 }
 
 impl Session for EtcdSession<'_> {

@@ -1,13 +1,13 @@
 //! Scans: records come from GT.M a page at a time, or each would cost a call.
 
-use super::LONGEST_KEY;
+use super::MAX_KEY;
 use super::process::{ProcessGuard, subscript};
 use std::ops::{Bound, ControlFlow, Range};
 use trueput_engine::{Direction, Error, KeyRange, Result};
 
 /// Records of the first page; each page after it has twice as many.
 const FIRST_PAGE: i64 = 16;
-const LARGEST_PAGE: i64 = 1024;
+const MAX_PAGE: i64 = 1024;
 
 /// An observation of a scan about the stored records, as subscripts.
 pub(super) enum ScanStep<'s> {
@@ -63,7 +63,7 @@ impl PageReader {
         self.after.clear();
         if let Bound::Included(key) | Bound::Excluded(key) = near {
             // A longer key cannot be stored, and sorts directly after its truncation.
-            let cut = &key[..key.len().min(LONGEST_KEY)];
+            let cut = &key[..key.len().min(MAX_KEY)];
             if cut.len() < key.len() {
                 self.inclusive = direction == Direction::Backward;
             }
@@ -175,7 +175,7 @@ impl PageReader {
     fn fetch(&mut self, guard: &mut ProcessGuard<'_>) -> Result<bool> {
         let way = if self.is_backward() { -1 } else { 1 };
         let (text, more) = guard.page(&self.after, self.inclusive, way, self.most)?;
-        self.most = (self.most * 2).min(LARGEST_PAGE);
+        self.most = (self.most * 2).min(MAX_PAGE);
         self.bytes.clear();
         self.bytes.extend_from_slice(text);
         parse(&self.bytes, &mut self.records)?;

@@ -16,7 +16,7 @@ use std::fs::File;
 use std::path::Path;
 
 /// Calls in so much code, and more, mean that assertions were compiled in.
-const FEWEST_PER_MIB: u64 = 100;
+const MIN_PER_MIB: u64 = 100;
 
 /// The assertions in a library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ struct Assertions {
 impl Assertions {
     /// Whether the library's own assertions are in it.
     fn are_compiled_in(self) -> bool {
-        self.sites << 20 >= FEWEST_PER_MIB * self.code_bytes && self.sites > 0
+        self.sites << 20 >= MIN_PER_MIB * self.code_bytes && self.sites > 0
     }
 }
 

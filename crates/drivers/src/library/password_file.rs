@@ -9,7 +9,7 @@ use trueput_engine::decode_utf8;
 use trueput_engine::{Error, Result, Secret};
 
 /// More than any file of passwords has, bytes.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// Reads a file that holds passwords.
 ///
@@ -17,8 +17,8 @@ const MOST_BYTES: u64 = 1 << 20;
 /// One line, if it cannot be read, is not a file, or others can read it.
 pub(crate) fn read_secret(path: &Path) -> Result<String> {
     let shown = path.display();
-    let cannot = |why: &dyn std::fmt::Display| {
-        Error::engine(format!("cannot read the password file {shown}: {why}"))
+    let cannot = |reason: &dyn std::fmt::Display| {
+        Error::engine(format!("cannot read the password file {shown}: {reason}"))
     };
     // Without O_NONBLOCK the opening of a FIFO waits until somebody opens its other end; the open
     // file is asked what it is, so that nobody can put another in its place in between.
@@ -35,7 +35,7 @@ pub(crate) fn read_secret(path: &Path) -> Result<String> {
         )));
     }
     let mut text = Vec::new();
-    let read = file.take(MOST_BYTES).read_to_end(&mut text);
+    let read = file.take(MAX_BYTES).read_to_end(&mut text);
     read.map_err(|error| cannot(&error))?;
     let text = decode_utf8(&text).map_err(|error| cannot(&error))?;
     Ok(text.to_owned())
@@ -67,16 +67,16 @@ mod tests {
         assert_eq!(first_line(&path), Ok(Secret::new("hush hush")));
         for mode in [0o640, 0o604] {
             set(mode);
-            let why = first_line(&path).unwrap_err().to_string();
+            let reason = first_line(&path).unwrap_err().to_string();
             assert!(
-                why.contains("chmod 600") && !why.contains("hush hush"),
-                "{why}"
+                reason.contains("chmod 600") && !reason.contains("hush hush"),
+                "{reason}"
             );
         }
         assert!(first_line(folder.path()).is_err());
         let fifo = folder.path().join("fifo");
         nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
-        let why = first_line(&fifo).unwrap_err().to_string();
-        assert!(why.contains("not a file"), "{why}");
+        let reason = first_line(&fifo).unwrap_err().to_string();
+        assert!(reason.contains("not a file"), "{reason}");
     }
 }

@@ -32,7 +32,7 @@ impl Api {
         let text = unsafe { CStr::from_ptr((self.mdb_strerror)(code)) }
             .to_string_lossy()
             .into_owned();
-        let explained = |why: &str| common_errors::coded(code, format!("{text}: {why}"));
+        let explained = |reason: &str| common_errors::coded(code, format!("{text}: {reason}"));
         match code {
             ffi::MDB_MAP_FULL => {
                 Error::Full(format!("{text} (code {code}); map_size is the limit"))

@@ -225,8 +225,11 @@ mod tests {
     #[test]
     fn errors_of_the_client_do_not_name_its_types() {
         let error = mysql::Error::DriverError(mysql::DriverError::ConnectTimeout);
-        let why = client_error(error).to_string();
-        assert!(!why.is_empty() && !why.contains(['{', '}']), "{why}");
+        let reason = client_error(error).to_string();
+        assert!(
+            !reason.is_empty() && !reason.contains(['{', '}']),
+            "{reason}"
+        );
     }
 
     #[test]

@@ -199,11 +199,11 @@ mod tests {
             check(durability, &values(given)).unwrap_err().to_string()
         };
         let serializable = ("isolation", Value::from("serializable"));
-        let why = refusal(&[serializable], Durability::Sync);
-        assert!(why.contains("not replicated"), "{why}");
+        let reason = refusal(&[serializable], Durability::Sync);
+        assert!(reason.contains("not replicated"), "{reason}");
         let short = ("evs_inactive_timeout", Value::Integer(1000));
-        let why = refusal(&[short], Durability::Sync);
-        assert!(why.contains("evs_suspect_timeout"), "{why}");
+        let reason = refusal(&[short], Durability::Sync);
+        assert!(reason.contains("evs_suspect_timeout"), "{reason}");
         refusal(&[], Durability::None);
         assert_eq!(check(Durability::Async, &values(&[])), Ok(()));
     }

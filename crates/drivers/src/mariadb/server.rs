@@ -195,14 +195,14 @@ mod tests {
         assert_eq!(check_version("10.11.19-MariaDB-0+deb12u1"), Ok(()));
         assert_eq!(check_version("11.8.2-MariaDB"), Ok(()));
         for old in ["10.3.39-MariaDB", "8.0.36", "garbage"] {
-            let why = check_version(old).unwrap_err().to_string();
-            assert!(why.contains(old) && why.contains("10.6"), "{why}");
+            let reason = check_version(old).unwrap_err().to_string();
+            assert!(reason.contains(old) && reason.contains("10.6"), "{reason}");
         }
     }
 
     #[test]
     fn what_is_no_server_is_said_to_be_none() {
-        let why = version(Path::new("/bin/true")).unwrap_err().to_string();
-        assert!(why.contains("is not a MariaDB server"), "{why}");
+        let reason = version(Path::new("/bin/true")).unwrap_err().to_string();
+        assert!(reason.contains("is not a MariaDB server"), "{reason}");
     }
 }

@@ -149,9 +149,9 @@ impl ExternalServer {
     }
 }
 
-fn invalid_url(why: &str) -> Error {
+fn invalid_url(reason: &str) -> Error {
     Error::Unsupported(format!(
-        "a MariaDB server's URL is mysql://USER:PASSWORD@HOST:PORT/trueput: {why}"
+        "a MariaDB server's URL is mysql://USER:PASSWORD@HOST:PORT/trueput: {reason}"
     ))
 }
 
@@ -253,8 +253,8 @@ mod tests {
         let foreign = server_of("mariadb://me:secret@host/accounts");
         let unknown = server_of("mysql://me@host/trueput_5?token=secret");
         for invalid_url in [unknown, foreign, server_of("postgresql://me:secret@host/x")] {
-            let why = invalid_url.err().unwrap().to_string();
-            assert!(!why.contains("secret"), "{why}");
+            let reason = invalid_url.err().unwrap().to_string();
+            assert!(!reason.contains("secret"), "{reason}");
         }
     }
 
@@ -267,12 +267,12 @@ mod tests {
             file.display()
         );
         let server = server_of(&url).unwrap();
-        let why = server.with_password().err().unwrap().to_string();
-        assert!(why.contains("password file"), "{why}");
+        let reason = server.with_password().err().unwrap().to_string();
+        assert!(reason.contains("password file"), "{reason}");
         let server_access = ServerAccess::External(Box::new(server.clone()));
         let client_error =
             crate::mariadb::connection::client_error(server_access.connect(None).err().unwrap());
-        assert_eq!(client_error.to_string(), why);
+        assert_eq!(client_error.to_string(), reason);
         std::fs::write(&file, "hush\n").unwrap();
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
         std::fs::set_permissions(&file, mode).unwrap();
@@ -324,19 +324,22 @@ mod tests {
             .connect(None)
             .err()
             .unwrap();
-        let why = crate::mariadb::connection::client_error(failed).to_string();
-        (why, peer.join().unwrap())
+        let reason = crate::mariadb::connection::client_error(failed).to_string();
+        (reason, peer.join().unwrap())
     }
 
     #[test]
     fn a_password_is_never_sent_in_plain_text_whatever_server_and_url_say() {
         let hush = |bytes: &[u8]| bytes.windows(4).any(|part| part == b"hush");
-        let (why, sent) = log_in_by("mysql_clear_password");
-        assert!(why.contains("plain text") && !why.contains("hush"), "{why}");
+        let (reason, sent) = log_in_by("mysql_clear_password");
+        assert!(
+            reason.contains("plain text") && !reason.contains("hush"),
+            "{reason}"
+        );
         assert!(!sent.is_empty() && !hush(&sent), "{sent:?}");
         // The peer closes the connection after the answer.
-        let (why, sent) = log_in_by("mysql_native_password");
-        assert!(!why.contains("plain text"), "{why}");
+        let (reason, sent) = log_in_by("mysql_native_password");
+        assert!(!reason.contains("plain text"), "{reason}");
         assert!(sent.len() > 40 && !hush(&sent), "{sent:?}");
     }
 
@@ -354,10 +357,10 @@ mod tests {
             .connect(None)
             .err()
             .unwrap();
-        let why = crate::mariadb::connection::client_error(failed).to_string();
+        let reason = crate::mariadb::connection::client_error(failed).to_string();
         assert!(
-            why.contains("no response") && why.contains("firewall"),
-            "{why}"
+            reason.contains("no response") && reason.contains("firewall"),
+            "{reason}"
         );
     }
 

@@ -23,7 +23,7 @@ impl Api {
     #[cold]
     pub(super) fn error(&self, code: c_int) -> Error {
         let text = self.message(code);
-        let explained = |why: &str| common_errors::coded(code, format!("{text}: {why}"));
+        let explained = |reason: &str| common_errors::coded(code, format!("{text}: {reason}"));
         let limited = |limit: &str| Error::Full(format!("{text} (code {code}){limit}"));
         match code {
             value::MDBX_MAP_FULL => limited("; size_upper is the limit"),

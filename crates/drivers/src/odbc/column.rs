@@ -9,7 +9,7 @@ const NULL: Length = -1;
 const NO_TOTAL: Length = -4;
 
 /// The longest column that is bound, in characters or bytes; a longer one is fetched in parts.
-const LONGEST_BOUND: usize = 4096;
+const MAX_BOUND: usize = 4096;
 /// Bytes of a character of UTF-8, at the most.
 const BYTES_OF_CHARACTER: usize = 4;
 /// Bytes of a decimal as text, at the most: 38 digits, sign, point, NUL.
@@ -84,7 +84,7 @@ impl Column {
 
     /// The buffer to bind it to; `None` if its size is not known.
     pub(super) fn binding(&mut self) -> Option<ColumnBinding> {
-        let has_size = (1..=LONGEST_BOUND).contains(&self.size);
+        let has_size = (1..=MAX_BOUND).contains(&self.size);
         let room = match self.column_type {
             ColumnType::Integer | ColumnType::Timestamp => 0,
             ColumnType::Decimal => DECIMAL_ROOM,

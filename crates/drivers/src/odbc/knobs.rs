@@ -124,8 +124,8 @@ mod tests {
         };
         assert_eq!(checked("auto"), Ok(()));
         assert_eq!(checked("iris"), Ok(()));
-        let why = checked("informix").unwrap_err().to_string();
-        assert!(why.contains("TRUEPUT_DIALECT=informix"), "{why}");
+        let reason = checked("informix").unwrap_err().to_string();
+        assert!(reason.contains("TRUEPUT_DIALECT=informix"), "{reason}");
     }
 
     fn resolved_isolation(word: &str, dialect: Dialect, isolations: u32) -> Result<u32> {

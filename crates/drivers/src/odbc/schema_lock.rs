@@ -116,12 +116,12 @@ impl SchemaLock<'_> {
     }
 
     fn in_use(&self) -> Error {
-        let what = match self.profile.dialect {
+        let subject = match self.profile.dialect {
             Dialect::Postgresql => "schema",
             _ => "database",
         };
         Error::Unsupported(format!(
-            "another run works in the {what} '{SCHEMA}' of {}: wait for its end, or name another \
+            "another run works in the {subject} '{SCHEMA}' of {}: wait for its end, or name another \
              server",
             self.shown
         ))

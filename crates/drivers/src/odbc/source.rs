@@ -187,10 +187,10 @@ mod tests {
         assert!(source.shown().contains("dialect=iris"));
         assert_eq!(source_of("DSN=x").unwrap().dialect(), None);
         let refused = source_of("DSN=x;TRUEPUT_DIALECT=cobol").unwrap_err();
-        let why = refused.to_string();
+        let reason = refused.to_string();
         assert!(
-            why.contains("cobol") && why.contains("informix, iris"),
-            "{why}"
+            reason.contains("cobol") && reason.contains("informix, iris"),
+            "{reason}"
         );
     }
 
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_missing_driver_is_named_with_its_package() {
-        for (driver, what) in [
+        for (driver, subject) in [
             ("PostgreSQL Unicode", "odbc-postgresql"),
             ("psqlodbcw.so: PostgreSQL", "odbc-postgresql"),
             ("MariaDB Unicode", "odbc-mariadb"),
@@ -215,7 +215,7 @@ mod tests {
             ("InterSystems IRIS ODBC35", "InterSystems"),
             ("Firebird", "vendor"),
         ] {
-            assert!(package(driver).contains(what), "{driver}");
+            assert!(package(driver).contains(subject), "{driver}");
         }
     }
 }

@@ -93,9 +93,9 @@ impl ServerAddress {
     /// [`Error::Unsupported`] with one sentence that names the defect.
     pub fn parse(given: &credentials::Address) -> Result<Self> {
         let url = given.redacted();
-        let wrong = |why: &str| {
+        let wrong = |reason: &str| {
             let form = "postgres://USER:PASSWORD@HOST:PORT/DATABASE";
-            Error::Unsupported(format!("postgresql: {url} {why}; an address is {form}"))
+            Error::Unsupported(format!("postgresql: {url} {reason}; an address is {form}"))
         };
         let rest = ["postgres://", "postgresql://"]
             .iter()
@@ -111,7 +111,7 @@ impl ServerAddress {
             None => ("postgres".to_owned(), authority),
         };
         let options = options.split('&').chain(given.secret_options());
-        let folder = folder_of(options).map_err(|why| wrong(&why))?;
+        let folder = folder_of(options).map_err(|reason| wrong(&reason))?;
         // A comma in a list of engines separates engines, so that of a host may be escaped.
         let hosts = host.replace("%2C", ",").replace("%2c", ",");
         let endpoints = hosts.split(',').map(|host| {
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_url_that_cannot_be_is_refused_with_what_would_be_right() {
-        for (url, why) in [
+        for (url, reason) in [
             ("mysql://host/db", "another kind of server"),
             ("postgres://host:70000/db", "port"),
             ("postgres://host/db?sslmode=require", "TLS"),
@@ -255,7 +255,7 @@ mod tests {
                 .unwrap_err()
                 .to_string();
             assert!(
-                error.contains(why) && error.contains("postgres://USER"),
+                error.contains(reason) && error.contains("postgres://USER"),
                 "{error}"
             );
         }
@@ -274,10 +274,10 @@ mod tests {
             assert!(!format!("{address:?}").contains("s p"), "{address:?}");
         }
         let unknown = credentials::Address::of("postgres://it@host/unknown?sslpassword=hush");
-        let why = ServerAddress::parse(&unknown).unwrap_err().to_string();
+        let reason = ServerAddress::parse(&unknown).unwrap_err().to_string();
         assert!(
-            why.contains("'sslpassword'") && !why.contains("hush"),
-            "{why}"
+            reason.contains("'sslpassword'") && !reason.contains("hush"),
+            "{reason}"
         );
     }
 }

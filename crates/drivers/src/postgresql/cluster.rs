@@ -7,7 +7,7 @@ use super::cluster_knobs::{self, ClusterKnobs, CommitWait, NAME};
 use super::database::PostgresqlDatabase;
 use super::instance::Instance;
 use super::knobs::{PostgresqlKnobs, WalSettings};
-use super::{LONGEST_KEY, LONGEST_VALUE, Postgresql, amcheck, events, install, unwritten};
+use super::{MAX_KEY, MAX_VALUE, Postgresql, amcheck, events, install, unwritten};
 use crate::capabilities::transactional;
 use crate::promise;
 use std::path::{Path, PathBuf};
@@ -82,7 +82,7 @@ impl Engine for PostgresqlCluster {
         Capabilities {
             several_processes: true,
             concurrent_writers: true,
-            ..transactional(LONGEST_KEY, LONGEST_VALUE)
+            ..transactional(MAX_KEY, MAX_VALUE)
         }
     }
 

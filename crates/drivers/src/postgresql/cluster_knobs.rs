@@ -77,7 +77,7 @@ impl CommitWait {
     pub fn of(values: &ParameterValues, durability: Durability) -> Result<Self> {
         let (knobs, of_servers) = (ClusterKnobs::from(values), PostgresqlKnobs::from(values));
         WalSettings::of_engine(NAME, &of_servers, durability)?;
-        let refused = |why: String| Err(Error::Unsupported(format!("{NAME}{why}")));
+        let refused = |reason: String| Err(Error::Unsupported(format!("{NAME}{reason}")));
         if of_servers.wal_level == WalLevel::Minimal {
             return refused(".wal_level: followers need 'replica' or 'logical'".to_owned());
         }
@@ -218,17 +218,17 @@ mod tests {
     fn knobs_that_contradict_each_other_are_refused() {
         let refusal =
             |given: &[(&str, Value)], durability| wait(given, durability).unwrap_err().to_string();
-        let why = refusal(&[commit("on")], Durability::Buffered);
+        let reason = refusal(&[commit("on")], Durability::Buffered);
         assert!(
-            why.contains("cluster_commit") && why.contains("'sync'"),
-            "{why}"
+            reason.contains("cluster_commit") && reason.contains("'sync'"),
+            "{reason}"
         );
-        let why = refusal(
+        let reason = refusal(
             &[("synchronous_standbys", Value::Integer(3))],
             Durability::Sync,
         );
-        assert!(why.contains("3 nodes have 2 followers"), "{why}");
-        let why = refusal(&[("wal_level", Value::from("minimal"))], Durability::Sync);
-        assert!(why.contains("wal_level"), "{why}");
+        assert!(reason.contains("3 nodes have 2 followers"), "{reason}");
+        let reason = refusal(&[("wal_level", Value::from("minimal"))], Durability::Sync);
+        assert!(reason.contains("wal_level"), "{reason}");
     }
 }

@@ -134,16 +134,21 @@ mod tests {
             Ok("15.14")
         );
         assert_eq!(check_version("18beta1", "it").as_deref(), Ok("18beta1"));
-        let why = check_version("9.6.24", "/old/postgres")
+        let reason = check_version("9.6.24", "/old/postgres")
             .unwrap_err()
             .to_string();
-        assert!(why.contains("/old/postgres is PostgreSQL 9.6.24") && why.contains("12 or newer"));
+        assert!(
+            reason.contains("/old/postgres is PostgreSQL 9.6.24") && reason.contains("12 or newer")
+        );
     }
 
     #[test]
     fn a_program_that_is_no_server_is_named() {
-        let why = version(Path::new("/bin/sh")).unwrap_err().to_string();
-        assert!(why.contains("/bin/sh is not a PostgreSQL server"), "{why}");
+        let reason = version(Path::new("/bin/sh")).unwrap_err().to_string();
+        assert!(
+            reason.contains("/bin/sh is not a PostgreSQL server"),
+            "{reason}"
+        );
         assert!(version(Path::new("/no/such/postgres")).is_err());
         assert!(initdb(Path::new("/bin/sh")).is_err());
     }

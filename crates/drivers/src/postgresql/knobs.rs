@@ -326,8 +326,8 @@ mod tests {
         };
         assert_eq!(sizes("4MiB", "1"), Ok([4, 4]));
         assert_eq!(sizes("128MiB", "64"), Ok([128, 128]));
-        let why = sizes("4MiB", "16").unwrap_err().to_string();
-        assert!(why.contains("wal_segment_size"), "{why}");
+        let reason = sizes("4MiB", "16").unwrap_err().to_string();
+        assert!(reason.contains("wal_segment_size"), "{reason}");
     }
 
     #[test]
@@ -350,10 +350,10 @@ mod tests {
     fn without_whole_pages_nothing_is_promised_for_lost_power() {
         let torn = resolved(&[("full_page_writes", Value::Boolean(false))]);
         for level in [Durability::Sync, Durability::Buffered] {
-            let why = WalSettings::of(&torn, level).unwrap_err().to_string();
+            let reason = WalSettings::of(&torn, level).unwrap_err().to_string();
             assert!(
-                why.contains("full_page_writes") && why.contains("'process'"),
-                "{why}"
+                reason.contains("full_page_writes") && reason.contains("'process'"),
+                "{reason}"
             );
         }
         let text = WalSettings::of(&torn, Durability::Process).unwrap().text();

@@ -119,10 +119,12 @@ impl SqliteBuild {
             };
             match missing_feature(number, threads != 0, &build.options) {
                 None => Ok(build),
-                Some(why) => {
+                Some(reason) => {
                     let version = build.version.split(' ').next().unwrap_or_default();
                     let path = path.display();
-                    Err(Error::engine(format!("{path} is {TITLE} {version}, {why}")))
+                    Err(Error::engine(format!(
+                        "{path} is {TITLE} {version}, {reason}"
+                    )))
                 }
             }
         })
@@ -164,13 +166,13 @@ fn missing_feature(version: c_int, has_threads: bool, options: &[String]) -> Opt
         return Some("too old: this driver needs 3.37.0 or newer".to_owned());
     }
     if !has_threads {
-        let why = "built for one thread (SQLITE_THREADSAFE=0): this driver needs 1 or 2";
-        return Some(why.to_owned());
+        let reason = "built for one thread (SQLITE_THREADSAFE=0): this driver needs 1 or 2";
+        return Some(reason.to_owned());
     }
     let omitted = |(option, _): &(&str, &str)| options.iter().any(|built| built == option);
-    let (option, what) = NEEDED.into_iter().find(omitted)?;
+    let (option, subject) = NEEDED.into_iter().find(omitted)?;
     Some(format!(
-        "built without {what} (SQLITE_{option}), which this driver needs"
+        "built without {subject} (SQLITE_{option}), which this driver needs"
     ))
 }
 
@@ -218,11 +220,14 @@ mod tests {
     fn a_build_that_lacks_what_is_needed_says_what() {
         let usual = built(&["ENABLE_FTS5", "THREADSAFE=1"]);
         assert_eq!(missing_feature(3_040_001, true, &usual), None);
-        assert!(missing_feature(3_036_000, true, &usual).is_some_and(|why| why.contains("3.37.0")));
+        assert!(
+            missing_feature(3_036_000, true, &usual)
+                .is_some_and(|reason| reason.contains("3.37.0"))
+        );
         let single = missing_feature(3_040_001, false, &usual);
-        assert!(single.is_some_and(|why| why.contains("SQLITE_THREADSAFE=0")));
+        assert!(single.is_some_and(|reason| reason.contains("SQLITE_THREADSAFE=0")));
         let without = missing_feature(3_040_001, true, &built(&["OMIT_WAL"]));
-        assert!(without.is_some_and(|why| why.contains("write-ahead log (SQLITE_OMIT_WAL)")));
+        assert!(without.is_some_and(|reason| reason.contains("write-ahead log (SQLITE_OMIT_WAL)")));
     }
 
     #[test]

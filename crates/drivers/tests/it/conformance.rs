@@ -109,7 +109,7 @@ fn every_audit_knob_is_a_declared_knob_with_a_value_that_it_takes() {
             let knob = declared.find(|knob| knob.name == *name);
             let knob = knob.unwrap_or_else(|| panic!("{engine_name} has no knob '{name}'"));
             let read = knob.kind.read(value);
-            let read = read.unwrap_or_else(|why| panic!("{engine_name}.{name}: {why}"));
+            let read = read.unwrap_or_else(|reason| panic!("{engine_name}.{name}: {reason}"));
             assert_ne!(read, knob.kind.default_value(), "{engine_name}.{name}");
         }
     }

@@ -61,8 +61,8 @@ impl UserServer {
     /// Waits until it answers.
     fn wait(&self) {
         let began = Instant::now();
-        while let Err(why) = self.engine().build() {
-            assert!(began.elapsed() < Duration::from_secs(60), "{why}");
+        while let Err(reason) = self.engine().build() {
+            assert!(began.elapsed() < Duration::from_secs(60), "{reason}");
             std::thread::sleep(Duration::from_millis(50));
         }
     }
@@ -227,8 +227,8 @@ fn a_users_server_is_used_in_keys_of_ours_and_nowhere_else() {
     assert_eq!(read(&*other, b"k"), None);
     let mut late = begin(&*database, Mode::Write);
     late.put(b"k", b"2").unwrap();
-    let why = late.commit().unwrap_err().to_string();
-    assert!(why.contains("another run"), "{why}");
+    let reason = late.commit().unwrap_err().to_string();
+    assert!(reason.contains("another run"), "{reason}");
     assert_eq!(read(&*other, b"k"), None);
     let settings = other.settings().unwrap();
     assert_eq!(settings.len(), 1, "{settings:?}");
@@ -249,8 +249,8 @@ fn keys_of_others_are_left_alone() {
         };
         server.store(key);
         let folder = tempfile::tempdir().unwrap();
-        let why = refusal(&*server.engine(), folder.path(), Durability::Sync, "").to_string();
-        assert!(why.contains("not trueput's"), "{why}");
+        let reason = refusal(&*server.engine(), folder.path(), Durability::Sync, "").to_string();
+        assert!(reason.contains("not trueput's"), "{reason}");
         assert!(server.engine().build().is_err());
     }
 }
@@ -266,18 +266,18 @@ fn limits_of_a_users_server_are_named() {
     for number in 0..129_u8 {
         session.put(&[number], b"").unwrap();
     }
-    let why = session.commit().unwrap_err();
-    assert!(matches!(why, Error::Unsupported(_)), "{why}");
-    assert!(why.to_string().contains("max-txn-ops"), "{why}");
+    let reason = session.commit().unwrap_err();
+    assert!(matches!(reason, Error::Unsupported(_)), "{reason}");
+    assert!(reason.to_string().contains("max-txn-ops"), "{reason}");
     session.begin(Mode::Write).unwrap();
     for number in 0..2 {
         session.put(&[number], &vec![7; 1 << 20]).unwrap();
     }
-    let why = session.commit().unwrap_err().to_string();
-    assert!(why.contains("max-request-bytes"), "{why}");
+    let reason = session.commit().unwrap_err().to_string();
+    assert!(reason.contains("max-request-bytes"), "{reason}");
     for level in [Durability::Process, Durability::Async] {
-        let why = refusal(&*server.engine(), folder.path(), level, "").to_string();
-        assert!(why.contains("does not support"), "{why}");
+        let reason = refusal(&*server.engine(), folder.path(), level, "").to_string();
+        assert!(reason.contains("does not support"), "{reason}");
     }
 }
 
@@ -292,10 +292,10 @@ fn a_server_that_has_gone_is_a_lost_connection() {
     session.put(b"k", b"v").unwrap();
     server.child.kill().unwrap();
     server.child.wait().unwrap();
-    let why = session.commit().unwrap_err();
-    assert!(why.is_disconnection(), "{why}");
-    let why = database.session().err().unwrap();
-    assert!(why.is_disconnection(), "{why}");
+    let reason = session.commit().unwrap_err();
+    assert!(reason.is_disconnection(), "{reason}");
+    let reason = database.session().err().unwrap();
+    assert!(reason.is_disconnection(), "{reason}");
 }
 
 #[test]
@@ -319,6 +319,6 @@ fn the_first_read_of_a_session_asks_the_leader_whatever_later_ones_ask() {
     other.child.wait().unwrap();
     assert!(used.point_read(b"k", &mut |_| ()).unwrap());
     let mut new = database.session().unwrap();
-    let why = new.point_read(b"k", &mut |_| ()).unwrap_err();
-    assert!(why.is_disconnection(), "{why}");
+    let reason = new.point_read(b"k", &mut |_| ()).unwrap_err();
+    assert!(reason.is_disconnection(), "{reason}");
 }

@@ -142,8 +142,8 @@ fn what_was_stopped_in_good_order_is_there_again() {
 #[test]
 fn a_folder_without_a_server_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
-    let why = refusal(&MARIADB, folder.path(), Durability::Sync, "").to_string();
-    assert!(why.contains("no MariaDB server runs in"), "{why}");
+    let reason = refusal(&MARIADB, folder.path(), Durability::Sync, "").to_string();
+    assert!(reason.contains("no MariaDB server runs in"), "{reason}");
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn promised(durability: Durability, knobs: &str) -> Result<String, String> {
     let promise = MARIADB.promise_with(durability, &resolve(&MARIADB, knobs));
     promise
         .map(|promise| promise.mapped_to)
-        .map_err(|why| why.to_string())
+        .map_err(|reason| reason.to_string())
 }
 
 #[test]
@@ -211,8 +211,11 @@ fn the_promise_follows_the_knobs() {
     assert!(promised(Sync, torn).unwrap_err().contains("use process"));
     assert!(promised(Process, torn).is_ok());
     let of_rocksdb = |knob: &str| promised(Sync, &format!("{MYROCKS} {knob}")).unwrap_err();
-    let why = of_rocksdb("innodb_io_capacity=900");
-    assert!(why.contains("innodb_io_capacity does nothing"), "{why}");
+    let reason = of_rocksdb("innodb_io_capacity=900");
+    assert!(
+        reason.contains("innodb_io_capacity does nothing"),
+        "{reason}"
+    );
     assert!(of_rocksdb("isolation=serializable").contains("InnoDB's"));
 }
 
@@ -261,9 +264,12 @@ fn a_users_server_is_used_in_a_schema_of_ours_alone() {
     assert_eq!(read(&*database, b"key"), None, "a new folder begins anew");
     let refused = |who: &str, schema: &str, level, knobs| {
         let engine = at(who, schema).unwrap();
-        let why = refusal(&*engine, second.path(), level, knobs).to_string();
-        assert!(!why.contains("s3cret") && !why.contains('\n'), "{why}");
-        why
+        let message = refusal(&*engine, second.path(), level, knobs).to_string();
+        assert!(
+            !message.contains("s3cret") && !message.contains('\n'),
+            "{message}"
+        );
+        message
     };
     let taken = refused("me:s3cret", "trueput_taken", Durability::Sync, "");
     assert!(taken.contains("was not made by this program"), "{taken}");
@@ -308,19 +314,19 @@ fn a_user_with_rights_on_one_database_alone_is_served_and_nobody_elses_tables_ar
     as_owner("CREATE TABLE trueput_only.`a``b` (id INT); SELECT id FROM apart.record");
     as_owner("CREATE VIEW trueput_only.seen AS SELECT * FROM apart.record");
     let another = tempfile::tempdir().unwrap();
-    let why = refusal(&*engine, another.path(), Durability::Sync, "").to_string();
-    assert!(why.contains("'seen' (view)"), "{why}");
+    let reason = refusal(&*engine, another.path(), Durability::Sync, "").to_string();
+    assert!(reason.contains("'seen' (view)"), "{reason}");
     as_owner("SELECT * FROM trueput_only.record");
 }
 
 #[test]
 fn what_is_no_server_is_refused() {
-    for (path, why) in [
+    for (path, reason) in [
         ("/nowhere/mariadbd", "/nowhere/mariadbd"),
         ("/bin/true", "not a MariaDB server"),
     ] {
         let error = MARIADB.with_library(Path::new(path)).err().unwrap();
-        assert!(error.to_string().contains(why), "{error}");
+        assert!(error.to_string().contains(reason), "{error}");
     }
 }
 

@@ -153,10 +153,10 @@ fn a_file_with_tables_of_anothers_is_refused_and_left_alone() {
         engine.build().unwrap_err(),
         refusal(&*engine, folder.path(), Durability::Sync, ""),
     ] {
-        let why = refused.to_string();
+        let reason = refused.to_string();
         assert!(
-            why.contains("did not make") && why.contains("another file"),
-            "{why}"
+            reason.contains("did not make") && reason.contains("another file"),
+            "{reason}"
         );
     }
     origin.sqlite_with("INSERT INTO thesis VALUES (10)");
@@ -170,8 +170,8 @@ fn a_schema_of_anothers_is_refused_and_left_alone() {
     origin.as_owner("CREATE SCHEMA trueput; CREATE TABLE trueput.thesis (years int)");
     let engine = origin.engine();
     let folder = tempfile::tempdir().unwrap();
-    let why = refusal(&*engine, folder.path(), Durability::Sync, "").to_string();
-    assert!(why.contains("schema 'trueput'"), "{why}");
+    let reason = refusal(&*engine, folder.path(), Durability::Sync, "").to_string();
+    assert!(reason.contains("schema 'trueput'"), "{reason}");
     origin.as_owner("INSERT INTO trueput.thesis VALUES (10)");
 }
 
@@ -189,8 +189,8 @@ fn is_held(by: &dyn Engine, from: &[&dyn Engine]) {
     std::thread::scope(|scope| {
         for (other, folder) in &others {
             scope.spawn(|| {
-                let why = refusal(*other, folder.path(), Durability::Sync, "").to_string();
-                assert!(why.contains("another run"), "{why}");
+                let reason = refusal(*other, folder.path(), Durability::Sync, "").to_string();
+                assert!(reason.contains("another run"), "{reason}");
             });
         }
     });
@@ -237,8 +237,8 @@ fn a_schema_whose_making_is_cut_off_before_its_mark_is_not_there() {
     let engine = origin.engine();
     let folder = tempfile::tempdir().unwrap();
     let at = || open(&*engine, folder.path(), Durability::Sync, "").map(drop);
-    let why = at().unwrap_err().to_string();
-    assert!(why.contains("cut off"), "{why}");
+    let reason = at().unwrap_err().to_string();
+    assert!(reason.contains("cut off"), "{reason}");
     assert_eq!(engine.build().map(drop), Ok(()));
     origin.as_owner("DROP EVENT TRIGGER cut");
     assert_eq!(at(), Ok(()));
@@ -265,8 +265,8 @@ fn a_dialect_that_the_address_names_is_what_the_engine_is_asked_by() {
         open(&*sqlite, folder.path(), Durability::Sync, knobs).map(drop)
     };
     assert_eq!(at("sqlite"), Ok(()));
-    let why = at("iris").unwrap_err().to_string();
-    assert!(why.contains("TRUEPUT_DIALECT=iris"), "{why}");
+    let reason = at("iris").unwrap_err().to_string();
+    assert!(reason.contains("TRUEPUT_DIALECT=iris"), "{reason}");
     let knobs = &resolve(&*sqlite, "dialect=iris");
     assert!(sqlite.promise_with(Durability::Sync, knobs).is_err());
 }
@@ -278,8 +278,11 @@ fn a_level_that_the_server_is_not_set_for_is_refused() {
     };
     let engine = origin.engine();
     let folder = tempfile::tempdir().unwrap();
-    let why = refusal(&*engine, folder.path(), Durability::Buffered, "").to_string();
-    assert!(why.contains("innodb_flush_log_at_trx_commit = 1"), "{why}");
+    let reason = refusal(&*engine, folder.path(), Durability::Buffered, "").to_string();
+    assert!(
+        reason.contains("innodb_flush_log_at_trx_commit = 1"),
+        "{reason}"
+    );
     assert!(engine.promise(Durability::Async).is_none());
     let knobs = "dialect=informix";
     let other = open(&*engine, folder.path(), Durability::Sync, knobs).map(drop);

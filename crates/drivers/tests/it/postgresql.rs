@@ -250,9 +250,9 @@ fn a_users_server_is_used_in_a_schema_of_ours_and_nowhere_else() {
     keeps_the_contract_in(&*users, folder.path(), Durability::Sync, "");
     let afresh = at(Durability::Sync).unwrap();
     assert_eq!(read(&*afresh, b"key"), None);
-    let why = refusal(&*users, folder.path(), Durability::Process, "").to_string();
-    assert!(why.contains("fsync=on"), "{why}");
-    assert!(why.contains("not 'process'"), "{why}");
+    let reason = refusal(&*users, folder.path(), Durability::Process, "").to_string();
+    assert!(reason.contains("fsync=on"), "{reason}");
+    assert!(reason.contains("not 'process'"), "{reason}");
 }
 
 #[test]
@@ -270,8 +270,8 @@ fn a_schema_whose_making_is_cut_off_before_its_mark_is_not_there() {
          EXECUTE FUNCTION public.cut()",
     );
     drop(database);
-    let why = refusal(&*users, folders[1].path(), Durability::Sync, "").to_string();
-    assert!(why.contains("cut off"), "{why}");
+    let reason = refusal(&*users, folders[1].path(), Durability::Sync, "").to_string();
+    assert!(reason.contains("cut off"), "{reason}");
     assert_eq!(users.build().map(drop), Ok(()));
 }
 
@@ -301,9 +301,9 @@ fn a_schema_that_is_not_ours_is_refused_and_left_alone() {
         users.build().unwrap_err(),
         refusal(&*users, folder.path(), Durability::Sync, ""),
     ] {
-        let why = refused.to_string();
-        let reason = "schema 'trueput' that is not trueput's";
-        assert!(why.contains(reason), "{why}");
+        let reason = refused.to_string();
+        let expected = "schema 'trueput' that is not trueput's";
+        assert!(reason.contains(expected), "{reason}");
     }
     as_owner(&*owner, "INSERT INTO thesis VALUES (10)");
 }
@@ -346,22 +346,25 @@ fn a_wrong_password_and_a_wrong_address_are_one_clear_line_without_the_password(
     assert!(with("right").is_ok());
     let nowhere = "postgres://clerk@/shop?host=/no/such/folder";
     let unreachable = ENGINE.with_address(&Address::of(nowhere)).unwrap();
-    let why = unreachable.build().unwrap_err().to_string();
-    assert!(why.starts_with(&format!("cannot reach {nowhere}")), "{why}");
+    let reason = unreachable.build().unwrap_err().to_string();
+    assert!(
+        reason.starts_with(&format!("cannot reach {nowhere}")),
+        "{reason}"
+    );
 }
 
 #[test]
 fn a_program_that_is_no_postgresql_is_refused() {
-    for (path, why) in [
+    for (path, reason) in [
         ("/bin/sh", "is not a PostgreSQL server"),
         ("/no/such/postgres", "cannot read"),
     ] {
         let error = ENGINE.with_library(Path::new(path)).err().unwrap();
-        assert!(error.to_string().contains(why), "{error}");
+        assert!(error.to_string().contains(reason), "{error}");
     }
     let refused = ENGINE.with_address(&Address::of("mysql://host/db"));
-    let why = refused.map(drop).unwrap_err().to_string();
-    assert!(why.contains("another kind of server"), "{why}");
+    let reason = refused.map(drop).unwrap_err().to_string();
+    assert!(reason.contains("another kind of server"), "{reason}");
 }
 
 #[test]

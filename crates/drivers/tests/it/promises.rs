@@ -161,11 +161,11 @@ fn every_engine_with_a_cache_of_its_own_takes_a_size_for_it() {
         let name = engine.info().name;
         let cache = match cache_knob(*engine) {
             Ok(cache) => cache,
-            Err(why) => {
+            Err(reason) => {
                 // The default's words mean that nobody has thought of it.
-                let is_stated = why != "has no knob that sizes a cache";
+                let is_stated = reason != "has no knob that sizes a cache";
                 let has_a_cache = engine.capabilities().retains_data && !engine.requires_address();
-                assert!(is_stated || !has_a_cache, "{name} {why}: say why");
+                assert!(is_stated || !has_a_cache, "{name} {reason}: say why");
                 continue;
             }
         };

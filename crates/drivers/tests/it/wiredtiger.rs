@@ -256,7 +256,7 @@ fn killed_at(open: &Path, end_of_log: usize) -> tempfile::TempDir {
         match copy_with_log_cut(open, folder.path(), end_of_log) {
             Ok(()) => return folder,
             Err(gone) if gone.kind() == std::io::ErrorKind::NotFound => {}
-            Err(why) => panic!("{}: {why}", open.display()),
+            Err(reason) => panic!("{}: {reason}", open.display()),
         }
     }
     panic!(

@@ -18,7 +18,7 @@ mod transactions;
 use crate::{Capabilities, Database, Durability, Engine, OpenSpec, ParameterValues};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use support::{CheckFailure, Outcome, RETRY_LIMIT, StepContext, guarded};
+use support::{CheckFailure, Outcome, RETRY_TIMEOUT, StepContext, guarded};
 use trueput_record::measurement::Check;
 
 /// The most sessions that any check has at once.
@@ -79,7 +79,7 @@ pub fn run(
         match examine(entry, &subject) {
             Ok(detail) => checks.push(Check::new(entry.claim, true, detail)),
             Err(CheckFailure(text)) => {
-                stuck += u32::from(start.elapsed() >= RETRY_LIMIT);
+                stuck += u32::from(start.elapsed() >= RETRY_TIMEOUT);
                 checks.push(Check::new(entry.claim, false, text));
             }
         }
@@ -89,9 +89,9 @@ pub fn run(
 
 /// Makes the folder, runs the check whatever it does, removes the folder.
 fn examine(entry: &Entry, subject: &EngineUnderTest<'_>) -> Outcome {
-    let failed = |what: &str, error: std::io::Error| {
+    let failed = |action: &str, error: std::io::Error| {
         CheckFailure(format!(
-            "cannot {what} {}: {error}",
+            "cannot {action} {}: {error}",
             subject.folder.display()
         ))
     };

@@ -22,12 +22,12 @@ fn pattern(length: usize) -> Vec<u8> {
 /// Checks that the committed value of `key` is `expected`.
 fn check_committed(
     session: &mut dyn Session,
-    what: &str,
+    subject: &str,
     key: &[u8],
     expected: Option<&[u8]>,
 ) -> Outcome<()> {
     let found = read(session, |session| get(session, key))?;
-    ensure_value(what, expected, found.as_deref())
+    ensure_value(subject, expected, found.as_deref())
 }
 
 pub fn round_trip(subject: &EngineUnderTest<'_>) -> Outcome {
@@ -63,7 +63,7 @@ pub fn round_trip(subject: &EngineUnderTest<'_>) -> Outcome {
 /// Checks that a lookup outside of any transaction returns `expected`; retries after conflicts.
 fn check_lookup(
     session: &mut dyn Session,
-    what: &str,
+    subject: &str,
     key: &[u8],
     expected: Option<&[u8]>,
 ) -> Outcome<()> {
@@ -72,14 +72,14 @@ fn check_lookup(
         found = None;
         session.point_read(key, &mut |value| found = Some(value.to_vec()))
     })
-    .at(what)?;
+    .at(subject)?;
     ensure(there == found.is_some(), || {
         format!(
-            "{what}: it answered {there} and showed a value: {}",
+            "{subject}: it answered {there} and showed a value: {}",
             found.is_some()
         )
     })?;
-    ensure_value(what, expected, found.as_deref())
+    ensure_value(subject, expected, found.as_deref())
 }
 
 pub fn point_read(subject: &EngineUnderTest<'_>) -> Outcome {
@@ -296,18 +296,18 @@ pub fn too_long(subject: &EngineUnderTest<'_>) -> Outcome {
         ));
     }
     let mut found = Vec::new();
-    for (what, key, value) in &tried {
+    for (name, key, value) in &tried {
         session.begin(Mode::Write).at("begin")?;
         match session.put(key, value) {
             Err(Error::Unsupported(text)) => found.push(text),
             Err(error) => {
                 return Err(CheckFailure(format!(
-                    "{what}: expected 'unsupported', found: {error}"
+                    "{name}: expected 'unsupported', found: {error}"
                 )));
             }
             Ok(()) => {
                 return Err(CheckFailure(format!(
-                    "a {what} one byte too long was accepted"
+                    "a {name} one byte too long was accepted"
                 )));
             }
         }

@@ -136,8 +136,8 @@ pub fn breaks(subject: &EngineUnderTest<'_>) -> Outcome {
             let found = read(session.as_mut(), |session| {
                 scan_until(session, range, direction, most)
             })?;
-            let what = format!("{direction:?}, broken off at record {most}");
-            ensure_records(&what, &whole[..most], &found)?;
+            let scan = format!("{direction:?}, broken off at record {most}");
+            ensure_records(&scan, &whole[..most], &found)?;
         }
     }
     Ok("at every record of six, both ways".to_owned())

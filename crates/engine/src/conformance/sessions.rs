@@ -2,7 +2,7 @@
 
 use super::EngineUnderTest;
 use super::support::{
-    CheckFailure, Outcome, RETRY_LIMIT, Record, StepContext, attempt, count, ensure,
+    CheckFailure, Outcome, RETRY_TIMEOUT, Record, StepContext, attempt, count, ensure,
     ensure_records, ensure_value, get, guarded, read, retried_within, scan, store,
     with_second_session, write,
 };
@@ -96,7 +96,7 @@ pub fn snapshot(subject: &EngineUnderTest<'_>) -> Outcome {
 const READ_TIME: Duration = Duration::from_millis(100);
 /// After [`READ_TIME`], the writer continues until it has made this many commits, or a second has
 /// passed.
-const LEAST_COMMITS: u64 = 4;
+const MIN_COMMITS: u64 = 4;
 
 /// Returns the records of the database after commit `number`: each value repeats the number.
 fn state(number: u64) -> Vec<Record> {
@@ -110,7 +110,7 @@ fn commit_states(session: &mut dyn Session) -> Outcome<u64> {
     let (start, mut commits) = (Instant::now(), 0);
     let is_time_left = |commits| match start.elapsed() {
         time if time < READ_TIME => true,
-        time => commits < LEAST_COMMITS && time < RETRY_LIMIT,
+        time => commits < MIN_COMMITS && time < RETRY_TIMEOUT,
     };
     while is_time_left(commits) {
         let records = state(commits + 1);
@@ -133,7 +133,7 @@ fn commit_states(session: &mut dyn Session) -> Outcome<u64> {
 fn read_states(session: &mut dyn Session, is_writing: &AtomicBool) -> Outcome<u64> {
     let (start, mut reads) = (Instant::now(), 0);
     let (first, last) = (b"k\0".as_slice(), [b'k', 49]);
-    while is_writing.load(Ordering::Acquire) && start.elapsed() < 2 * RETRY_LIMIT {
+    while is_writing.load(Ordering::Acquire) && start.elapsed() < 2 * RETRY_TIMEOUT {
         let seen = attempt(session, Mode::Read, |session| {
             let before = get(session, first)?;
             let records = scan(session, KeyRange::ALL, Direction::Forward)?;
@@ -246,14 +246,14 @@ pub fn counter(subject: &EngineUnderTest<'_>) -> Outcome {
     const THREADS: u64 = 4;
     const INCREMENTS: u64 = 8;
     // An optimistic engine may let one session lose every round, so each has the time of all.
-    const LIMIT: Duration = Duration::from_secs(10);
+    const TIMEOUT: Duration = Duration::from_secs(10);
     let database = subject.open()?;
     let database = &*database;
     let worker = || {
         let mut session = database.session().at("session")?;
         (0..INCREMENTS).try_for_each(|_| {
             let once = || attempt(session.as_mut(), Mode::Write, &mut increment);
-            retried_within(LIMIT, once).at("a write transaction")
+            retried_within(TIMEOUT, once).at("a write transaction")
         })
     };
     on_threads(THREADS, |_| worker())?;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The time for which a transaction is retried after conflicts.
-pub const RETRY_LIMIT: Duration = Duration::from_secs(1);
+pub const RETRY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The expectation and the deviation from it.
 pub struct CheckFailure(pub String);
@@ -45,7 +45,7 @@ pub fn ensure(holds: bool, fault: impl FnOnce() -> String) -> Outcome<()> {
 
 /// Runs `work`; a panic in it becomes a fault.
 pub fn guarded<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
-    caught(work).unwrap_or_else(|why| Err(CheckFailure(why)))
+    caught(work).unwrap_or_else(|reason| Err(CheckFailure(reason)))
 }
 
 /// Runs `work` in a write transaction and commits it, again after conflicts.
@@ -74,7 +74,7 @@ fn transact<T>(
 
 /// Tries again after conflicts, for as long as a check may.
 pub fn retried<T>(attempt: impl FnMut() -> crate::Result<T>) -> crate::Result<T> {
-    retried_within(RETRY_LIMIT, attempt)
+    retried_within(RETRY_TIMEOUT, attempt)
 }
 
 /// Tries again after conflicts, for at most this long.
@@ -196,15 +196,19 @@ pub fn with_second_session<R, T: Send>(
 }
 
 /// Fails unless the engine returned `expected` for `what`.
-pub fn ensure_value(what: &str, expected: Option<&[u8]>, found: Option<&[u8]>) -> Outcome<()> {
+pub fn ensure_value(subject: &str, expected: Option<&[u8]>, found: Option<&[u8]>) -> Outcome<()> {
     let text = |value: Option<&[u8]>| value.map_or_else(|| "nothing".to_owned(), quote_bytes);
     ensure(expected == found, || {
-        format!("{what}: expected {}, found {}", text(expected), text(found))
+        format!(
+            "{subject}: expected {}, found {}",
+            text(expected),
+            text(found)
+        )
     })
 }
 
 /// Fails unless the engine returned the `expected` records in their order.
-pub fn ensure_records(what: &str, expected: &[Record], found: &[Record]) -> Outcome<()> {
+pub fn ensure_records(subject: &str, expected: &[Record], found: &[Record]) -> Outcome<()> {
     ensure(expected == found, || {
         let same = expected
             .iter()
@@ -216,7 +220,7 @@ pub fn ensure_records(what: &str, expected: &[Record], found: &[Record]) -> Outc
             None => "the end".to_owned(),
         };
         format!(
-            "{what}: expected {} records, found {}; record {} should be {}, is {}",
+            "{subject}: expected {} records, found {}; record {} should be {}, is {}",
             expected.len(),
             found.len(),
             same + 1,

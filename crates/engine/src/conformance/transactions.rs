@@ -36,8 +36,8 @@ pub fn own_writes(subject: &EngineUnderTest<'_>) -> Outcome {
     let seen: Vec<Option<Vec<u8>>> = seen;
     let expected = [Some(b"2".as_slice()), None, Some(b"2"), None];
     let keys = ["a overwritten", "b deleted", "c put", "d put and deleted"];
-    for ((what, expected), found) in keys.into_iter().zip(expected).zip(&seen) {
-        ensure_value(what, expected, found.as_deref())?;
+    for ((name, expected), found) in keys.into_iter().zip(expected).zip(&seen) {
+        ensure_value(name, expected, found.as_deref())?;
     }
     Ok("put, overwritten, deleted, put and deleted".to_owned())
 }
@@ -191,8 +191,12 @@ fn step(
         }
         6..9 => {
             let found = get(session, key).at("get")?;
-            let what = format!("get {}", super::support::quote_bytes(key));
-            ensure_value(&what, model.get(key).map(Vec::as_slice), found.as_deref())?;
+            let subject = format!("get {}", super::support::quote_bytes(key));
+            ensure_value(
+                &subject,
+                model.get(key).map(Vec::as_slice),
+                found.as_deref(),
+            )?;
         }
         _ => {
             let range = KeyRange::between(key, pick(random));

@@ -67,7 +67,7 @@ impl fmt::Display for ScheduleResult {
             Self::Refused => "prevented: a transaction was refused with a conflict",
             Self::Separate => "prevented: each transaction was shown its own state",
             Self::Occurred => "occurred",
-            Self::Failed(why) => why,
+            Self::Failed(reason) => reason,
         })
     }
 }

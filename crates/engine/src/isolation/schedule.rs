@@ -20,7 +20,7 @@ pub const TRANSACTIONS: usize = 3;
 /// A step that has not ended by then is taken to wait for another transaction.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// Longer than any engine's limit for waiting on a lock.
-const LIMIT: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 /// The time limit for the threads to end.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -195,10 +195,10 @@ impl Scheduler {
             self.workers[number - 1].backlog.push_back(*step);
             self.settle(schedule, &mut history, PATIENCE)?;
         }
-        let deadline = Instant::now() + LIMIT;
+        let deadline = Instant::now() + TIMEOUT;
         while self.workers.iter().any(|worker| worker.is_busy) {
             if Instant::now() > deadline {
-                let text = format!("a transaction was made to wait for over {LIMIT:?}");
+                let text = format!("a transaction was made to wait for over {TIMEOUT:?}");
                 return Err(CheckFailure(text));
             }
             self.settle(schedule, &mut history, PATIENCE)?;

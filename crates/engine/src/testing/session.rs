@@ -134,8 +134,8 @@ impl<'s> FaultySession<'s> {
     /// Keeps a write for the commit of a deferring transaction.
     fn defer(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<()> {
         if self.mode == Some(Mode::Read) {
-            let why = "a write in a read transaction".to_owned();
-            return Err(Error::Unsupported(why));
+            let reason = "a write in a read transaction".to_owned();
+            return Err(Error::Unsupported(reason));
         }
         self.writes.insert(key.to_vec(), value.map(<[u8]>::to_vec));
         Ok(())

@@ -72,12 +72,14 @@ pub enum StepState {
     /// It was not measured.
     NotTaken {
         /// Why not.
-        why: SkippedStep,
+        #[serde(rename = "why")]
+        reason: SkippedStep,
     },
     /// It was to be measured, and no trial of it counts.
     Uncounted {
         /// Why its last trial does not count.
-        why: UncountedStep,
+        #[serde(rename = "why")]
+        reason: UncountedStep,
     },
 }
 
@@ -310,7 +312,7 @@ impl<'a> Builder<'a> {
             state: match &figures {
                 Some(_) => StepState::Measured,
                 None => StepState::Uncounted {
-                    why: uncounted(step, headline),
+                    reason: uncounted(step, headline),
                 },
             },
             durability: Some(step.spec.durability),
@@ -331,15 +333,15 @@ impl<'a> Builder<'a> {
     fn not_taken(&self, base: &TrialSpec, index: u32, name: &str) -> StepRow {
         let contender = base.contender();
         let mut lines = self.report.manifest.skipped.iter();
-        let why = match lines.find_map(|line| step_reason(line, &contender, name)) {
+        let reason = match lines.find_map(|line| step_reason(line, &contender, name)) {
             None => SkippedStep::NotInRun,
             Some(STEP_WITHOUT_EFFECT) => SkippedStep::WithoutEffect,
-            Some(why) => SkippedStep::Unavailable(why.to_owned()),
+            Some(reason) => SkippedStep::Unavailable(reason.to_owned()),
         };
         StepRow {
             index,
             name: name.to_owned(),
-            state: StepState::NotTaken { why },
+            state: StepState::NotTaken { reason },
             durability: None,
             changes: Vec::new(),
             figures: None,

@@ -267,14 +267,14 @@ fn compared_whole(trial: &TrialRecord) -> bool {
 }
 
 /// Fewer contenders than these make no ranking.
-const FEWEST_RANKED: usize = 2;
+const MIN_RANKED: usize = 2;
 
 fn ranking_answer(
     ranking: &Ranking,
     subject: &RankingSubject,
     noise: Option<&Noise>,
 ) -> Option<RankingAnswer> {
-    if ranking.cells.len() < FEWEST_RANKED {
+    if ranking.cells.len() < MIN_RANKED {
         return None;
     }
     let verdicts = verdict::row_verdicts(ranking, noise);
@@ -321,7 +321,7 @@ fn not_ranked((ranking, subject): (&Ranking, &RankingSubject)) -> Vec<UnrankedCo
         })
     };
     let mut found = Vec::new();
-    if ranking.cells.len() < FEWEST_RANKED {
+    if ranking.cells.len() < MIN_RANKED {
         found.extend(of(&ranking.cells, UnrankedReason::OnlyContender));
         let reason = if ranking.storage.is_lost() && !ranking.in_memory {
             UnrankedReason::UnsafeStorage

@@ -89,7 +89,7 @@ pub(super) fn row_verdicts(ranking: &Ranking, noise: Option<&Noise>) -> Vec<RowV
             // The medians and the pairs point in opposite directions.
             Verdict::Faster => RowVerdict::Inconclusive(InconclusiveReason::Noise),
             Verdict::NoDifference => {
-                let why = match (&leader.at_rate, &cell.at_rate) {
+                let reason = match (&leader.at_rate, &cell.at_rate) {
                     (Some(one), Some(other)) if ranking.rate_per_s.is_some() => {
                         inconclusive_reason(
                             &compared,
@@ -98,16 +98,16 @@ pub(super) fn row_verdicts(ranking: &Ranking, noise: Option<&Noise>) -> Vec<RowV
                             0.0,
                         )
                     }
-                    _ => why(leader, cell, noise),
+                    _ => reason(leader, cell, noise),
                 };
-                RowVerdict::Inconclusive(match why.unwrap_or(InconclusiveReason::Noise) {
+                RowVerdict::Inconclusive(match reason.unwrap_or(InconclusiveReason::Noise) {
                     // Repeats that a factor of two would not move show no equality.
                     InconclusiveReason::Noise
                         if compared.smallest_ratio.is_some_and(|it| it > 2.0) =>
                     {
                         InconclusiveReason::TooFewRepeats
                     }
-                    why => why,
+                    reason => reason,
                 })
             }
         }
@@ -148,7 +148,7 @@ pub(super) fn ranking_verdict(
 
 /// The reason why no difference between the best and this cell is claimed; `None` if one is
 /// claimed, or if nothing was compared.
-pub fn why(
+pub fn reason(
     best: &RankedCell,
     cell: &RankedCell,
     noise: Option<&Noise>,
@@ -167,8 +167,8 @@ pub fn refuses(ranking: &Ranking, noise: Option<&Noise>) -> bool {
     };
     let rate = |cell: &RankedCell| cell.figures.headline_per_s.median;
     let drowned = |cell: &RankedCell| {
-        why(best, cell, Some(noise)) == Some(InconclusiveReason::Noise)
-            && noise.drowns(rate(best), rate(cell))
+        reason(best, cell, Some(noise)) == Some(InconclusiveReason::Noise)
+            && noise.is_within_noise(rate(best), rate(cell))
     };
     !others.is_empty() && others.iter().all(drowned)
 }

@@ -10,7 +10,7 @@ use trueput_record::search::TuningLimits;
 
 /// The fewest requests of a kind for its response times to decide: the 99th percentile of fewer is
 /// their maximum. If no kind has as many, all decide.
-const FEWEST_REQUESTS: u64 = 100;
+const MIN_REQUESTS: u64 = 100;
 
 /// A figure of a trial that the objective limits.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -125,7 +125,7 @@ fn figure(
             (String::new(), share)
         }
         metric => {
-            let times = deciding(&open.responses, |it| it.count).filter_map(|response| {
+            let times = frequent_kinds(&open.responses, |it| it.count).filter_map(|response| {
                 let value = metric.of_response_times(&response.latency)?;
                 Some((response.kind.clone(), value))
             });
@@ -141,8 +141,8 @@ fn figure(
 }
 
 /// The kinds of request or operation whose times decide.
-pub(crate) fn deciding<T>(kinds: &[T], count: fn(&T) -> u64) -> impl Iterator<Item = &T> {
-    let any_is_often = kinds.iter().any(|kind| count(kind) >= FEWEST_REQUESTS);
-    let least = if any_is_often { FEWEST_REQUESTS } else { 1 };
+pub(crate) fn frequent_kinds<T>(kinds: &[T], count: fn(&T) -> u64) -> impl Iterator<Item = &T> {
+    let any_is_often = kinds.iter().any(|kind| count(kind) >= MIN_REQUESTS);
+    let least = if any_is_often { MIN_REQUESTS } else { 1 };
     kinds.iter().filter(move |kind| count(kind) >= least)
 }

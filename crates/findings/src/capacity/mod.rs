@@ -8,12 +8,12 @@
 mod judgement;
 mod range;
 
-pub(crate) use judgement::deciding;
+pub(crate) use judgement::frequent_kinds;
 pub use judgement::{ObjectiveFigure, ObjectiveJudgement, Violation};
 
 use crate::marks::{REFUTED, is_refuted};
 use crate::power_loss::StoragePromise;
-use crate::trial_time::USUAL_DURATION_S;
+use crate::trial_time::DEFAULT_DURATION_S;
 use range::CapacityRange;
 use serde::Serialize;
 use trueput_record::folder::RunManifest;
@@ -95,14 +95,14 @@ pub struct FailedTrials {
     pub all: usize,
 }
 
-/// The lowest rate that is tried is this part of the closed loop's, or that of [`LEAST_REQUESTS`].
-const LEAST_PART: f64 = 0.001;
+/// The lowest rate that is tried is this part of the closed loop's, or that of [`MIN_REQUESTS`].
+const MIN_PART: f64 = 0.001;
 
 /// A trial takes at most this many times the usual duration.
-pub const LONGEST_FACTOR: f64 = 6.0;
+pub const MAX_FACTOR: f64 = 6.0;
 
 /// No rate is tried at which the longest trial would have fewer requests.
-const LEAST_REQUESTS: f64 = 30.0;
+const MIN_REQUESTS: f64 = 30.0;
 
 /// A contender of which this many trials at a rate were not measured, and none was, is given up.
 const MAX_UNMEASURED_PROBES: usize = 3;
@@ -190,14 +190,14 @@ impl Capacity {
     #[must_use]
     pub fn is_too_low(&self, rate_per_s: f64) -> bool {
         let closed = self.closed_loop_per_s.unwrap_or_default();
-        rate_per_s < (closed * LEAST_PART).max(self.least_rate_per_s())
+        rate_per_s < (closed * MIN_PART).max(self.least_rate_per_s())
     }
 
     /// The rate below which a trial would have too few requests, per second.
     #[must_use]
     pub fn least_rate_per_s(&self) -> f64 {
         let usual_s = self.spec.conditions.duration_s;
-        LEAST_REQUESTS / (usual_s.unwrap_or(USUAL_DURATION_S) * LONGEST_FACTOR)
+        MIN_REQUESTS / (usual_s.unwrap_or(DEFAULT_DURATION_S) * MAX_FACTOR)
     }
 
     /// The highest rate at which a trial held, per second.

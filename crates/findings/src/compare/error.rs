@@ -50,14 +50,14 @@ pub enum Error {
         contender: String,
     },
     /// Nothing on one side may be against anything on the other.
-    #[error("{first} and {second} are not comparable: {why}")]
+    #[error("{first} and {second} are not comparable: {reason}")]
     NotComparable {
         /// The first side.
         first: String,
         /// The second side.
         second: String,
         /// The reasons.
-        why: Box<IncomparabilityReason>,
+        reason: Box<IncomparabilityReason>,
     },
 }
 
@@ -82,12 +82,12 @@ pub enum SelectorFault {
 
 /// A run without a trial that could be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}: {why}", run.display())]
+#[error("{}: {reason}", run.display())]
 pub struct NoSuchTrial {
     /// The run folder.
     pub run: PathBuf,
     /// The reason.
-    pub why: AbsenceReason,
+    pub reason: AbsenceReason,
 }
 
 /// Why a run has no trial that could be compared.
@@ -157,7 +157,7 @@ impl NoSuchTrial {
         if let AbsenceReason::Unfinished {
             command: Some(words),
             ..
-        } = &mut self.why
+        } = &mut self.reason
         {
             words.splice(..1, [program.to_owned()]);
         }

@@ -51,7 +51,7 @@ pub(super) fn match_cells<'a>(first: &'a Side, second: &'a Side) -> Result<CellP
         let side = if firsts.is_empty() { first } else { second };
         return Err(side.nothing_counts());
     }
-    let why = refusal(&firsts, &seconds);
+    let reason = refusal(&firsts, &seconds);
     let mut matched = CellPairs {
         pairs: Vec::new(),
         only_first: Vec::new(),
@@ -76,7 +76,7 @@ pub(super) fn match_cells<'a>(first: &'a Side, second: &'a Side) -> Result<CellP
     Err(Error::NotComparable {
         first: first.label.clone(),
         second: second.label.clone(),
-        why: Box::new(pair.map_or(why, IncomparabilityReason::Marks)),
+        reason: Box::new(pair.map_or(reason, IncomparabilityReason::Marks)),
     })
 }
 

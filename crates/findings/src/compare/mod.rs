@@ -253,8 +253,9 @@ pub struct Responses {
 /// A figure that is shown with the rates.
 #[derive(Debug, Clone, Serialize)]
 pub struct SideFigure {
-    /// Name of the limit.
-    pub what: &'static str,
+    /// The figure's name.
+    #[serde(rename = "what")]
+    pub subject: &'static str,
     /// Its unit: `ns` or `bytes`.
     pub unit: &'static str,
     /// The first side's median.
@@ -538,9 +539,9 @@ fn other_figures(first: &SideCell<'_>, second: &SideCell<'_>) -> Vec<SideFigure>
             .filter_map(|trial: &&TrialRecord| figure(trial.measurement.as_ref()?, &cell.headline));
         median(measured).filter(|value| *value > 0.0)
     };
-    let both = figures.into_iter().filter_map(|(what, unit, figure)| {
+    let both = figures.into_iter().filter_map(|(subject, unit, figure)| {
         Some(SideFigure {
-            what,
+            subject,
             unit,
             first: of(first, figure)?,
             second: of(second, figure)?,

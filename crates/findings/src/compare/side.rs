@@ -97,7 +97,7 @@ impl Side {
             selector,
         };
         let trials = &side.report.trials;
-        let why = match trials.is_empty() {
+        let reason = match trials.is_empty() {
             true => AbsenceReason::NothingFinished,
             false if trials.iter().any(|trial| side.selector.admits(&trial.spec)) => {
                 return Ok(side);
@@ -105,7 +105,7 @@ impl Side {
             false => side.selector.explain(&side.report),
         };
         let run = side.report.shown_as;
-        Err(NoSuchTrial { run, why })
+        Err(NoSuchTrial { run, reason })
     }
 
     /// Refuses a word that could mean several contenders of the run.
@@ -186,7 +186,7 @@ impl Side {
             Some(UncountedRecord::Trial {
                 run: self.label.clone(),
                 id: trial.spec.id.clone(),
-                why: ineligibility(trial, &self.headline(trial))?,
+                reason: ineligibility(trial, &self.headline(trial))?,
             })
         });
         let lines = UnreadableLine::all(&self.label, &self.report.damaged);
@@ -198,11 +198,12 @@ impl Side {
         let mut selected = self.selected_trials();
         selected.retain(|trial| repeats(of, &trial.spec));
         let broken = selected.iter().filter_map(|trial| {
-            let why = ineligibility(trial, &self.headline(trial))?;
+            let reason = ineligibility(trial, &self.headline(trial))?;
             let id = trial.spec.id.clone();
-            why.status()
+            reason
+                .status()
                 .is_bad()
-                .then_some(BrokenResult::Trial { id, why })
+                .then_some(BrokenResult::Trial { id, reason })
         });
         broken.collect()
     }
@@ -216,8 +217,8 @@ impl Side {
 
     pub(super) fn nothing_counts(&self) -> Error {
         let run = self.report.shown_as.clone();
-        let why = AbsenceReason::NothingCounts(self.uncounted());
-        NoSuchTrial { run, why }.into()
+        let reason = AbsenceReason::NothingCounts(self.uncounted());
+        NoSuchTrial { run, reason }.into()
     }
 }
 

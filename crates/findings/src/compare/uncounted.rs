@@ -37,14 +37,14 @@ pub enum UncountedRecord {
     #[error(transparent)]
     Line(UnreadableLine),
     /// A trial.
-    #[error("{run}: {} {id}: {why}", why.status())]
+    #[error("{run}: {} {id}: {reason}", reason.status())]
     Trial {
         /// Label of the run, as the user typed it.
         run: String,
         /// The trial.
         id: String,
         /// Why it does not count.
-        why: Ineligibility,
+        reason: Ineligibility,
     },
 }
 
@@ -53,12 +53,12 @@ pub enum UncountedRecord {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum BrokenResult {
     /// A trial failed or is invalid.
-    #[error("{id} {}: {why}", why.status())]
+    #[error("{id} {}: {reason}", reason.status())]
     Trial {
         /// The trial.
         id: String,
         /// The reason.
-        why: Ineligibility,
+        reason: Ineligibility,
     },
     /// The contender did not keep a rate that the first side kept: its response times are longer
     /// than recorded.

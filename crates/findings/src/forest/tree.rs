@@ -6,9 +6,9 @@ use crate::random::Random;
 /// The part of the axes that a split considers, as in SMAC.
 const AXES_PART: f64 = 5.0 / 6.0;
 /// The fewest samples on each side of a split: means of fewer noisy ones say little.
-const SMALLEST_LEAF: usize = 4;
+const MIN_LEAF: usize = 4;
 /// A gain that is less than this is an error of rounding.
-const LEAST_GAIN: f64 = 1e-12;
+const MIN_GAIN: f64 = 1e-12;
 
 /// A regression tree.
 #[derive(Debug)]
@@ -99,7 +99,7 @@ fn mean<'s>(samples: impl Iterator<Item = &'s Sample> + Clone) -> f64 {
 
 /// The split of a random part of the axes that explains most of the variance.
 fn best_split(samples: &[&Sample], categories: &[usize], random: &mut Random) -> Option<Split> {
-    if samples.len() < 2 * SMALLEST_LEAF {
+    if samples.len() < 2 * MIN_LEAF {
         return None;
     }
     let mut axes: Vec<usize> = (0..categories.len()).collect();
@@ -126,16 +126,16 @@ fn best_cut(mut pairs: Vec<(f64, f64)>) -> Option<(f64, [f64; 2])> {
     pairs.sort_by(|one, other| one.0.total_cmp(&other.0));
     let count = pairs.len();
     let total: f64 = pairs.iter().map(|(_, value)| value).sum();
-    let mut below: f64 = pairs[..SMALLEST_LEAF].iter().map(|(_, value)| value).sum();
+    let mut below: f64 = pairs[..MIN_LEAF].iter().map(|(_, value)| value).sum();
     let mut best: Option<(f64, [f64; 2])> = None;
-    for cut in SMALLEST_LEAF..=count - SMALLEST_LEAF {
+    for cut in MIN_LEAF..=count - MIN_LEAF {
         let (keys, value) = ([pairs[cut - 1].0, pairs[cut].0], pairs[cut].1);
         let (before, after) = (cut as f64, (count - cut) as f64);
         let gap = below / before - (total - below) / after;
         below += value;
         let gain = gap * gap * before * after / count as f64;
         let is_most = best.is_none_or(|(most, _)| gain > most);
-        if keys[0] < keys[1] && gain > LEAST_GAIN && is_most {
+        if keys[0] < keys[1] && gain > MIN_GAIN && is_most {
             best = Some((gain, keys));
         }
     }

@@ -16,10 +16,10 @@ use track::changes_between_runs;
 use trueput_record::Durability;
 
 /// The fewest runs in which a change can be found: three on each side.
-pub const FEWEST_RUNS: usize = 6;
+pub const MIN_RUNS: usize = 6;
 
 /// A step of less than this part is not reported.
-const LEAST_STEP: f64 = 0.01;
+const MIN_STEP: f64 = 0.01;
 
 /// Distance from the median, in scaled median absolute deviations, from which a run is an outlier.
 const FAR: f64 = 5.0;
@@ -75,8 +75,8 @@ impl SkippedRecord {
     /// the user calls.
     #[must_use]
     pub fn called(self, program: &str) -> Self {
-        if let Self::NoSuchTrial(why) = self {
-            Self::NoSuchTrial(why.called(program))
+        if let Self::NoSuchTrial(reason) = self {
+            Self::NoSuchTrial(reason.called(program))
         } else {
             self
         }
@@ -176,7 +176,7 @@ pub fn runs_in(paths: &[PathBuf]) -> Result<Vec<PathBuf>, trueput_record::Error>
             runs.push(path.clone());
             continue;
         }
-        let invalid = |why: &str| trueput_record::Error::invalid(path, why);
+        let invalid = |reason: &str| trueput_record::Error::invalid(path, reason);
         if !path.exists() {
             return Err(invalid(
                 "no such folder; give a folder of runs, such as results",
@@ -224,7 +224,7 @@ pub fn history(runs: Vec<Result<Run, String>>, selector: &Selector) -> RunHistor
             of.push(side);
         }
     }
-    let long = series.values().filter(|(_, of)| of.len() >= FEWEST_RUNS);
+    let long = series.values().filter(|(_, of)| of.len() >= MIN_RUNS);
     let together = long.count();
     let judged = series.into_iter().map(|(key, (mut series, of))| {
         find_changes(&mut series, together, |before, after| {
@@ -256,7 +256,7 @@ fn sides(runs: Vec<Result<Run, String>>, selector: &Selector) -> (Vec<Side>, Vec
     let (mut reports, mut skipped) = (Vec::<Run>::new(), Vec::new());
     for run in runs {
         match run {
-            Err(why) => skipped.push(SkippedRecord::UnreadableRun(why)),
+            Err(reason) => skipped.push(SkippedRecord::UnreadableRun(reason)),
             // A bundle may lie next to its run.
             Ok(run) => match reports
                 .iter_mut()
@@ -286,7 +286,7 @@ fn sides(runs: Vec<Result<Run, String>>, selector: &Selector) -> (Vec<Side>, Vec
         let label = report.shown_as.display().to_string();
         match Side::new(&label, report, selector.clone()) {
             Ok(side) => sides.push(side),
-            Err(why) => skipped.push(SkippedRecord::NoSuchTrial(why)),
+            Err(reason) => skipped.push(SkippedRecord::NoSuchTrial(reason)),
         }
     }
     (sides, skipped)
@@ -306,7 +306,7 @@ fn find_changes(
     let mean = |from: usize, to: usize| rates[from..to].iter().sum::<f64>() / (to - from) as f64;
     for three in bounds.windows(3) {
         let ratio = mean(three[1], three[2]) / mean(three[0], three[1]);
-        if (ratio - 1.0).abs() >= LEAST_STEP {
+        if (ratio - 1.0).abs() >= MIN_STEP {
             series.steps.push(LevelStep {
                 at: three[1],
                 ratio,

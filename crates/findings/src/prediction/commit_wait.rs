@@ -321,7 +321,7 @@ mod tests {
             ..costs
         };
         assert!(unknown.wait(&on(FollowerStep::RemoteWrite)).is_ok());
-        let why = unknown.wait(&on(FollowerStep::On)).unwrap_err().to_string();
-        assert!(why.contains("--follower-flush"), "{why}");
+        let reason = unknown.wait(&on(FollowerStep::On)).unwrap_err().to_string();
+        assert!(reason.contains("--follower-flush"), "{reason}");
     }
 }

@@ -2,9 +2,9 @@
 //! clients, and of a cluster with several delays of its network.
 
 use super::commit_wait::{Replication, network_delay_s};
-use super::{Error, MOST_CLIENTS};
+use super::{Error, MAX_CLIENTS};
 use crate::compare::{Side, SideCell};
-use crate::scaling::{FEWEST_POINTS, ScalingPoint};
+use crate::scaling::{MIN_POINTS, ScalingPoint};
 use crate::shell::quoted;
 use crate::statistics::median;
 use std::collections::BTreeSet;
@@ -199,7 +199,7 @@ impl<'a> MeasuredSeries<'a> {
         let fitted = self.base.last().map_or(0, |cell| cell.workers);
         let left_out = self.others.iter().map(|cell| cell.workers);
         match left_out.max().filter(|most| *most > fitted) {
-            Some(most) if self.base.len() < FEWEST_POINTS => {
+            Some(most) if self.base.len() < MIN_POINTS => {
                 format!("raise --fit-to, up to {most}")
             }
             _ => format!("run: {}", Self::command(side)),
@@ -231,7 +231,7 @@ fn is_closed_loop(cell: &SideCell<'_>) -> bool {
         .iter()
         .filter_map(|trial| trial.measurement.as_ref());
     let is_open = measured.any(|measurement| measurement.open_loop.is_some());
-    !is_open && cell.spec.workers <= MOST_CLIENTS && cell.spec.conditions.faults.is_empty()
+    !is_open && cell.spec.workers <= MAX_CLIENTS && cell.spec.conditions.faults.is_empty()
 }
 
 fn measured_cell<'a>(cell: &SideCell<'a>) -> MeasuredCell<'a> {
@@ -256,7 +256,7 @@ fn base_delay_s<'c, 'a: 'c>(cells: impl Iterator<Item = &'c MeasuredCell<'a>>) -
         }
     }
     delays.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let enough = delays.iter().find(|(_, count)| *count >= FEWEST_POINTS);
+    let enough = delays.iter().find(|(_, count)| *count >= MIN_POINTS);
     enough.or(delays.first()).map(|(delay, _)| *delay)
 }
 

@@ -25,7 +25,7 @@ use trueput_record::Durability;
 use trueput_record::trial::Settings;
 
 /// More clients are not asked for: the steady state takes a step for each.
-pub const MOST_CLIENTS: u32 = 100_000;
+pub const MAX_CLIENTS: u32 = 100_000;
 
 /// What to predict. Whatever is not given is as it was measured.
 #[derive(Debug, Clone, Default)]
@@ -91,10 +91,10 @@ pub enum Error {
         least: u32,
     },
     /// No law fits.
-    #[error("{why}; {remedy}")]
+    #[error("{reason}; {remedy}")]
     Fit {
         /// Why not.
-        why: FitError,
+        reason: FitError,
         /// What makes a fit possible.
         remedy: String,
     },
@@ -268,8 +268,8 @@ impl<'a> Model<'a> {
             let engine = series.spec.engine.clone();
             return Err(Error::UnknownNodes { engine });
         }
-        let law = fit(&series.points()).map_err(|why| Error::Fit {
-            why,
+        let law = fit(&series.points()).map_err(|reason| Error::Fit {
+            reason,
             remedy: series.remedy(side),
         })?;
         let cells = 0..series.base.len();
@@ -515,7 +515,7 @@ fn ladder(asked: u32, measured: u32) -> Vec<u32> {
     let most = asked.max(measured);
     let powers = (0..31).map(|power| 1 << power);
     let mut clients: Vec<u32> = powers.take_while(|clients| *clients <= most).collect();
-    clients.extend([asked, asked.saturating_mul(2).min(MOST_CLIENTS)]);
+    clients.extend([asked, asked.saturating_mul(2).min(MAX_CLIENTS)]);
     clients.sort_unstable();
     clients.dedup();
     clients

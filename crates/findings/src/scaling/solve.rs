@@ -12,10 +12,10 @@ pub(super) struct Solution {
     pub(super) squares: f64,
 }
 
-const MOST_STEPS: usize = 2_000;
+const MAX_STEPS: usize = 2_000;
 
 /// A step that changes every coefficient by a smaller part than this is the last.
-const SMALLEST_STEP: f64 = 1e-12;
+const MIN_STEP: f64 = 1e-12;
 
 /// The law at a number of workers.
 pub(super) fn law([lambda, sigma, kappa]: Coefficients, workers: f64) -> f64 {
@@ -94,7 +94,7 @@ fn descend(points: &[ScalingPoint], start: Coefficients) -> Solution {
         squares: squares(points, start),
     };
     let mut damping = 1e-3;
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_STEPS {
         let (mut normal, mut right) = normal_equations(points, now.coefficients);
         for index in 0..3 {
             if now.coefficients[index] <= 0.0 && right[index] <= 0.0 {
@@ -114,7 +114,7 @@ fn descend(points: &[ScalingPoint], start: Coefficients) -> Solution {
             let smallest = next
                 .iter()
                 .zip(now.coefficients)
-                .all(|(new, old)| (new - old).abs() <= SMALLEST_STEP * (new.abs() + SMALLEST_STEP));
+                .all(|(new, old)| (new - old).abs() <= MIN_STEP * (new.abs() + MIN_STEP));
             now = Solution {
                 coefficients: next,
                 squares: left,

@@ -4,12 +4,12 @@ use super::interval::{
     Interval, log_ratio_chance, log_ratio_paired, log_ratio_unpaired, logarithms, moments,
 };
 use super::rank::{RankTest, rank_test, sign_test};
-use super::{ALPHA, CLAIM, LEAST_CLAIM};
+use super::{ALPHA, CLAIM, MIN_CLAIM};
 use serde::Serialize;
 use statrs::distribution::{ChiSquared, ContinuousCDF, StudentsT};
 
 /// A larger number of repeats is not suggested to the user.
-pub const MOST_REPEATS: usize = 1_000;
+pub const MAX_REPEATS: usize = 1_000;
 
 /// The verdict on two samples of a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -126,7 +126,7 @@ pub fn compare_among(
     let signs = paired.then(|| sign_test(first, second));
     let by_ranks = ranks.is_some_and(|ranks| is_significant(ranks.p_value, ranks.least_p_value));
     let by_signs = signs.is_some_and(|signs| is_significant(signs.p_value, signs.least_p_value));
-    let away = |ratio: Interval| (ratio.estimate - 1.0).abs() >= LEAST_CLAIM;
+    let away = |ratio: Interval| (ratio.estimate - 1.0).abs() >= MIN_CLAIM;
     let claimable = (by_ranks || by_signs) && ratio.is_some_and(away);
     let verdict = match ratio {
         None => Verdict::TooFew,
@@ -226,7 +226,7 @@ impl Scatter {
         // If there is a difference, the statistic's distribution is wider than Student's, and the
         // ranks must agree: by simulation a power of nine in ten here becomes about four in five.
         let reach = student.inverse_cdf(1.0 - (1.0 - level) / 2.0) + student.inverse_cdf(0.9);
-        Some((reach * error).exp().max(1.0 + LEAST_CLAIM))
+        Some((reach * error).exp().max(1.0 + MIN_CLAIM))
     }
 }
 
@@ -240,7 +240,7 @@ pub fn smallest_ratio(first: &[f64], second: &[f64], paired: bool, level: f64) -
 }
 
 /// The fewest repeats of each side that would show the observed ratio with a probability of 80 %,
-/// at the observed scatter. `None` if the present number would, or if [`MOST_REPEATS`] would not.
+/// at the observed scatter. `None` if the present number would, or if [`MAX_REPEATS`] would not.
 #[must_use]
 pub fn repeats_needed(first: &[f64], second: &[f64], paired: bool, level: f64) -> Option<usize> {
     let ratio = match paired {
@@ -253,7 +253,7 @@ pub fn repeats_needed(first: &[f64], second: &[f64], paired: bool, level: f64) -
         let smallest = scatter.shown_by(repeats as f64, repeats as f64, level);
         smallest.is_some_and(|smallest| smallest <= seen)
     };
-    let (mut too_few, mut enough) = (first.len().max(second.len()), MOST_REPEATS);
+    let (mut too_few, mut enough) = (first.len().max(second.len()), MAX_REPEATS);
     if shows(too_few) || !shows(enough) {
         return None;
     }

@@ -1,6 +1,6 @@
 //! Why a difference is not claimed.
 
-use super::{Comparison, LEAST_CLAIM, Noise, Verdict};
+use super::{Comparison, MIN_CLAIM, Noise, Verdict};
 use crate::statistics::Summary;
 use serde::Serialize;
 
@@ -42,7 +42,7 @@ pub fn inconclusive_reason(
         return None;
     }
     let away = (ratio.estimate - 1.0).abs();
-    if !ratio.holds(1.0) && away < LEAST_CLAIM {
+    if !ratio.holds(1.0) && away < MIN_CLAIM {
         return Some(InconclusiveReason::Same);
     }
     let overlap = one.min <= other.max && other.min <= one.max;
@@ -50,7 +50,7 @@ pub fn inconclusive_reason(
         floor: floor.max(one.spread).max(other.spread),
         reasons: Vec::new(),
     };
-    let within = overlap && scatter.drowns(one.median, other.median);
+    let within = overlap && scatter.is_within_noise(one.median, other.median);
     let alike = one.median == other.median;
     match ratio.holds(1.0) && (within || alike) {
         true => Some(InconclusiveReason::Noise),

@@ -19,7 +19,7 @@ mod summary;
 
 pub use change::{Shape, change_points, drift, shape};
 pub use compare::{
-    Comparison, MOST_REPEATS, Verdict, claim_level, compare, compare_among, compare_together,
+    Comparison, MAX_REPEATS, Verdict, claim_level, compare, compare_among, compare_together,
     looks_slower, repeats_needed, smallest_ratio, suspicion_level,
 };
 pub use inconclusive::{InconclusiveReason, inconclusive_reason};
@@ -29,7 +29,7 @@ pub use interval::{
 pub use level::level_changes;
 pub use noise::{Disturbance, Noise, Shares, noise};
 pub use rank::{RankTest, outliers, rank_test};
-pub use summary::{FEWEST_REPEATS, Summary, maximum, median, quantile};
+pub use summary::{MIN_REPEATS, Summary, maximum, median, quantile};
 
 /// The chance that any of the comparisons that are read together claims a difference although there
 /// is none.
@@ -41,4 +41,4 @@ pub const CLAIM: f64 = 0.01;
 
 /// The smallest difference of rates that is claimed, as a share. Equal contenders that take turns
 /// differ a little: one always runs after the other, and its files are elsewhere.
-pub const LEAST_CLAIM: f64 = 0.01;
+pub const MIN_CLAIM: f64 = 0.01;

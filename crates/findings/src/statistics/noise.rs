@@ -91,7 +91,7 @@ pub fn noise(spreads: &[f64], shares: Shares) -> Option<Noise> {
 impl Noise {
     /// Whether two rates are closer than the noise, so that their order means nothing.
     #[must_use]
-    pub fn drowns(&self, one: f64, other: f64) -> bool {
+    pub fn is_within_noise(&self, one: f64, other: f64) -> bool {
         let (low, high) = (one.min(other), one.max(other));
         low > 0.0 && high / low - 1.0 < self.floor
     }
@@ -113,14 +113,14 @@ mod tests {
     fn a_quiet_run_has_no_reasons_and_tells_small_differences() {
         let quiet = noise(&[0.01, 0.02, 0.015], shares(0.01, 0.0)).unwrap();
         assert!(quiet.reasons.is_empty());
-        assert!(!quiet.drowns(100.0, 105.0) && quiet.drowns(100.0, 101.0));
+        assert!(!quiet.is_within_noise(100.0, 105.0) && quiet.is_within_noise(100.0, 101.0));
     }
 
     #[test]
     fn a_noisy_run_says_what_disturbed_it() {
         let noisy = noise(&[0.2, 0.3, 0.1], shares(0.4, 0.1)).unwrap();
         assert_eq!(noisy.reasons.len(), 3, "{:?}", noisy.reasons);
-        assert!(noisy.drowns(100.0, 115.0));
+        assert!(noisy.is_within_noise(100.0, 115.0));
         assert_eq!(noise(&[], Shares::default()), None);
     }
 
@@ -131,7 +131,7 @@ mod tests {
             once.reasons[0].to_string(),
             "the hypervisor took 50 % of the processors (steal)"
         );
-        assert!(!once.drowns(100.0, 100.1));
+        assert!(!once.is_within_noise(100.0, 100.1));
     }
 
     #[test]

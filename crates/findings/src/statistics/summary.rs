@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 /// The fewest repeats of a cell for which a spread is given.
-pub const FEWEST_REPEATS: usize = 3;
+pub const MIN_REPEATS: usize = 3;
 
 /// A sample in five figures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

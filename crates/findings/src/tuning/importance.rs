@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::{TrialRecord, Value};
 
 /// With fewer configurations that have a score, a forest says nothing.
-const FEWEST_SCORES: usize = 20;
+const MIN_SCORES: usize = 20;
 
 /// A failure is as good as the worst score, and no better than this part of the default's.
 pub const FAILURE_FACTOR: f64 = 0.5;
@@ -37,7 +37,7 @@ pub struct KnobShare {
 pub(super) fn importance(trials: &[&TrialRecord], scores: &Scores) -> Option<KnobImportance> {
     let configurations = configurations(trials, scores);
     let gains = configurations.iter().filter_map(|(_, gain)| *gain);
-    if gains.clone().count() < FEWEST_SCORES {
+    if gains.clone().count() < MIN_SCORES {
         return None;
     }
     let worst = gains.fold(FAILURE_FACTOR.ln(), f64::min);

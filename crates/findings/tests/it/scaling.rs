@@ -237,9 +237,9 @@ fn three_numbers_of_workers_are_too_few_however_often_repeated() {
         (4.0, 36.0),
         (1.0, 11.0),
     ]);
-    let why = fit(&three).unwrap_err();
-    assert_eq!(why, FitError::TooFewPoints { distinct: 3 });
-    let said = why.to_string();
+    let reason = fit(&three).unwrap_err();
+    assert_eq!(reason, FitError::TooFewPoints { distinct: 3 });
+    let said = reason.to_string();
     assert!(
         said.contains("3 different") && said.contains("three coefficients"),
         "{said}"

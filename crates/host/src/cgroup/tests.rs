@@ -36,8 +36,8 @@ fn of_v2_the_nearest_group_that_hands_the_memory_controller_on_is_the_parent() {
     let found = MemoryController::find_in(&mounts(point), lines).unwrap();
     assert_eq!(found.parent, point);
     folder(point, &[("cgroup.subtree_control", "hugetlb\n")]);
-    let why = MemoryController::find_in(&mounts(point), lines).unwrap_err();
-    assert!(why.contains("lacks 'memory'"), "{why}");
+    let reason = MemoryController::find_in(&mounts(point), lines).unwrap_err();
+    assert!(reason.contains("lacks 'memory'"), "{reason}");
 }
 
 #[test]
@@ -60,8 +60,9 @@ fn of_v1_the_own_group_is_the_parent_and_v2_beside_it_is_passed_over() {
 
 #[test]
 fn without_control_groups_it_is_said_what_to_mount() {
-    let why = MemoryController::find_in("22 1 254:0 / / rw - ext4 /dev/vda rw\n", "").unwrap_err();
-    assert!(why.contains("no control groups are mounted"), "{why}");
+    let reason =
+        MemoryController::find_in("22 1 254:0 / / rw - ext4 /dev/vda rw\n", "").unwrap_err();
+    assert!(reason.contains("no control groups are mounted"), "{reason}");
 }
 
 #[test]
@@ -123,17 +124,23 @@ fn groups_of_runners_that_are_gone_are_removed_and_no_others() {
 #[test]
 fn more_memory_than_the_machine_has_is_refused() {
     let has = format_bytes(machine_bytes().unwrap());
-    let why = check(1 << 50).unwrap_err();
-    assert!(why.contains("1 PiB") || why.contains("1024 TiB"), "{why}");
-    assert!(why.ends_with(&format!("this machine's {has}")), "{why}");
+    let reason = check(1 << 50).unwrap_err();
+    assert!(
+        reason.contains("1 PiB") || reason.contains("1024 TiB"),
+        "{reason}"
+    );
+    assert!(
+        reason.ends_with(&format!("this machine's {has}")),
+        "{reason}"
+    );
 }
 
 #[test]
 fn a_process_that_wants_more_than_its_group_may_have_is_killed_and_counted() {
     let group = match MemoryController::find().and_then(|controller| controller.make(32 << 20)) {
         Ok(group) => group,
-        Err(why) => {
-            eprintln!("skipped: {why}");
+        Err(reason) => {
+            eprintln!("skipped: {reason}");
             return;
         }
     };

@@ -9,7 +9,7 @@ use trueput_engine::Cluster;
 use trueput_engine::cluster::{ClusterSite, NodeRole};
 
 /// The time that new nodes may take to choose a leader.
-const FIRST_LEADER_LIMIT: Duration = Duration::from_secs(60);
+const FIRST_LEADER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A node as it answers questions about its role.
 #[derive(Default)]
@@ -99,8 +99,8 @@ impl<'a> ClusterHost<'a> {
             if stop.load(Ordering::SeqCst) {
                 return Err("it was not waited for".to_owned());
             }
-            let seconds = FIRST_LEADER_LIMIT.as_secs();
-            if began.elapsed() >= FIRST_LEADER_LIMIT {
+            let seconds = FIRST_LEADER_TIMEOUT.as_secs();
+            if began.elapsed() >= FIRST_LEADER_TIMEOUT {
                 return Err(format!("the nodes chose no leader in {seconds} s"));
             }
             self.follow_election(scope);

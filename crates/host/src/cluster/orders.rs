@@ -9,10 +9,10 @@ use trueput_engine::cluster::{connect_to_host, listen_as_host};
 use trueput_record::fault::ClusterOrder;
 
 /// The time that whoever gave an order waits for its answer: a node may have to be made anew.
-const ANSWER_LIMIT: Duration = Duration::from_secs(120);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The time that the host waits for the line of an order.
-const LINE_LIMIT: Duration = Duration::from_secs(1);
+const LINE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The answer to an order: the nodes that it concerned.
 #[derive(Debug, Serialize, Deserialize)]
@@ -41,8 +41,8 @@ impl OrderSocket {
     pub(super) fn next_order(&self) -> Option<ReceivedOrder> {
         let (sender, _) = self.0.accept().ok()?;
         sender.set_nonblocking(false).ok()?;
-        sender.set_read_timeout(Some(LINE_LIMIT)).ok()?;
-        sender.set_write_timeout(Some(LINE_LIMIT)).ok()?;
+        sender.set_read_timeout(Some(LINE_TIMEOUT)).ok()?;
+        sender.set_write_timeout(Some(LINE_TIMEOUT)).ok()?;
         let mut line = String::new();
         BufReader::new(&sender).read_line(&mut line).ok()?;
         // Whoever only asks whether the host listens sends none.
@@ -68,9 +68,11 @@ pub fn send_order(cluster: &Path, order: ClusterOrder) -> Result<Vec<u32>, Strin
     let failed = |error: std::io::Error| format!("the host of the cluster: {error}");
     let mut stream = connect_to_host(cluster).map_err(failed)?;
     stream
-        .set_read_timeout(Some(ANSWER_LIMIT))
+        .set_read_timeout(Some(ANSWER_TIMEOUT))
         .map_err(failed)?;
-    stream.set_write_timeout(Some(LINE_LIMIT)).map_err(failed)?;
+    stream
+        .set_write_timeout(Some(LINE_TIMEOUT))
+        .map_err(failed)?;
     let mut text = serde_json::to_vec(&order).map_err(|error| failed(error.into()))?;
     text.push(b'\n');
     stream.write_all(&text).map_err(failed)?;

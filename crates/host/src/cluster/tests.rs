@@ -35,7 +35,7 @@ const ASKED: &str = "asked";
 const SECRETIVE: &str = "secretive";
 
 /// The time that a change of the cluster may take.
-const LIMIT: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 struct ShellCluster {
     nodes: u32,
@@ -197,10 +197,10 @@ impl HostedCluster {
         ClusterState::read(&self.directory).ok()?.leader
     }
 
-    fn wait_for(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
+    fn wait_for(&self, subject: &str, is_so: impl Fn(&Self) -> bool) {
         let began = Instant::now();
         while !is_so(self) {
-            assert!(began.elapsed() < LIMIT, "{what}");
+            assert!(began.elapsed() < TIMEOUT, "{subject}");
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -254,8 +254,8 @@ fn assign(directory: &Path) -> (ClusterAssignment, ParameterValues) {
 }
 
 fn with(shell: &ShellCluster, test: impl FnOnce(&HostedCluster)) {
-    if let Some(why) = reason_for_no_network() {
-        eprintln!("skipped: {why}");
+    if let Some(reason) = reason_for_no_network() {
+        eprintln!("skipped: {reason}");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -328,8 +328,8 @@ fn a_node_is_asked_for_its_settings_when_it_starts_and_when_it_leads() {
 
 #[test]
 fn a_node_that_could_say_what_it_runs_with_and_does_not_is_doubtful() {
-    if let Some(why) = reason_for_no_network() {
-        eprintln!("skipped: {why}");
+    if let Some(reason) = reason_for_no_network() {
+        eprintln!("skipped: {reason}");
         return;
     }
     let folder = tempfile::tempdir().unwrap();

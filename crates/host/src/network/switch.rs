@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 use trueput_engine::cluster::NetworkQuality;
 
 /// The longest frame: that of an MTU of 1,500 bytes, with room.
-const LONGEST_FRAME: usize = 2_048;
+const MAX_FRAME: usize = 2_048;
 
 /// The most frames on their way; more are lost and counted, as in a switch whose memory is full.
-const MOST_FRAMES: usize = 10_000;
+const MAX_FRAMES: usize = 10_000;
 
 /// The interval at which the end is checked.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -148,7 +148,7 @@ impl Traffic {
 
     /// Takes the frames that a node has sent.
     fn receive(&mut self, from: usize) {
-        let mut buffer = [0; LONGEST_FRAME];
+        let mut buffer = [0; MAX_FRAME];
         while let Ok(length) = self.ports[from].read(&mut buffer) {
             let frame = &buffer[..length];
             let (Some(to), Some(source)) = (address(frame, 0), address(frame, 6)) else {
@@ -173,7 +173,7 @@ impl Traffic {
         if is_apart(from) != is_apart(port) || self.is_lost() {
             return;
         }
-        if self.queue.len() >= MOST_FRAMES {
+        if self.queue.len() >= MAX_FRAMES {
             self.overflows.fetch_add(1, Ordering::Relaxed);
             return;
         }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const REFRESH_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The time that killed processes may take to end: they free their memory first.
-const EXIT_LIMIT: Duration = Duration::from_secs(10);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The interval at which killed processes are checked.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -86,7 +86,7 @@ impl ServerProcesses {
     pub fn kill_survivors(&self) {
         let pids = self.survivors();
         kill_all(&pids);
-        let _ = await_death(&pids, EXIT_LIMIT);
+        let _ = await_death(&pids, EXIT_TIMEOUT);
     }
 }
 
@@ -163,7 +163,7 @@ pub fn kill_server(pid: u32) -> Result<u32, String> {
     let family = list_members(pid);
     let memory = SharedMemory::of(&family);
     kill_all(&family);
-    await_death(&family, EXIT_LIMIT)?;
+    await_death(&family, EXIT_TIMEOUT)?;
     memory.remove();
     Ok(u32::try_from(family.len()).unwrap_or(u32::MAX))
 }

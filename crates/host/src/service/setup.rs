@@ -25,12 +25,12 @@ pub(super) struct Setup {
 
 pub(super) const CREATION: Setup = Setup {
     purpose: "creating the instance",
-    limit: super::SETUP_LIMIT,
+    limit: super::SETUP_TIMEOUT,
 };
 
 const RECOVERY: Setup = Setup {
     purpose: "recovering the instance",
-    limit: super::RECOVERY_LIMIT,
+    limit: super::RECOVERY_TIMEOUT,
 };
 
 /// Executes the commands that recover an instance whose server did not stop in good order, each
@@ -45,7 +45,7 @@ pub(crate) fn recover(
 ) -> Result<(), ServerError> {
     let user = find_user(spec.service)?;
     let commands = spec.service.recover(spec.database);
-    RECOVERY.run(spec, user.as_ref(), commands, super::SETUP_LIMIT, wait)
+    RECOVERY.run(spec, user.as_ref(), commands, super::SETUP_TIMEOUT, wait)
 }
 
 impl Setup {

@@ -141,8 +141,8 @@ fn a_server_may_end_by_the_signal_that_stops_it_if_it_says_so() {
         serve: "touch ready; exec sleep 60",
     };
     let server = start(&silent, folder.path()).unwrap();
-    let why = server.stop(&mut || true).unwrap_err().to_string();
-    assert!(why.contains("was killed by SIGTERM"), "{why}");
+    let reason = server.stop(&mut || true).unwrap_err().to_string();
+    assert!(reason.contains("was killed by SIGTERM"), "{reason}");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_server_that_was_stopped_by_a_signal_is_not_waited_for() {
     let pid = Pid::from_raw(server.pid().cast_signed());
     kill(pid, SystemSignal::SIGSTOP).unwrap();
     // One that is waited for ends with other words, after this limit.
-    let limit = STOPPED_LIMIT + START_LIMIT;
+    let limit = STOPPED_TIMEOUT + START_TIMEOUT;
     let stopped = server.stop_within(limit, &mut || true);
     let reason = stopped.unwrap_err().to_string();
     assert!(
@@ -190,7 +190,7 @@ fn a_killed_server_says_how_it_ended_and_what_it_last_wrote() {
         SystemSignal::SIGKILL,
     )
     .unwrap();
-    assert!(server.wait_for_end(START_LIMIT).is_some());
+    assert!(server.wait_for_end(START_TIMEOUT).is_some());
     let end = server.exit_reason().unwrap();
     assert!(
         end.ends_with("was killed by SIGKILL; it last wrote: two"),
@@ -213,7 +213,7 @@ cc -pthread -o ending ending.c && touch made",
         serve: "echo one; touch ready; exec ./ending",
     };
     let server = start(&ending, folder).unwrap();
-    let limit = Instant::now() + START_LIMIT;
+    let limit = Instant::now() + START_TIMEOUT;
     while !is_ending(server.pid()) && Instant::now() < limit {
         std::thread::sleep(PAUSE);
     }
@@ -245,7 +245,7 @@ fn has_stopped_instance_left(folder: &Path) -> bool {
     let pids: Vec<u32> = pids.lines().map(|pid| pid.parse().unwrap()).collect();
     assert_eq!(pids.len(), 3);
     // The system still has to wait for the one without a parent.
-    let limit = Instant::now() + START_LIMIT;
+    let limit = Instant::now() + START_TIMEOUT;
     while pids.iter().any(|&pid| is_alive(pid)) && Instant::now() < limit {
         std::thread::sleep(PAUSE);
     }
@@ -345,7 +345,7 @@ fn one_that_is_dropped_is_stopped_with_its_children() {
     assert_eq!(all.len(), 2);
     server.kill();
     drop(server);
-    let limit = Instant::now() + START_LIMIT;
+    let limit = Instant::now() + START_TIMEOUT;
     while all.iter().any(|pid| is_alive(*pid)) && Instant::now() < limit {
         std::thread::sleep(PAUSE);
     }

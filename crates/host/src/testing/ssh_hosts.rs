@@ -14,7 +14,7 @@ const SSHD: &str = "/usr/sbin/sshd";
 const PRIVILEGE_SEPARATION: &str = "/run/sshd";
 
 /// The time that a server may take to listen.
-const START_LIMIT: Duration = Duration::from_secs(10);
+const START_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The node of the runner. The hosts follow.
 const RUNNER: u32 = 1;
@@ -45,7 +45,7 @@ impl SshHosts {
     /// # Errors
     /// One sentence.
     pub fn start(folder: &Path, count: u32) -> Result<Self, String> {
-        let about = |what: &str, error: std::io::Error| format!("{what}: {error}");
+        let about = |subject: &str, error: std::io::Error| format!("{subject}: {error}");
         let network = ClusterNetwork::make(count + 1, NetworkQuality::default())?;
         std::fs::create_dir_all(PRIVILEGE_SEPARATION)
             .map_err(|error| about(PRIVILEGE_SEPARATION, error))?;
@@ -103,7 +103,7 @@ impl SshHosts {
     }
 
     fn await_servers(&self, count: u32) -> Result<(), String> {
-        let until = Instant::now() + START_LIMIT;
+        let until = Instant::now() + START_TIMEOUT;
         for number in 0..count {
             loop {
                 let mut command = Command::new("ssh");

@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use trueput_record::RunFolder;
 
 /// The time that fusermount3 has.
-const UNMOUNT_LIMIT: Duration = Duration::from_secs(10);
+const UNMOUNT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The folder of the recordings in that of an audit.
 pub const RECORDINGS: &str = "recordings";
@@ -241,7 +241,7 @@ fn unmount_recording(mount: &FuseMount) -> Result<(), String> {
     }
     let mut command = Command::new("fusermount3");
     command.args(["-u", "-z"]).arg(point);
-    let reason = match run_within(command, UNMOUNT_LIMIT) {
+    let reason = match run_within(command, UNMOUNT_TIMEOUT) {
         Ok(None) => return Ok(()),
         Ok(Some(reason)) => reason,
         Err(error) => format!("fusermount3: {error}"),
@@ -332,7 +332,7 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<String>> {
     if left
         .items
         .iter()
-        .any(|(what, _)| *what == LeftoverKind::ControlGroup)
+        .any(|(subject, _)| *subject == LeftoverKind::ControlGroup)
     {
         let removed = fs::remove_dir(&left.path);
         return removed
@@ -341,7 +341,7 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<String>> {
     let Some(run_marker) = RunMarker::read(&left.path) else {
         return Ok(());
     };
-    let _lock = run_marker.lock(&left.path).map_err(|why| vec![why])?;
+    let _lock = run_marker.lock(&left.path).map_err(|reason| vec![reason])?;
     if let [(LeftoverKind::Recording, path)] = left.items.as_slice() {
         return remove_recording(path);
     }
@@ -367,7 +367,7 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<String>> {
         let work = left.path.parent().and_then(WorkFolder::open_marked);
         match RunMarker::remove_with_folder(&left.path) {
             Ok(()) => work.into_iter().for_each(WorkFolder::release),
-            Err(why) => failures.push(why),
+            Err(reason) => failures.push(reason),
         }
     }
     match failures.is_empty() {

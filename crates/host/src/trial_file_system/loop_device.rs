@@ -171,8 +171,8 @@ mod tests {
     #[test]
     fn a_device_that_the_kernel_has_and_the_container_has_not_is_told_with_the_way_out() {
         let missing = Path::new("/nowhere/loop3");
-        let why = open_device(missing, 3).err().unwrap();
-        assert!(why.contains("mknod /nowhere/loop3 b 7 3"), "{why}");
+        let reason = open_device(missing, 3).err().unwrap();
+        assert!(reason.contains("mknod /nowhere/loop3 b 7 3"), "{reason}");
         let there = tempfile::NamedTempFile::new().unwrap();
         assert!(open_device(there.path(), 3).is_ok());
     }

@@ -49,7 +49,7 @@ const JOURNAL_BYTES: u64 = 256 << 20;
 const USER_FOLDER: &str = "trueput-work";
 
 /// The time that the kernel may take to release a loop device after unmounting.
-const DETACH_LIMIT: Duration = Duration::from_secs(5);
+const DETACH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Returns the size of the image for a trial that needs `needed_bytes`.
 fn image_bytes(wanted: &FileSystem, needed_bytes: u64) -> u64 {
@@ -115,9 +115,9 @@ pub fn create(
     }
     for (_, wanted) in &wanted {
         check(wanted).map_err(|lacking| match lacking {
-            FileSystemError::Invalid(why)
-            | FileSystemError::Missing(why)
-            | FileSystemError::NeedsRoot(why) => why,
+            FileSystemError::Invalid(reason)
+            | FileSystemError::Missing(reason)
+            | FileSystemError::NeedsRoot(reason) => reason,
         })?;
     }
     let parts = wanted
@@ -399,7 +399,7 @@ fn unmount_part(marker: &Marker, part: &FileSystemPart) -> Result<(), String> {
 
 /// Waits until no loop device is attached to the image, and detaches one that was never mounted.
 fn wait_for_detach(image: &Path) -> Result<(), String> {
-    let until = Instant::now() + DETACH_LIMIT;
+    let until = Instant::now() + DETACH_TIMEOUT;
     loop {
         let devices = loop_device::find_devices_of_image(image);
         if devices.is_empty() {

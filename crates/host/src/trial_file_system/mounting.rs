@@ -28,7 +28,7 @@ const ATTRIBUTES: [(&str, MountAttrFlags); 8] = [
 ];
 
 /// The time that a file system may stay busy after its last user has ended.
-const BUSY_LIMIT: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Mounts a file system of that kind from `source` on the folder `at`.
 ///
@@ -42,9 +42,9 @@ pub(super) fn mount(
 ) -> Result<(), String> {
     let log = KernelLog::from_now();
     let refusal = |option: Option<&str>, message: String| {
-        let what = option.map_or_else(String::new, |option| format!(" option '{option}':"));
+        let subject = option.map_or_else(String::new, |option| format!(" option '{option}':"));
         format!(
-            "{kind} cannot be mounted:{what} {}",
+            "{kind} cannot be mounted:{subject} {}",
             log.or(message, source)
         )
     };
@@ -70,8 +70,8 @@ pub(super) fn mount(
         .map_err(|error| refusal(None, kernel_messages(&mut context, error)))?;
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
     move_mount(&mounted, "", CWD, at, flags).map_err(|error| {
-        let why = describe_error(&error.into());
-        format!("nothing can be mounted on {}: {why}", at.display())
+        let reason = describe_error(&error.into());
+        format!("nothing can be mounted on {}: {reason}", at.display())
     })
 }
 
@@ -94,7 +94,7 @@ pub(super) fn bind_mount(from: &Path, at: &Path) -> Result<(), String> {
 /// # Errors
 /// One sentence.
 pub(super) fn unmount(at: &Path) -> Result<(), String> {
-    let until = Instant::now() + BUSY_LIMIT;
+    let until = Instant::now() + BUSY_TIMEOUT;
     loop {
         let error = match rustix::mount::unmount(at, UnmountFlags::NOFOLLOW) {
             Ok(()) => return Ok(()),
@@ -105,8 +105,11 @@ pub(super) fn unmount(at: &Path) -> Result<(), String> {
                 Errno::BUSY => "; a process has files open in it",
                 _ => "",
             };
-            let why = describe_error(&error.into());
-            return Err(format!("{} cannot be unmounted: {why}{hint}", at.display()));
+            let reason = describe_error(&error.into());
+            return Err(format!(
+                "{} cannot be unmounted: {reason}{hint}",
+                at.display()
+            ));
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -210,11 +213,11 @@ mod tests {
         );
         unmount(&at).unwrap();
         assert_eq!(find_source_at(&at), None);
-        let why = mount("tmpfs", source, &["sizze=1".to_owned()], &at).unwrap_err();
+        let reason = mount("tmpfs", source, &["sizze=1".to_owned()], &at).unwrap_err();
         assert!(
-            why.starts_with("tmpfs cannot be mounted: option 'sizze=1': "),
-            "{why}"
+            reason.starts_with("tmpfs cannot be mounted: option 'sizze=1': "),
+            "{reason}"
         );
-        assert!(why.contains("sizze"), "{why}");
+        assert!(reason.contains("sizze"), "{reason}");
     }
 }

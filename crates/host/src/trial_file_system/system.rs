@@ -5,8 +5,8 @@ use std::io;
 use std::path::Path;
 
 /// Returns `what` with the error of the last system call.
-pub(super) fn syscall_error(what: &str) -> String {
-    format!("{what}: {}", describe_error(&io::Error::last_os_error()))
+pub(super) fn syscall_error(subject: &str) -> String {
+    format!("{subject}: {}", describe_error(&io::Error::last_os_error()))
 }
 
 /// Returns the text of a system error without its number.

@@ -73,7 +73,9 @@ fn summarize(unavailable: impl Iterator<Item = (String, FileSystemError)>) -> St
     for (name, unavailable) in unavailable {
         let (known, said) = match unavailable {
             FileSystemError::NeedsRoot(_) => (&mut need_root, name),
-            FileSystemError::Invalid(why) | FileSystemError::Missing(why) => (&mut others, why),
+            FileSystemError::Invalid(reason) | FileSystemError::Missing(reason) => {
+                (&mut others, reason)
+            }
         };
         if !known.contains(&said) {
             known.push(said);
@@ -103,13 +105,13 @@ fn name(file_system: &FileSystem) -> String {
 /// [`FileSystemError`], one sentence.
 pub fn check(wanted: &FileSystem) -> Result<(), FileSystemError> {
     let may_mount = || {
-        let why = format!(
+        let reason = format!(
             "{wanted} needs root (CAP_SYS_ADMIN) to be mounted: run trueput as root, or mount it \
              yourself and use folder:/its/path"
         );
         may_mount()
             .then_some(())
-            .ok_or(FileSystemError::NeedsRoot(why))
+            .ok_or(FileSystemError::NeedsRoot(reason))
     };
     match &wanted.kind {
         FileSystemKind::Here => Ok(()),
@@ -165,8 +167,8 @@ fn check_kind(kind: &str) -> Result<(), FileSystemError> {
 
 fn check_journal(wanted: &FileSystem, kind: &str) -> Result<(), FileSystemError> {
     if wanted.external_journal && !["ext3", "ext4", "xfs"].contains(&kind) {
-        let why = format!("{kind} does not support an external journal; ext3, ext4 and xfs do");
-        return Err(FileSystemError::Invalid(why));
+        let reason = format!("{kind} does not support an external journal; ext3, ext4 and xfs do");
+        return Err(FileSystemError::Invalid(reason));
     }
     Ok(())
 }
@@ -283,8 +285,8 @@ mod tests {
         assert_eq!(told(&[root("ext4")]), "ext4 needs root");
         let twice = [root("ext4"), root("jfs"), root("ext4")];
         assert_eq!(told(&twice), "ext4 and jfs need root");
-        let why = FileSystemError::Missing("jfs is skipped: no driver".to_owned());
-        let both = [("jfs".to_owned(), why), root("ext4")];
+        let reason = FileSystemError::Missing("jfs is skipped: no driver".to_owned());
+        let both = [("jfs".to_owned(), reason), root("ext4")];
         assert_eq!(told(&both), "ext4 needs root; jfs is skipped: no driver");
         assert_eq!(told(&[]), "");
     }
@@ -296,8 +298,8 @@ mod tests {
     #[test]
     fn a_misspelled_kind_is_wrong_and_a_known_one_without_a_driver_is_missing() {
         match of("ext5") {
-            Err(FileSystemError::Invalid(why)) => {
-                assert!(why.contains("did you mean 'ext"), "{why}");
+            Err(FileSystemError::Invalid(reason)) => {
+                assert!(reason.contains("did you mean 'ext"), "{reason}");
             }
             other => assert!(other.is_err(), "ext5 is no file system"),
         }

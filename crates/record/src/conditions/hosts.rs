@@ -119,8 +119,8 @@ mod tests {
             "$(x)",
             "a;b",
         ] {
-            let why = text.parse::<HostList>().unwrap_err();
-            assert!(why.contains("is not a host name"), "{text}: {why}");
+            let reason = text.parse::<HostList>().unwrap_err();
+            assert!(reason.contains("is not a host name"), "{text}: {reason}");
         }
         let many: Vec<_> = (0..65).map(|number| format!("h{number}")).collect();
         assert!(

@@ -7,7 +7,7 @@ use super::hosts::{HostList, parse_hosts};
 use super::lists::{parse_cpus, parse_numa};
 use super::{Allocator, Arrival, NumaPolicy, Rate, Start, TrialField};
 use crate::fault::FaultSchedule;
-use crate::filesystem::{self, FileSystem, LEAST_IMAGE_BYTES};
+use crate::filesystem::{self, FileSystem, MIN_IMAGE_BYTES};
 use crate::parameter::{Parameter, ValueKind};
 use crate::value::{exact_bytes, format_bytes};
 use crate::{Value, list};
@@ -482,7 +482,7 @@ conditions! {
         #[serde(skip_serializing_if = "Option::is_none")]
         trial log_file_system: Option<FileSystem> = ConditionLists::placed, as place_text;
     /// Size of the image files that hold file systems, as in 4GiB; auto: what a trial needs
-    "image" "SIZE" One: image_bytes {Option<Bytes> or "auto" in LEAST_IMAGE_BYTES B..};
+    "image" "SIZE" One: image_bytes {Option<Bytes> or "auto" in MIN_IMAGE_BYTES B..};
     /// Kill the workers and the engine's server at the end of each trial, time the restart, and
     /// verify what survived
     "crash_and_recover" "" One: crash_and_recover {Boolean = false},

@@ -65,8 +65,13 @@ keys! {
     /// The keys of a plan that follow the run conditions.
     LAST_KEYS: |reader, plan: PlanFile, item|
     "unsupported" => {
-        let name = UnsupportedPolicy::name;
-        plan.unsupported = reader.one_of(item, "unsupported", UnsupportedPolicy::ALL, name)?;
+        // The value's name in plans of earlier versions.
+        plan.unsupported = if reader.text(item)? == "leave-out" {
+            UnsupportedPolicy::Skip
+        } else {
+            let name = UnsupportedPolicy::name;
+            reader.one_of(item, "unsupported", UnsupportedPolicy::ALL, name)?
+        };
     },
     "settings" => plan.settings = reader.dimensions(item, "settings", &mut plan.origin)?,
     "knobs" => plan.knobs = reader.knobs(item, &mut plan.origin)?,
@@ -91,7 +96,7 @@ keys! {
 const FORMER_ABLATION_KEY: &str = "ledger";
 
 /// A message quotes no more of a plan.
-const MOST_QUOTED: usize = 60;
+const MAX_QUOTED: usize = 60;
 
 type Item<'i> = Spanned<DeValue<'i>>;
 
@@ -155,9 +160,9 @@ impl Reader<'_> {
             let line = self.line(key.span().start);
             let name = current_name(key.get_ref());
             if plan.origin.lines.insert(name.to_owned(), line).is_some() {
-                let why =
+                let reason =
                     format!("'{name}' is given twice, once by its former name: leave out one");
-                return Err(self.error_at(key.span(), why));
+                return Err(self.error_at(key.span(), reason));
             }
             match reader_of(FIRST_KEYS, name).or_else(|| reader_of(LAST_KEYS, name)) {
                 Some(read) => read(self, &mut plan, item)?,
@@ -165,8 +170,9 @@ impl Reader<'_> {
             }
         }
         self.check_ablation(&plan, table)?;
-        check_name(&plan.name)
-            .map_err(|why| self.error_at(table.get("name").map_or(0..0, Spanned::span), why))?;
+        check_name(&plan.name).map_err(|reason| {
+            self.error_at(table.get("name").map_or(0..0, Spanned::span), reason)
+        })?;
         Ok(plan)
     }
 
@@ -193,7 +199,7 @@ impl Reader<'_> {
         let Some(condition) = Condition::named(key) else {
             return Ok(());
         };
-        let about = |why: String| format!("{key}: {why}");
+        let about = |reason: String| format!("{key}: {reason}");
         let texts = match condition.form {
             Form::One if condition.is_flag() => vec![self.boolean(item)?.to_string()],
             Form::One => vec![self.value(item)?.to_string()],
@@ -202,14 +208,14 @@ impl Reader<'_> {
                 // A wrong one of several is named by its own line.
                 condition
                     .set(&mut ConditionLists::default(), &[&text])
-                    .map_err(|why| self.error_at(one.span(), about(why)))?;
+                    .map_err(|reason| self.error_at(one.span(), about(reason)))?;
                 Ok(text)
             })?,
         };
         let texts: Vec<_> = texts.iter().map(String::as_str).collect();
         condition
             .set(lists, &texts)
-            .map_err(|why| self.error_at(item.span(), about(why)))
+            .map_err(|reason| self.error_at(item.span(), about(reason)))
     }
 
     fn check_keys(
@@ -387,14 +393,15 @@ impl Reader<'_> {
         given.ok_or_else(|| self.mismatch(item, "true or false"))
     }
 
-    fn count(&self, item: &Item<'_>, what: &str, most: u32) -> Result<u32, Error> {
-        check_count(what, self.integer(item)?, most).map_err(|why| self.error_at(item.span(), why))
+    fn count(&self, item: &Item<'_>, problem: &str, most: u32) -> Result<u32, Error> {
+        check_count(problem, self.integer(item)?, most)
+            .map_err(|reason| self.error_at(item.span(), reason))
     }
 
     fn parsed<T: std::str::FromStr<Err = String>>(&self, item: &Item<'_>) -> Result<T, Error> {
         self.text(item)?
             .parse()
-            .map_err(|why: String| self.error_at(item.span(), why))
+            .map_err(|reason: String| self.error_at(item.span(), reason))
     }
 
     fn one_of<T: Copy, const N: usize>(
@@ -434,7 +441,7 @@ impl Reader<'_> {
     fn mismatch(&self, item: &Item<'_>, wanted: &str) -> Error {
         let found = item.get_ref().type_str();
         let text = self.text.get(item.span()).unwrap_or_default();
-        let text: String = text.chars().take(MOST_QUOTED).collect();
+        let text: String = text.chars().take(MAX_QUOTED).collect();
         let message = format!("found the {found} {text}; expected {wanted}");
         self.error_at(item.span(), message)
     }
@@ -473,6 +480,13 @@ mod tests {
     }
 
     #[test]
+    fn the_earlier_name_of_a_value_is_still_read() {
+        let text = "workload = \"micro\"\nengines = [\"lmdb\"]\ndurability = [\"sync\"]\n\
+            unsupported = \"leave-out\"\n";
+        assert_eq!(read(text).unwrap().unsupported, UnsupportedPolicy::Skip);
+    }
+
+    #[test]
     fn a_whole_plan_reads_as_written() {
         let plan = read(
             r#"
@@ -486,7 +500,7 @@ worker_kind = "threads"
 repeat = 3
 verify = "sample"
 seed = 7
-unsupported = "leave-out"
+unsupported = "skip"
 warm_up = 0.5
 duration = "2m"
 rate = [0, 500]
@@ -519,7 +533,7 @@ note = "shorter"
         );
         assert_eq!(plan.levels, Levels::First);
         assert_eq!(plan.worker_kind, Some(WorkerKind::Threads));
-        assert_eq!(plan.unsupported, UnsupportedPolicy::LeaveOut);
+        assert_eq!(plan.unsupported, UnsupportedPolicy::Skip);
         assert_eq!(plan.settings["finish"], [Value::Integer(100_000)]);
         assert_eq!(plan.settings["commit"].len(), 2);
         assert_eq!(plan.knobs["sqlite"]["cache"], [Value::from("1MiB")]);
@@ -574,7 +588,7 @@ note = "shorter"
         ("levels = \"fist\"", "did you mean 'first'"),
         ("verify = \"fulll\"", "did you mean 'full'"),
         ("worker_kind = \"thread\"", "did you mean 'threads'"),
-        ("unsupported = \"leave_out\"", "did you mean 'leave-out'"),
+        ("unsupported = \"skipp\"", "did you mean 'skip'"),
         ("name = \"a/b\"", "is not a valid plan name"),
         ("engines = 3", "expected a text in quotes"),
         ("settings = 3", "expected a table"),

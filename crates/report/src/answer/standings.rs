@@ -7,7 +7,7 @@ use trueput_findings::answer::{Answer, AnswerRow, RankingAnswer, Round, RowVerdi
 use trueput_findings::units::{nanoseconds, number};
 
 /// More rankings than these are counted.
-const MOST_RANKINGS: usize = 8;
+const MAX_RANKINGS: usize = 8;
 
 /// A contender with the figure that orders its ranking: the rate, and at one rate the response
 /// time.
@@ -55,9 +55,9 @@ pub fn standings(answer: &Answer, columns: usize) -> Vec<String> {
             columns,
         )
     };
-    let found = match answer.rankings.len() <= MOST_RANKINGS {
+    let found = match answer.rankings.len() <= MAX_RANKINGS {
         true => answer.rankings.len(),
-        false => MOST_RANKINGS - 1,
+        false => MAX_RANKINGS - 1,
     };
     let mut lines: Vec<_> = answer.rankings[..found].iter().map(line).collect();
     let more = answer.rankings.len() - found;

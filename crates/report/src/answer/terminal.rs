@@ -19,13 +19,13 @@ const RED: &str = "\x1b[31m";
 const PLAIN: &str = "\x1b[0m";
 
 /// Failures take no more than these, so that rankings have room.
-const MOST_FAILURES: usize = 4;
+const MAX_FAILURES: usize = 4;
 
 /// A table shows at least this many contenders; if they do not fit, a ranking has one line.
-const FEWEST_ROWS: usize = 2;
+const MIN_ROWS: usize = 2;
 
 /// The most lines of a sentence.
-const MOST_WRAPPED: usize = 3;
+const MAX_WRAPPED: usize = 3;
 
 /// The most lines of the counts of trials, and of the parameters that all share.
 const MAX_HEAD_LINES: usize = 2;
@@ -37,7 +37,7 @@ const MIN_BODY: usize = 20;
 const MAX_WHOLE_RANKINGS: usize = 4;
 
 /// Rows of such a table, if the screen has no room for more.
-const USUAL_ROWS: usize = 4;
+const DEFAULT_ROWS: usize = 4;
 
 /// Likewise for what planned faults did: the answer of a run that has some.
 const MAX_FAULTS: usize = 6;
@@ -118,7 +118,7 @@ impl AnswerScreen<'_> {
         }
         let plain: Vec<_> = self.0.rankings.iter().map(PlainRanking::of).collect();
         let blocks = ranking_blocks(&plain, layout);
-        let tables: usize = blocks.iter().map(|block| block.cost(USUAL_ROWS)).sum();
+        let tables: usize = blocks.iter().map(|block| block.cost(DEFAULT_ROWS)).sum();
         MIN_BODY.max(tables + 2 + self.0.not_ranked.len())
     }
 
@@ -141,7 +141,7 @@ impl AnswerScreen<'_> {
             words::disturbed(&self.0.disturbances),
         ];
         for text in troubles.into_iter().flatten() {
-            let text = layout.wrapped(&shown(&text), "", MOST_WRAPPED).into_iter();
+            let text = layout.wrapped(&shown(&text), "", MAX_WRAPPED).into_iter();
             lines.extend(text.map(|line| (Paint::Red, line)));
         }
         lines
@@ -161,7 +161,7 @@ impl AnswerScreen<'_> {
         ];
         let legends = legends.into_iter().flatten();
         let legends = legends.chain(words::mark_legends(self.0));
-        let legends = legends.flat_map(|text| layout.wrapped(&text, "", MOST_WRAPPED));
+        let legends = legends.flat_map(|text| layout.wrapped(&text, "", MAX_WRAPPED));
         let mut lines: Vec<_> = faults.chain(legends).map(plain).collect();
         lines.extend(self.failure_lines(layout));
         let workers = words::worker_kinds(self.0).map(|text| layout.wrapped(&shown(&text), "", 1));
@@ -179,9 +179,9 @@ impl AnswerScreen<'_> {
 
     fn failure_lines(&self, layout: Layout) -> Vec<PaintedLine> {
         let kinds = &self.0.failures;
-        let fits = kinds.len() <= MOST_FAILURES;
-        let found = if fits { kinds.len() } else { MOST_FAILURES - 1 };
-        let most = if kinds.len() <= MOST_FAILURES / 2 {
+        let fits = kinds.len() <= MAX_FAILURES;
+        let found = if fits { kinds.len() } else { MAX_FAILURES - 1 };
+        let most = if kinds.len() <= MAX_FAILURES / 2 {
             2
         } else {
             1
@@ -340,7 +340,7 @@ impl<'a> RankingBlock<'a> {
             before.push((Paint::Plain, header));
         }
         let sentence = shown(&words::verdict_sentence(ranking));
-        let mut sentence = layout.wrapped(&sentence, "", MOST_WRAPPED);
+        let mut sentence = layout.wrapped(&sentence, "", MAX_WRAPPED);
         let weaker = words::weaker_isolation(ranking).map(|text| shown(&text));
         sentence.extend(
             weaker
@@ -353,7 +353,7 @@ impl<'a> RankingBlock<'a> {
         let signed = signed.map(|text| layout.wrapped(&shown(&text), "", 2));
         let sentence = signed.into_iter().flatten().chain(sentence);
         let audited = words::audited_states(&ranking.subject);
-        let audited = audited.map(|text| layout.wrapped(&text, "  ", MOST_WRAPPED));
+        let audited = audited.map(|text| layout.wrapped(&text, "  ", MAX_WRAPPED));
         let sentence = sentence.chain(audited.into_iter().flatten());
         let rows = rows();
         Self {
@@ -418,7 +418,7 @@ fn shared_out(blocks: &[RankingBlock<'_>], room: usize) -> Option<Vec<usize>> {
         .map(|block| block.rows.len())
         .max()
         .unwrap_or(0);
-    let all_fit = (FEWEST_ROWS..=most.max(FEWEST_ROWS)).rev();
+    let all_fit = (MIN_ROWS..=most.max(MIN_ROWS)).rev();
     let alike = all_fit.into_iter().find(|rows| cost(*rows) <= room)?;
     let mut rows = vec![alike; blocks.len()];
     let mut left = room - cost(alike);
@@ -547,7 +547,7 @@ fn not_ranked_block(
     }
     if let [one] = figures {
         let audited = words::audited_states(&one.subject).into_iter();
-        let audited = audited.flat_map(|text| layout.wrapped(&text, "  ", MOST_WRAPPED));
+        let audited = audited.flat_map(|text| layout.wrapped(&text, "  ", MAX_WRAPPED));
         lines.extend(audited.map(|line| (Paint::Plain, line)));
     }
     lines
@@ -557,7 +557,7 @@ fn not_ranked_block(
 /// distinguishing parameters do not fit, CPU and then latency are left out.
 fn not_ranked_rows(cells: &[[String; 5]], columns: usize) -> (Vec<String>, Vec<bool>) {
     /// The column of distinguishing parameters is at least this wide.
-    const SHORTEST_SUBJECT: usize = 24;
+    const MIN_SUBJECT: usize = 24;
     let widest = |column: usize| {
         let all = cells.iter().map(|row: &[String; 5]| width(&row[column]));
         all.max().unwrap_or(0)
@@ -574,7 +574,7 @@ fn not_ranked_rows(cells: &[[String; 5]], columns: usize) -> (Vec<String>, Vec<b
         columns.saturating_sub(taken)
     };
     for column in [4, 3] {
-        if subject(widths) < widths[1].min(SHORTEST_SUBJECT) {
+        if subject(widths) < widths[1].min(MIN_SUBJECT) {
             widths[column] = 0;
         }
     }

@@ -17,7 +17,7 @@ use trueput_record::VerifyLevel;
 use trueput_record::skipped::is_unsupported_level;
 
 /// More names than these are counted instead.
-const MOST_NAMES: usize = 3;
+const MAX_NAMES: usize = 3;
 
 const REFUTED: &str =
     "[REFUTED]: an audit here refuted its promise, so it is not ranked; --full explains it.";
@@ -399,10 +399,10 @@ fn others_slower(ranking: &RankingAnswer) -> String {
 
 /// Lists names; if there are many, the first ones and a count: `a, b and 4 more`.
 pub(super) fn listed(names: &[&str]) -> String {
-    if names.len() <= MOST_NAMES {
+    if names.len() <= MAX_NAMES {
         return all_listed(names);
     }
-    let shown = &names[..MOST_NAMES - 1];
+    let shown = &names[..MAX_NAMES - 1];
     let more = names.len() - shown.len();
     format!("{} and {more} more", shown.join(separator(names)))
 }
@@ -436,9 +436,9 @@ pub(super) fn counts(answer: &Answer) -> String {
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
     let parts: Vec<_> = parts
         .map(
-            |(count, what)| match count == counts.planned && what == "valid" {
+            |(count, subject)| match count == counts.planned && subject == "valid" {
                 true => "all valid".to_owned(),
-                false => format!("{count} {what}"),
+                false => format!("{count} {subject}"),
             },
         )
         .collect();

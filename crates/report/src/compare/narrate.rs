@@ -12,7 +12,7 @@ use trueput_findings::compare::{
 use trueput_findings::history::rate_of;
 use trueput_findings::marks::{Mark, MarkKind, explanations};
 use trueput_findings::statistics::{
-    Comparison, InconclusiveReason, Interval, LEAST_CLAIM, RankTest, Verdict,
+    Comparison, InconclusiveReason, Interval, MIN_CLAIM, RankTest, Verdict,
 };
 use trueput_findings::text::{capitalized, joined};
 use trueput_findings::units::{bytes, counted, nanoseconds, number, per_cent, plural};
@@ -401,7 +401,7 @@ fn dash() -> String {
 fn could_have_shown(comparison: &Comparison) -> String {
     match comparison.smallest_ratio {
         None => dash(),
-        Some(ratio) if ratio < 2.0 => per_cent((ratio - 1.0).max(LEAST_CLAIM)),
+        Some(ratio) if ratio < 2.0 => per_cent((ratio - 1.0).max(MIN_CLAIM)),
         Some(_) => "over 2x".to_owned(),
     }
 }
@@ -419,7 +419,7 @@ fn other_figures(compared: &SideComparison) -> Table {
     Table::of(&figures)
         .text("contender", 0, |(result, _)| both(result))
         .text("level", 1, |(result, _)| result.durability.name())
-        .text("figure", 0, |(_, figure)| figure.what)
+        .text("figure", 0, |(_, figure)| figure.subject)
         .figures("A", 0, |(_, figure)| write(figure, figure.first))
         .figures("B", 0, |(_, figure)| write(figure, figure.second))
         .figures("B/A", 0, |(_, figure)| {

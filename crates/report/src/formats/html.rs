@@ -10,11 +10,11 @@
 
 mod appendix;
 mod blocks;
+mod column_fit;
 mod draw;
 mod first_screen;
 pub(crate) mod multi_run;
 mod names;
-mod room;
 mod summary;
 mod template;
 
@@ -25,7 +25,7 @@ use crate::document::{Block, ColumnRole};
 use crate::sections::header::ReportHeader;
 use crate::sections::{Part, SectionInput, parts};
 use blocks::{block, folded};
-use draw::looks::Appearance;
+use draw::series_style::Appearance;
 use maud::{Markup, html};
 use multi_run::RunLabel;
 use names::PageNames;
@@ -335,8 +335,8 @@ impl Page {
         for mut chart in charts {
             chart.name = self.names.unique(&format!("{section}: {}", chart.title));
             let groups = chart.groups.len();
-            if groups > draw::MOST_DRAWN {
-                let drawn = draw::MOST_DRAWN;
+            if groups > draw::MAX_DRAWN {
+                let drawn = draw::MAX_DRAWN;
                 chart.note +=
                     &format!(" The first {drawn} of {groups} are drawn; the data has all.");
             }

@@ -76,7 +76,7 @@ struct DamagedLine<'a> {
 fn scaling(series: ScalingSeries) -> ScalingDocument {
     let (fit, unfit) = match series.fit {
         Ok(fit) => (Some(fit), None),
-        Err(why) => (None, Some(why.to_string())),
+        Err(reason) => (None, Some(reason.to_string())),
     };
     ScalingDocument {
         name: series.name,

@@ -113,7 +113,7 @@ fn dash() -> String {
 fn gain(row: &StepRow, gain: Option<&Gain>) -> String {
     match &row.state {
         StepState::NotTaken {
-            why: SkippedStep::WithoutEffect,
+            reason: SkippedStep::WithoutEffect,
         } => "no change".to_owned(),
         StepState::NotTaken { .. } => "not available".to_owned(),
         StepState::Uncounted { .. } => "not valid".to_owned(),
@@ -140,8 +140,8 @@ fn gain_in_words(gain: &Gain) -> String {
 fn notes(row: &StepRow) -> Option<String> {
     let name = &row.name;
     match &row.state {
-        StepState::NotTaken { why } => Some(format!("{name}: {why}")),
-        StepState::Uncounted { why } => Some(format!("{name}: {why}")),
+        StepState::NotTaken { reason } => Some(format!("{name}: {reason}")),
+        StepState::Uncounted { reason } => Some(format!("{name}: {reason}")),
         StepState::Measured if row.index == 0 => None,
         StepState::Measured => {
             let changes = joined(&row.changes, ", ");

@@ -92,7 +92,7 @@ fn lines(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames, cores: f
         if let Some(at_s) = judged.io_bound_from_s {
             line += &format!("; it changes from CPU-bound to I/O-bound at {at_s:.0} s");
         }
-        let found = judged.longest(MOST_INTERVALS);
+        let found = judged.longest(MAX_INTERVALS);
         let evidence: Vec<_> = found.iter().copied().map(interval).collect();
         line += &format!(". {}", evidence.join("; "));
         let more = judged.intervals.len() - found.len();
@@ -105,4 +105,4 @@ fn lines(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames, cores: f
 }
 
 /// The most intervals of a trial that are shown; the JSON report has all.
-const MOST_INTERVALS: usize = 2;
+const MAX_INTERVALS: usize = 2;

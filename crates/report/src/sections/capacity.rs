@@ -24,7 +24,7 @@ use trueput_record::{TrialRecord, TrialSpec};
 const NS_PER_S: f64 = 1e9;
 
 /// Response times that are drawn: an objective rarely limits more.
-const MOST_CURVES: usize = 4;
+const MAX_CURVES: usize = 4;
 
 /// The highest rate at which each contender keeps the objective.
 pub(crate) struct Capacities;
@@ -550,7 +550,7 @@ pub(super) fn curves(
     let limits = settings.objective.limits().iter();
     let times = limits.filter(|limit| limit.metric != ObjectiveMetric::Errors);
     times
-        .take(MOST_CURVES)
+        .take(MAX_CURVES)
         .map(|limit| curve(&measured, *limit, names))
         .collect()
 }

@@ -27,7 +27,7 @@ use trueput_record::{Isolation, TrialRecord};
 const NOTABLE_FACTOR: f64 = 1.5;
 
 /// With fewer pairs of a run-off, holding in most of them may be chance.
-const FEWEST_PAIRS: usize = 3;
+const MIN_PAIRS: usize = 3;
 
 /// Contenders that are far behind are no alternative: theirs is below this part of the first one's
 /// capacity.
@@ -307,7 +307,7 @@ impl<'a> ChoiceView<'a> {
             ),
         };
         let surprises = [(first, own_held), (second, other_held)].map(|(candidate, held)| {
-            let is_most = run_off.pairs >= FEWEST_PAIRS && 2 * held > run_off.pairs;
+            let is_most = run_off.pairs >= MIN_PAIRS && 2 * held > run_off.pairs;
             match is_most {
                 true => above_capacity(candidate, run_off.rate_per_s),
                 false => String::new(),
@@ -336,7 +336,7 @@ impl<'a> ChoiceView<'a> {
             let least = alternatives.iter().min_by_key(|(_, costs)| of(costs));
             least.map(|(name, costs)| (name, of(costs)))
         };
-        for (what, own_bytes, least) in [
+        for (subject, own_bytes, least) in [
             ("disk space", own.space_bytes, least(|it| it.space_bytes)),
             ("memory", own.memory_bytes, least(|it| it.memory_bytes)),
         ] {
@@ -344,7 +344,7 @@ impl<'a> ChoiceView<'a> {
                 && own_bytes as f64 > least_bytes as f64 * NOTABLE_FACTOR
             {
                 costs.push(format!(
-                    "{} of {what}, where {name} needs {}",
+                    "{} of {subject}, where {name} needs {}",
                     bytes(own_bytes as f64),
                     bytes(least_bytes as f64)
                 ));
@@ -483,9 +483,9 @@ impl<'a> ChoiceView<'a> {
         let mut untuned = Vec::new();
         for candidate in &self.choice.candidates {
             let name = name(candidate);
-            let why_not = self.settings.why_untunable(candidate.default.contender);
+            let why_not = self.settings.untunable_reason(candidate.default.contender);
             match (&candidate.tuning, why_not) {
-                (_, Some(why)) => notes.push(format!("{name}: not tuned: {why}")),
+                (_, Some(reason)) => notes.push(format!("{name}: not tuned: {reason}")),
                 (None, _) if candidate.default.closed_loop_per_s.is_some() => untuned.push(name),
                 (None, _) => {}
                 (Some(found), _) => {

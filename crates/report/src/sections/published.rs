@@ -52,9 +52,9 @@ fn document(comparisons: &[PublishedComparison]) -> Option<Part> {
     for comparison in comparisons {
         blocks.push(Block::Heading(3, comparison.title.clone()));
         for ratios in &comparison.ratios {
-            let what = format!("{}, inside each set", capitalized(&ratios.title));
-            blocks.push(Block::Text(format!("{what}:")));
-            let caption = format!("{}: {what}", comparison.title);
+            let subject = format!("{}, inside each set", capitalized(&ratios.title));
+            blocks.push(Block::Text(format!("{subject}:")));
+            let caption = format!("{}: {subject}", comparison.title);
             let table = match ratios.rows.iter().any(|row| row.figure.is_some()) {
                 true => figures_table(ratios, comparison),
                 false => ratio_table(ratios, comparison),
@@ -84,10 +84,10 @@ fn figures(comparison: &PublishedComparison) -> Vec<Block> {
     let set = |ours: bool, size: &str, whose: &str| {
         let rows = comparison.rows.iter().filter(|row| row.ours == ours);
         let rows: Vec<_> = rows.collect();
-        let what = format!("The figures of {whose}, at {size}");
-        let caption = format!("{}: {what}", comparison.title);
+        let subject = format!("The figures of {whose}, at {size}");
+        let caption = format!("{}: {subject}", comparison.title);
         [
-            Block::Text(format!("{what}:")),
+            Block::Text(format!("{subject}:")),
             Block::Table(table(comparison, &rows, size).captioned(caption)),
         ]
     };

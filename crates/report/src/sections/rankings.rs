@@ -21,7 +21,7 @@ use trueput_findings::cells::{RankedCell, common_results};
 use trueput_findings::marks::explanations;
 use trueput_findings::rankings::{Ranking, UnrankedTrial};
 use trueput_findings::representative::representatives;
-use trueput_findings::statistics::FEWEST_REPEATS;
+use trueput_findings::statistics::MIN_REPEATS;
 use trueput_findings::text::capitalized;
 use trueput_findings::units::{number, per_cent, plural, separate};
 use trueput_record::{Durability, Promise, Value, VerifyLevel};
@@ -61,7 +61,7 @@ const NOT_COMPARABLE: &str = "Measured but not ranked, for the reason in bracket
     with assertions, use trueput report --include-assertions.";
 
 /// The most kinds of operation of a ranking that get a latency chart.
-const MOST_KINDS: usize = 2;
+const MAX_KINDS: usize = 2;
 
 /// A workload's result that is a sentence about it, and no answer.
 const NOTICE: &str = "notice";
@@ -121,7 +121,7 @@ fn trial_charts(run: &Run, ranking: &Ranking, answer: Option<&RankingAnswer>) ->
     let cores = f64::from(run.manifest.host.cores);
     let mut charts: Vec<_> = timeline::over_time(ranking, &trials).into_iter().collect();
     let mut kinds = ranking.frequent_kinds();
-    kinds.truncate(MOST_KINDS);
+    kinds.truncate(MAX_KINDS);
     // What the first screen shows, or the order stands on, is drawn as well.
     let shown = answer.into_iter().flat_map(|it| &it.rows);
     let shown = shown.filter_map(|row| row.latency.as_ref());
@@ -133,7 +133,7 @@ fn trial_charts(run: &Run, ranking: &Ranking, answer: Option<&RankingAnswer>) ->
     let kinds = kinds.into_iter();
     charts.extend(kinds.filter_map(|kind| latencies::service(kind, &trials)));
     let objective = run.manifest.objective.as_ref();
-    charts.extend(latencies::responses(&trials, MOST_KINDS, objective));
+    charts.extend(latencies::responses(&trials, MAX_KINDS, objective));
     charts.extend(resources::resources(&trials));
     charts.extend(resources::bottlenecks(&trials, cores));
     charts
@@ -143,13 +143,13 @@ fn trial_charts(run: &Run, ranking: &Ranking, answer: Option<&RankingAnswer>) ->
 /// any other.
 fn single_result(ranking: &Ranking) -> Option<String> {
     let mut contenders = ranking.contenders();
-    let (what, one) = match (contenders.next(), contenders.next()) {
+    let (subject, one) = match (contenders.next(), contenders.next()) {
         (Some(one), None) => ("only contender", one),
         (None, _) => ("cost of the harness", ranking.harness.first()?),
         _ => return None,
     };
     Some(format!(
-        "{what}: {}, {} {}/s",
+        "{subject}: {}, {} {}/s",
         one.name(),
         number(one.figures.headline_per_s.median),
         plural(&ranking.headline)
@@ -373,10 +373,10 @@ fn verification(cells: &[RankedCell]) -> Option<String> {
 
 fn repeats(cells: &[RankedCell]) -> Vec<String> {
     let mut notes = Vec::new();
-    let few = names(cells, |cell| cell.repeats < FEWEST_REPEATS);
+    let few = names(cells, |cell| cell.repeats < MIN_REPEATS);
     if !few.is_empty() {
         notes.push(format!(
-            "Spread unknown, fewer than {FEWEST_REPEATS} valid repeats: {}.",
+            "Spread unknown, fewer than {MIN_REPEATS} valid repeats: {}.",
             few.join("; ")
         ));
     }

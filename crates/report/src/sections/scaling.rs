@@ -6,7 +6,7 @@ use crate::document::{Block, Table};
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_findings::rankings::Ranking;
 use trueput_findings::scaling::{
-    Coefficient, Fit, FitError, LEAST_R_SQUARED, Misfit, Peak, ScalingSeries, fits, most_workers,
+    Coefficient, Fit, FitError, MIN_R_SQUARED, Misfit, Peak, ScalingSeries, fits, most_workers,
     series,
 };
 use trueput_findings::units::{number, per_cent};
@@ -57,12 +57,15 @@ pub fn table(series: &[(String, Result<Fit, FitError>)]) -> Table {
 pub fn unfitted(series: &[(String, Result<Fit, FitError>)]) -> Vec<String> {
     let mut names = BTreeMap::<String, Vec<&str>>::new();
     for (name, fit) in series {
-        if let Err(why) = fit {
-            names.entry(why.to_string()).or_default().push(name);
+        if let Err(reason) = fit {
+            names.entry(reason.to_string()).or_default().push(name);
         }
     }
-    let said = |(why, names): (String, Vec<&str>)| {
-        format!("No scaling law was fitted to {}: {why}.", names.join(", "))
+    let said = |(reason, names): (String, Vec<&str>)| {
+        format!(
+            "No scaling law was fitted to {}: {reason}.",
+            names.join(", ")
+        )
     };
     names.into_iter().map(said).collect()
 }
@@ -88,9 +91,9 @@ pub fn sentences(name: &str, fit: &Result<Fit, FitError>) -> Vec<String> {
     let Ok(fit) = fit else {
         return Vec::new();
     };
-    if let Some(why) = misfit(fit) {
+    if let Some(reason) = misfit(fit) {
         return vec![format!(
-            "{name}: the law does not fit, so no serial share and no peak are shown: {why}."
+            "{name}: the law does not fit, so no serial share and no peak are shown: {reason}."
         )];
     }
     let contention = match fit.sigma.may_be_zero() {
@@ -132,7 +135,7 @@ pub fn misfit(fit: &Fit) -> Option<String> {
         Misfit::UnexplainedVariance { r_squared } => format!(
             "it explains {} of the variance of the rates, less than {}",
             per_cent(r_squared),
-            per_cent(LEAST_R_SQUARED)
+            per_cent(MIN_R_SQUARED)
         ),
         Misfit::ImpossibleSerialShare { low, high } => format!(
             "the serial share of the work would be {} to {}",
@@ -145,8 +148,8 @@ pub fn misfit(fit: &Fit) -> Option<String> {
             number(measured)
         ),
     };
-    let why: Vec<_> = fit.misfits().into_iter().map(clause).collect();
-    (!why.is_empty()).then(|| why.join("; "))
+    let reason: Vec<_> = fit.misfits().into_iter().map(clause).collect();
+    (!reason.is_empty()).then(|| reason.join("; "))
 }
 
 fn peak(fit: &Fit) -> String {

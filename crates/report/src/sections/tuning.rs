@@ -27,22 +27,22 @@ use trueput_record::{Outcome, TrialRecord, TrialSpec, Value};
 pub const TUNED_PLAN: &str = "tuned.toml";
 
 /// Configurations that the table shows; `--json` has all.
-const MOST_ROWS: usize = 12;
+const MAX_ROWS: usize = 12;
 
 /// The trials of a round, at most: a search that ends fewer trials early was not cut short.
-const LARGEST_ROUND: usize = 6;
+const MAX_ROUND: usize = 6;
 
 /// The shares of importance are shown if the forest predicts this part of the variance.
-const LEAST_EXPLAINED: f64 = 0.2;
+const MIN_EXPLAINED: f64 = 0.2;
 
 /// A knob with a smaller share of the importance is not shown.
-const LEAST_SHARE: f64 = 0.05;
+const MIN_SHARE: f64 = 0.05;
 
 /// A factor of so many trials is mostly noise.
 const NOISY_TRIALS: usize = 2;
 
 /// Reasons for failures that are listed.
-const MOST_REASONS: usize = 5;
+const MAX_REASONS: usize = 5;
 
 /// The configurations that a search tried, and whether the best is better than the default.
 pub(crate) struct TunedKnobs;
@@ -179,16 +179,16 @@ impl<'a> TuningView<'a> {
         let found = self.found;
         let ran = found.search_trials + found.holdout_trials;
         let planned = found.planned_trials;
-        let is_short = self.is_whole_run && ran + LARGEST_ROUND < planned;
+        let is_short = self.is_whole_run && ran + MAX_ROUND < planned;
         is_short.then(|| {
-            let why = match &self.run.end {
+            let reason = match &self.run.end {
                 None => "the run still goes on, or was cut short",
                 Some(end) if !end.complete => "the run was interrupted",
                 Some(end) => end_words(end.search_end),
             };
             format!(
                 "{ran} of at most {planned} trials ran ({} in the search, {} in the holdout): \
-                 {why}.",
+                 {reason}.",
                 found.search_trials, found.holdout_trials
             )
         })
@@ -200,10 +200,10 @@ impl<'a> TuningView<'a> {
         let Some(winner) = winner(found) else {
             return without_winner(found);
         };
-        if let Some(why) = found.holdout_failures.first() {
+        if let Some(reason) = found.holdout_failures.first() {
             return format!(
                 "The best configuration of the search failed in the holdout, or in the conformance \
-                 suite after it: {why}."
+                 suite after it: {reason}."
             );
         }
         let compared = found.holdout.as_ref();
@@ -371,7 +371,7 @@ fn importance(found: &TuningFindings) -> Option<String> {
         None => format!(
             "The trials do not show which knobs matter: a random forest predicts less than {:.0} % \
              of their variance.",
-            LEAST_EXPLAINED * 100.0
+            MIN_EXPLAINED * 100.0
         ),
     })
 }
@@ -379,8 +379,8 @@ fn importance(found: &TuningFindings) -> Option<String> {
 /// The knobs with a notable share of the importance; `None` if the trials do not show any.
 pub(super) fn knob_shares(found: &TuningFindings) -> Option<String> {
     let importance = found.importance.as_ref();
-    let importance = importance.filter(|it| it.explained >= LEAST_EXPLAINED)?;
-    let notable = importance.knobs.iter().filter(|it| it.share >= LEAST_SHARE);
+    let importance = importance.filter(|it| it.explained >= MIN_EXPLAINED)?;
+    let notable = importance.knobs.iter().filter(|it| it.share >= MIN_SHARE);
     let shares: Vec<_> = notable
         .map(|it| format!("{} {:.0} %", it.knob, it.share * 100.0))
         .collect();
@@ -397,8 +397,8 @@ fn without_winner(found: &TuningFindings) -> String {
     let default = found.configurations.first();
     let default = default.filter(|it| it.factor.is_none());
     match default.and_then(|it| it.failures.first()) {
-        Some(why) => {
-            format!("The default has no score, so nothing can be compared with it: {why}.")
+        Some(reason) => {
+            format!("The default has no score, so nothing can be compared with it: {reason}.")
         }
         None => {
             let tried = found.configurations.len().saturating_sub(1);
@@ -463,7 +463,7 @@ fn front(found: &TuningFindings) -> Table {
         return Table::default();
     }
     let has_recovery = rows.iter().any(|it| it.recovery_s.is_some());
-    rows.truncate(MOST_ROWS);
+    rows.truncate(MAX_ROWS);
     let size = |bytes: Option<f64>| bytes.map_or_else(dash, |bytes| format_bytes(bytes as u64));
     let mut table = Table::of(&rows)
         .text("front: configuration", 0, |it| match it.number {
@@ -575,7 +575,7 @@ fn table_rows(found: &TuningFindings) -> Vec<&TunedConfiguration> {
         let order = factor(other).total_cmp(&factor(one));
         is_winner(other).cmp(&is_winner(one)).then(order)
     });
-    rows.truncate(MOST_ROWS);
+    rows.truncate(MAX_ROWS);
     rows
 }
 
@@ -623,7 +623,7 @@ fn failures(found: &TuningFindings) -> Vec<String> {
         }
     }
     reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let lines = reasons.iter().take(MOST_REASONS);
+    let lines = reasons.iter().take(MAX_REASONS);
     lines
         .map(|(reason, count)| {
             format!(

@@ -215,21 +215,21 @@ fn a_step_that_was_not_measured_says_why() {
             spec.engine = "redb".to_owned();
         }
     }
-    let why = "it changes nothing, so it is not measured again";
-    let line = format!("lmdb: step 'larger map': {why}");
+    let reason = "it changes nothing, so it is not measured again";
+    let line = format!("lmdb: step 'larger map': {reason}");
     report.manifest.skipped.push(line);
     let ablation = only(&report);
     assert_eq!(
         ablation.rows[2].state,
         StepState::NotTaken {
-            why: SkippedStep::WithoutEffect
+            reason: SkippedStep::WithoutEffect
         }
     );
     assert!(terminal(&report, 300).contains("no change"));
     report.trials.retain(|trial| trial.spec.cell != 1);
     let ablation = only(&report);
     let unrun = StepState::Uncounted {
-        why: UncountedStep::NotRun,
+        reason: UncountedStep::NotRun,
     };
     assert_eq!(ablation.rows[1].state, unrun);
 }

@@ -174,20 +174,20 @@ fn a_bar_for_each_cell_is_divided_by_the_shares_of_its_bottlenecks() {
     );
     // Each bottleneck has one color, and the legend says which.
     let figure = between(&page, "<figure class=\"chart Shares\"", "</figure>");
-    let color = |what: &str| {
+    let color = |subject: &str| {
         let bar = figure
             .split("<rect ")
-            .find(|bar| bar.contains(what))
+            .find(|bar| bar.contains(subject))
             .unwrap();
         between(bar, "fill=\"", "\"").to_owned()
     };
     let legend = between(figure, "<ul class=\"legend", "</ul>");
-    for what in [cpu, lock] {
+    for subject in [cpu, lock] {
         let entry = legend
             .split("<li")
-            .find(|entry| entry.contains(what))
+            .find(|entry| entry.contains(subject))
             .unwrap();
-        assert!(entry.contains(&color(what)), "{what}: {legend}");
+        assert!(entry.contains(&color(subject)), "{subject}: {legend}");
     }
     assert_ne!(color(cpu), color(lock));
 }

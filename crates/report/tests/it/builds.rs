@@ -154,7 +154,7 @@ fn a_row_whose_flushes_nobody_counted_says_so_and_one_that_was_counted_does_not(
         };
         let evidence = match reason {
             None => counted.with_verdict(0),
-            Some(why) => FlushEvidence::not_counted(100, 1, why.to_owned()),
+            Some(reason) => FlushEvidence::not_counted(100, 1, reason.to_owned()),
         };
         trial.measurement.as_mut().unwrap().flush_evidence = Some(evidence);
     }

@@ -88,21 +88,21 @@ const OUTSIDE: &str = "(() => {
 /// Elements beyond the page at each width, and on A4 and Letter after drawing for a screen.
 fn outside(browser: &mut Browser, page: &str) -> Vec<(&'static str, Value)> {
     let mut seen = Vec::new();
-    for (what, width) in [("1280", 1280), ("760", 760), ("360", 360)] {
+    for (subject, width) in [("1280", 1280), ("760", 760), ("360", 360)] {
         browser.open(page, width, false);
-        seen.push((what, browser.evaluate(OUTSIDE)));
+        seen.push((subject, browser.evaluate(OUTSIDE)));
         // The data of each chart as a table, which is made when it is opened.
         browser.evaluate(
             "document.querySelectorAll('.chart details').forEach((one) => { one.open = true; });
              new Promise((done) => setTimeout(done, 100))",
         );
-        seen.push((what, browser.evaluate(OUTSIDE)));
+        seen.push((subject, browser.evaluate(OUTSIDE)));
     }
     // The width of the sheet without Chromium's margins, at 96 points to the inch.
-    for (what, width) in [("A4", 718), ("Letter", 739), ("760 in print", 760)] {
+    for (subject, width) in [("A4", 718), ("Letter", 739), ("760 in print", 760)] {
         browser.open(page, 1280, false);
         browser.print(width);
-        seen.push((what, browser.evaluate(OUTSIDE)));
+        seen.push((subject, browser.evaluate(OUTSIDE)));
     }
     seen.retain(|(_, outside)| *outside != json!([]));
     seen
@@ -125,7 +125,7 @@ fn what_stands_out_is_found() {
         &format!("{wide}{}</p></main>", "wide ".repeat(900)),
     );
     let found = outside(&mut browser, &page);
-    let mut found: Vec<_> = found.into_iter().map(|(what, _)| what).collect();
+    let mut found: Vec<_> = found.into_iter().map(|(subject, _)| subject).collect();
     found.dedup();
     let everywhere = ["1280", "760", "360", "A4", "Letter", "760 in print"];
     assert_eq!(found, everywhere);
@@ -138,9 +138,15 @@ fn a_table_that_may_not_break_its_headings_is_too_wide_for_paper() {
         .scroll .spare.spare.spare { display: table-cell !important; }</style>";
     let page = unguarded(&many_columns().page()).replacen("</style>", style, 1);
     let found = outside(&mut browser, &page);
-    assert!(found.iter().any(|(what, _)| *what == "A4"), "{found:?}");
-    let on_screen = |what: &str| ["1280", "760", "360"].contains(&what);
-    assert!(!found.iter().any(|(what, _)| on_screen(what)), "{found:?}");
+    assert!(
+        found.iter().any(|(subject, _)| *subject == "A4"),
+        "{found:?}"
+    );
+    let on_screen = |subject: &str| ["1280", "760", "360"].contains(&subject);
+    assert!(
+        !found.iter().any(|(subject, _)| on_screen(subject)),
+        "{found:?}"
+    );
 }
 
 /// The names of ranked contenders and of trials, and what these are ranked by, that are not wholly

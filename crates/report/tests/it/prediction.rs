@@ -81,10 +81,10 @@ fn predicted(trials: Vec<TrialRecord>, request: &PredictionRequest) -> Predictio
 /// Asserts that there is no prediction, and that one line says why.
 #[track_caller]
 fn refused(trials: Vec<TrialRecord>, request: &PredictionRequest, parts: &[&str]) {
-    let why = predict(&side(trials), request).unwrap_err().to_string();
-    assert!(!why.contains('\n'), "{why}");
+    let reason = predict(&side(trials), request).unwrap_err().to_string();
+    assert!(!reason.contains('\n'), "{reason}");
     for part in parts {
-        assert_has!(why, part);
+        assert_has!(reason, part);
     }
 }
 

@@ -32,12 +32,12 @@ fn law(lambda: f64, sigma: f64, kappa: f64, workers: &[f64]) -> Vec<ScalingPoint
 
 /// Asserts that nothing is read from a fit, for that reason.
 #[track_caller]
-fn not_described(pairs: &[(f64, f64)], why: &str) {
+fn not_described(pairs: &[(f64, f64)], reason: &str) {
     let fit = fit(&points(pairs)).unwrap();
     let said = sentences("engine", &Ok(fit.clone()));
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(said[0].contains("the law does not fit"), "{said:?}");
-    assert!(said[0].contains(why), "{said:?}: {fit:?}");
+    assert!(said[0].contains(reason), "{said:?}: {fit:?}");
     for claim in ["of the work is serial", "the law peaks", "no peak found"] {
         assert!(!said[0].contains(claim), "{said:?}");
     }
@@ -82,9 +82,9 @@ fn a_rate_of_one_worker_that_nobody_came_near_is_no_rate() {
     let mut far = fit(&points(&SDM91)).unwrap();
     assert_eq!(misfit(&far), None);
     far.lambda.value = 121_014.0;
-    let why = misfit(&far).unwrap();
+    let reason = misfit(&far).unwrap();
     assert_eq!(
-        why,
+        reason,
         "one worker would reach 121,014/s, but at most 64.9/s per worker were measured"
     );
 }

@@ -13,7 +13,7 @@ const REGION_BYTES: usize = 64 << 20;
 const COPY_BYTES: usize = 4 << 20;
 
 /// So few lines still make a ring.
-const FEWEST_LINES: usize = 64;
+const MIN_LINES: usize = 64;
 
 /// The size of a cache line, accurately enough for this purpose.
 const LINE_BYTES: usize = 64;
@@ -27,7 +27,7 @@ pub(super) fn measure(threads: u32, memory_bytes: Option<u64>) -> MemoryBandwidt
         usize::try_from(bytes / 4).unwrap_or(usize::MAX)
     });
     let lines = quarter.min(REGION_BYTES) / LINE_BYTES;
-    let lines = lines.max(FEWEST_LINES);
+    let lines = lines.max(MIN_LINES);
     let copy_bytes = (quarter / (2 * threads.max(1) as usize)).clamp(LINE_BYTES, COPY_BYTES);
     let ring = ring(lines);
     let reads = rate(

@@ -20,7 +20,7 @@ use trueput_record::hardware_limits::HardwareLimits;
 const SPAN: Duration = Duration::from_millis(250);
 
 /// The maximum number of threads: more show nothing new.
-const MOST_THREADS: u32 = 256;
+const MAX_THREADS: u32 = 256;
 
 /// The name of the temporary folder in the trial's.
 const FOLDER: &str = ".hardware_limits";
@@ -48,7 +48,7 @@ pub(crate) struct MeasurementSite<'a> {
 /// The error of the operating system, if no file can be created there at all.
 pub(crate) fn measure(site: &MeasurementSite<'_>) -> std::io::Result<HardwareLimits> {
     let began = Instant::now();
-    let threads = site.committers.clamp(1, MOST_THREADS);
+    let threads = site.committers.clamp(1, MAX_THREADS);
     let record_bytes = usize::try_from(site.commit_bytes.clamp(1, 1 << 20)).unwrap_or(1);
     let (mut flush, mut blocks) = (None, None);
     if site.stores {

@@ -23,7 +23,7 @@ const ALIVE_COUNT: u32 = 3;
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The time that a host's processes may take to end once their input has.
-const END_LIMIT: Duration = Duration::from_secs(2);
+const END_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The maximum length of a line from a host.
 const MAX_LINE_BYTES: u64 = 64 << 20;
@@ -151,7 +151,7 @@ impl HostConnection {
     /// Waits for the end of ssh, and returns in one sentence why it ended.
     pub fn describe_end(&mut self) -> String {
         self.input = None;
-        let status = wait_at_most(&mut self.child, END_LIMIT);
+        let status = wait_at_most(&mut self.child, END_TIMEOUT);
         let code = status.ok().flatten().and_then(|status| status.code());
         let lines = self.tail.lines();
         describe_failure(&self.name, &self.program, code, &lines)
@@ -160,7 +160,7 @@ impl HostConnection {
     /// Ends the host's processes, and the connection.
     pub fn close(&mut self) {
         self.input = None;
-        if !matches!(wait_at_most(&mut self.child, END_LIMIT), Ok(Some(_))) {
+        if !matches!(wait_at_most(&mut self.child, END_TIMEOUT), Ok(Some(_))) {
             // Without its connection the host's processes are killed.
             let _ = self.child.kill();
             let _ = self.child.wait();
@@ -340,9 +340,9 @@ mod tests {
                 "the connection to host 'b' ended: killed",
             ),
         ] {
-            let why = describe(code, &lines);
-            assert!(why.contains(expected), "{why}");
-            assert_eq!(why.lines().count(), 1);
+            let reason = describe(code, &lines);
+            assert!(reason.contains(expected), "{reason}");
+            assert_eq!(reason.lines().count(), 1);
         }
     }
 

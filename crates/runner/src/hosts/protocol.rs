@@ -13,7 +13,7 @@ use trueput_host::usage::ResourceUsage;
 pub(crate) const KEEP_ALIVE: HostInstruction = HostInstruction::Ping { number: u32::MAX };
 
 /// Silence of the other side after which a host or the runner gives the trial up.
-pub(crate) const SILENCE_LIMIT: Duration = Duration::from_secs(20);
+pub(crate) const SILENCE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// An instruction of the runner to its process on a host. It has no `Debug`: it may hold passwords.
 #[derive(Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use super::clock_offset::{RoundTrip, estimate_offset, to_host_ns, to_runner_ns};
 use super::connection::{ConnectionEvent, HostAccess, HostConnection};
-use super::protocol::{HostActivity, HostInstruction, HostReport, SILENCE_LIMIT};
+use super::protocol::{HostActivity, HostInstruction, HostReport, SILENCE_TIMEOUT};
 use crate::clock::read_monotonic_ns;
 use crate::protocol::{Assignment, ProcessResult, Report};
 use crate::worker_pool::PoolEvent;
@@ -16,7 +16,7 @@ use trueput_host::usage::ResourceUsage;
 use trueput_record::load_generator::{ClockOffset, Stall};
 
 /// The time that all hosts together may take to answer for the first time.
-const ANSWER_LIMIT: Duration = Duration::from_secs(20);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The runner itself was away, and not the hosts, if it listens again this long after it should.
 const OWN_PAUSE: Duration = Duration::from_secs(1);
@@ -25,7 +25,7 @@ const OWN_PAUSE: Duration = Duration::from_secs(1);
 const ROUND_TRIPS: u32 = 16;
 
 /// The time that the answer of a ping may take.
-const PING_LIMIT: Duration = Duration::from_secs(5);
+const PING_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The time that the instruction to begin may take to all hosts, beside the longest round trip,
 /// nanoseconds.
@@ -138,12 +138,12 @@ impl HostWorkers {
 
     /// Waits until every host has said who it is.
     fn await_hellos(&mut self) -> Result<(), String> {
-        let until = Instant::now() + ANSWER_LIMIT;
+        let until = Instant::now() + ANSWER_TIMEOUT;
         let mut noise = vec![None; self.hosts.len()];
         while let Some(missing) = self.hosts.iter().find(|host| host.is_unknown()) {
             let left = until.saturating_duration_since(Instant::now());
             let Ok((index, event)) = self.events.recv_timeout(left) else {
-                let limit_s = ANSWER_LIMIT.as_secs();
+                let limit_s = ANSWER_TIMEOUT.as_secs();
                 let name = &missing.connection.name;
                 return Err(format!("host '{name}' has not answered within {limit_s} s"));
             };
@@ -159,10 +159,10 @@ impl HostWorkers {
                 // A shell may greet, but then the program answers.
                 ConnectionEvent::Noise(line) => noise[index] = Some(line),
                 ConnectionEvent::Closed => {
-                    let why = connection.describe_end();
+                    let reason = connection.describe_end();
                     return Err(match &noise[index] {
-                        Some(line) if why.contains("ended") => connection.describe_noise(line),
-                        _ => why,
+                        Some(line) if reason.contains("ended") => connection.describe_noise(line),
+                        _ => reason,
                     });
                 }
             }
@@ -262,14 +262,14 @@ impl HostWorkers {
         }
         let offsets = self.hosts.iter().map(|host| {
             let offset = estimate_offset(&host.round_trips);
-            offset.ok_or_else(|| silent(&host.connection.name, PING_LIMIT))
+            offset.ok_or_else(|| silent(&host.connection.name, PING_TIMEOUT))
         });
         offsets.collect()
     }
 
     /// Waits for the answer of every host to a question that was sent to each at these times.
     fn await_pongs(&mut self, number: u32, sent_ns: &[u64]) -> Result<(), String> {
-        let until = Instant::now() + PING_LIMIT;
+        let until = Instant::now() + PING_TIMEOUT;
         let is_due = |host: &&LoadHost| host.round_trips.len() <= number as usize;
         while let Some(due) = self.hosts.iter().find(is_due) {
             if due.is_closed {
@@ -280,7 +280,7 @@ impl HostWorkers {
             }
             let left = until.saturating_duration_since(Instant::now());
             let Ok((index, event)) = self.events.recv_timeout(left) else {
-                return Err(silent(&due.connection.name, PING_LIMIT));
+                return Err(silent(&due.connection.name, PING_TIMEOUT));
             };
             match event {
                 ConnectionEvent::Report(report, received_ns) => match *report {
@@ -334,12 +334,12 @@ impl HostWorkers {
         match event {
             ConnectionEvent::Report(report, _) => self.note_report(host, *report),
             ConnectionEvent::Noise(line) => {
-                let why = self.hosts[host].connection.describe_noise(&line);
-                self.lose_host(host, &why);
+                let reason = self.hosts[host].connection.describe_noise(&line);
+                self.lose_host(host, &reason);
             }
             ConnectionEvent::Closed => {
-                let why = self.hosts[host].connection.describe_end();
-                self.lose_host(host, &why);
+                let reason = self.hosts[host].connection.describe_end();
+                self.lose_host(host, &reason);
             }
         }
     }
@@ -388,8 +388,8 @@ impl HostWorkers {
             }
             HostReport::Failed { message } => {
                 let name = &self.hosts[host].connection.name;
-                let why = format!("host '{name}': {message}");
-                self.lose_host(host, &why);
+                let reason = format!("host '{name}': {message}");
+                self.lose_host(host, &reason);
             }
             HostReport::Hello(_) | HostReport::Pong { .. } => {}
         }
@@ -415,17 +415,17 @@ impl HostWorkers {
             hosts.for_each(|host| host.heard_at = self.listened_at);
         }
         let is_silent =
-            |host: &LoadHost| !host.is_closed && host.heard_at.elapsed() >= SILENCE_LIMIT;
+            |host: &LoadHost| !host.is_closed && host.heard_at.elapsed() >= SILENCE_TIMEOUT;
         for index in 0..self.hosts.len() {
             if is_silent(&self.hosts[index]) {
-                let why = silent(&self.hosts[index].connection.name, SILENCE_LIMIT);
-                self.lose_host(index, &why);
+                let reason = silent(&self.hosts[index].connection.name, SILENCE_TIMEOUT);
+                self.lose_host(index, &reason);
             }
         }
     }
 
     /// Ends the connection to a host, and with it the host's workers.
-    fn lose_host(&mut self, index: usize, why: &str) {
+    fn lose_host(&mut self, index: usize, reason: &str) {
         let host = &mut self.hosts[index];
         if std::mem::replace(&mut host.is_closed, true) {
             return;
@@ -434,7 +434,7 @@ impl HostWorkers {
         let lost = self.workers.iter_mut().enumerate();
         for (number, worker) in lost.filter(|(_, worker)| worker.host == index) {
             if !worker.closed {
-                worker.failure.get_or_insert_with(|| why.to_owned());
+                worker.failure.get_or_insert_with(|| reason.to_owned());
                 self.pending.push_back((number, PoolEvent::Closed));
             }
         }

@@ -24,8 +24,8 @@ impl Expansion<'_> {
         let (mut reasons, mut names) = (Vec::new(), Vec::new());
         for candidate in candidates.iter() {
             let engine = candidate.build.engine();
-            if let Err(why) = self.default_cache_knob(engine)? {
-                reasons.push(format!("{} {why}", candidate.contender.engine));
+            if let Err(reason) = self.default_cache_knob(engine)? {
+                reasons.push(format!("{} {reason}", candidate.contender.engine));
                 names.push(candidate.contender.engine.as_str());
             }
         }
@@ -36,7 +36,7 @@ impl Expansion<'_> {
                 reasons.join("; "),
                 names.join(", ")
             );
-            self.leave_out_or_refuse(CACHE, message, skipped)?;
+            self.skip_or_refuse(CACHE, message, skipped)?;
         }
         let mut kept = Vec::new();
         for candidate in std::mem::take(candidates) {
@@ -54,7 +54,7 @@ impl Expansion<'_> {
             return Ok(Ok(()));
         }
         let defaults = resolve_knobs(engine.info().name, engine.knobs(), &Settings::new())
-            .map_err(|why| self.plan_error("knobs", why))?;
+            .map_err(|reason| self.plan_error("knobs", reason))?;
         Ok(engine.cache_knob(&defaults).map(|_| ()))
     }
 
@@ -72,11 +72,11 @@ impl Expansion<'_> {
         }
         let name = engine.info().name;
         let resolved = resolve_knobs(name, engine.knobs(), given)
-            .map_err(|why| self.plan_error("knobs", why))?;
+            .map_err(|reason| self.plan_error("knobs", reason))?;
         let knob = match engine.cache_knob(&resolved) {
             Ok(knob) => knob,
-            Err(why) => {
-                self.leave_out_or_refuse(CACHE, format!("cache: {name} {why}"), skipped)?;
+            Err(reason) => {
+                self.skip_or_refuse(CACHE, format!("cache: {name} {reason}"), skipped)?;
                 return Ok(Vec::new());
             }
         };
@@ -94,8 +94,8 @@ impl Expansion<'_> {
             };
             knobs.insert(knob.name.to_owned(), knob.value(bytes));
             let fits = resolve_knobs(name, engine.knobs(), &knobs);
-            fits.map(|_| knobs).map_err(|why| {
-                self.plan_error(CACHE, format!("cache {}: {why}", format_bytes(bytes)))
+            fits.map(|_| knobs).map_err(|reason| {
+                self.plan_error(CACHE, format!("cache {}: {reason}", format_bytes(bytes)))
             })
         };
         sizes.iter().map(sized).collect()

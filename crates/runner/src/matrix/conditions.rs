@@ -16,10 +16,7 @@ use trueput_workloads::DEFAULT_DURATION_S;
 impl Expansion<'_> {
     /// Skips file systems that this machine or user cannot create; other cells run, whatever the
     /// plan says about unsupported engines.
-    pub(super) fn leave_out_file_systems(
-        &mut self,
-        skipped: &mut Vec<String>,
-    ) -> Result<(), Error> {
+    pub(super) fn skip_file_systems(&mut self, skipped: &mut Vec<String>) -> Result<(), Error> {
         let mut possible = Vec::new();
         for conditions in &self.conditions {
             let wanted = [
@@ -30,11 +27,13 @@ impl Expansion<'_> {
             for (key, wanted) in wanted {
                 match wanted.as_ref().map_or(Ok(()), trial_file_system::check) {
                     Ok(()) => {}
-                    Err(FileSystemError::Invalid(why)) => return Err(self.plan_error(key, why)),
-                    Err(FileSystemError::Missing(why) | FileSystemError::NeedsRoot(why)) => {
+                    Err(FileSystemError::Invalid(reason)) => {
+                        return Err(self.plan_error(key, reason));
+                    }
+                    Err(FileSystemError::Missing(reason) | FileSystemError::NeedsRoot(reason)) => {
                         missing = true;
-                        if !skipped.contains(&why) {
-                            skipped.push(why);
+                        if !skipped.contains(&reason) {
+                            skipped.push(reason);
                         }
                     }
                 }

@@ -66,8 +66,8 @@ impl Expansion<'_> {
         let origin = &self.plan.origin;
         let nobody = !when.engines.is_empty() && !when.engines.iter().any(|one| self.competes(one));
         if nobody && origin.of("engines").is_some() {
-            let why = self.not_in_the_run(&when.engines.join(" and no "));
-            return Err(self.plan_error(key, format!("this exception matches nothing: {why}")));
+            let reason = self.not_in_the_run(&when.engines.join(" and no "));
+            return Err(self.plan_error(key, format!("this exception matches nothing: {reason}")));
         }
         let levels = &self.plan.durability;
         let never = !when.durability.is_empty()

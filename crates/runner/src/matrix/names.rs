@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use trueput_record::TrialSpec;
 
 /// The maximum length of the varying part of a name, which is also a file name.
-const LONGEST_VARIANT: usize = 120;
+const MAX_VARIANT: usize = 120;
 
 /// Names the trials of a run, in their order: `0007-lmdb-async-w4-r2`, or
 /// `0008-lmdb-async-w4-finish_500-r2` if trials of one engine, level and number of workers differ
@@ -94,7 +94,7 @@ fn variant(varied: &[String], parameters: &BTreeMap<String, String>) -> String {
         true => c,
         false => '_',
     };
-    text.chars().map(plain).take(LONGEST_VARIANT).collect()
+    text.chars().map(plain).take(MAX_VARIANT).collect()
 }
 
 #[cfg(test)]

@@ -19,13 +19,13 @@ impl Matrix {
     ///
     /// # Errors
     /// One sentence, if nothing is left to run.
-    pub fn leave_out_unreachable(
+    pub fn skip_unreachable(
         &mut self,
         plan: &PlanFile,
         place: &Path,
         registry: &Registry,
     ) -> Result<(), Error> {
-        if plan.unsupported != UnsupportedPolicy::LeaveOut {
+        if plan.unsupported != UnsupportedPolicy::Skip {
             return Ok(());
         }
         let existing = host::find_nearest_existing(place);

@@ -18,7 +18,7 @@ impl Expansion<'_> {
     /// Checks that the engines, knobs and settings of steps exist, and that each value is valid.
     pub(super) fn check_steps(&self) -> Result<(), Error> {
         for (index, step) in self.plan.steps.iter().enumerate() {
-            let plan_error = |why: String| self.step_error(index, &step.name, &why);
+            let plan_error = |reason: String| self.step_error(index, &step.name, &reason);
             resolve(
                 &self.plan.workload,
                 self.workload.settings(),
@@ -83,7 +83,7 @@ impl Expansion<'_> {
     ) -> Result<(), Error> {
         let number_of = |spec: &TrialSpec| spec.step.as_ref().map(|step| step.index as usize);
         let some_are_taken = cells.iter().any(|spec| number_of(spec) > Some(0));
-        if some_are_taken && self.plan.unsupported == UnsupportedPolicy::LeaveOut {
+        if some_are_taken && self.plan.unsupported == UnsupportedPolicy::Skip {
             return Ok(());
         }
         for (index, step) in self.plan.steps.iter().enumerate() {
@@ -91,8 +91,8 @@ impl Expansion<'_> {
                 let about = format!("step '{}'", step.name);
                 let said = skipped.iter().filter(|line| line.contains(&about));
                 let said: Vec<_> = said.map(String::as_str).collect();
-                let why = format!("it applies to no engine of the plan: {}", said.join("; "));
-                return Err(self.step_error(index, &step.name, &why));
+                let reason = format!("it applies to no engine of the plan: {}", said.join("; "));
+                return Err(self.step_error(index, &step.name, &reason));
             }
         }
         Ok(())
@@ -126,20 +126,22 @@ impl Expansion<'_> {
         (index, step): (usize, &PlanStep),
         skipped: &mut Vec<String>,
     ) -> Result<Option<TrialSpec>, Error> {
-        let plan_error = |why: String| self.step_error(index, &step.name, &why);
+        let plan_error = |reason: String| self.step_error(index, &step.name, &reason);
         let mut spec = step.applied(before, |level| engine.promise(level).is_some());
         if !engine.capabilities().retains_data {
             spec.durability = Durability::None;
         }
         placement::check(&spec.conditions).map_err(|unmet| plan_error(unmet.message))?;
-        if let Some(why) = self.find_missing_file_system(&spec, index, step)? {
-            note(skipped, skip_message(before, step, &why));
+        if let Some(reason) = self.find_missing_file_system(&spec, index, step)? {
+            note(skipped, skip_message(before, step, &reason));
             return Ok(None);
         }
         let conditions = &spec.conditions;
         let knobs = match with_log_placed(engine, &spec.knobs, conditions) {
             Ok(knobs) => knobs,
-            Err(why) => return self.skip_or_refuse(before, (index, step), &why, skipped),
+            Err(reason) => {
+                return self.skip_or_refuse_step(before, (index, step), &reason, skipped);
+            }
         };
         let knobs = resolve_knobs(&spec.engine, engine.knobs(), &knobs).map_err(plan_error)?;
         let promised = engine.promise_with(spec.durability, &knobs);
@@ -147,14 +149,14 @@ impl Expansion<'_> {
             None => missing_level(engine, spec.durability),
             Some(_) => describe_error(&spec.engine, error),
         });
-        if let Err(why) = promised {
-            return self.skip_or_refuse(before, (index, step), &why, skipped);
+        if let Err(reason) = promised {
+            return self.skip_or_refuse_step(before, (index, step), &reason, skipped);
         }
         let given: Settings = spec.settings.clone();
         spec.conditions = self.with_end(&given, &spec.conditions);
         let (settings, job) = self.resolve_settings(&given, &spec.conditions)?;
-        if let Err(why) = check_fit(&*job, engine, &knobs) {
-            return self.skip_or_refuse(before, (index, step), &why, skipped);
+        if let Err(reason) = check_fit(&*job, engine, &knobs) {
+            return self.skip_or_refuse_step(before, (index, step), &reason, skipped);
         }
         job.check_workers(spec.workers, spec.worker_kind)
             .map_err(plan_error)?;
@@ -164,15 +166,15 @@ impl Expansion<'_> {
     }
 
     /// Skips a step for the contender `before` it, or refuses it, as the plan says.
-    fn skip_or_refuse(
+    fn skip_or_refuse_step(
         &self,
         before: &TrialSpec,
         (index, step): (usize, &PlanStep),
-        why: &str,
+        reason: &str,
         skipped: &mut Vec<String>,
     ) -> Result<Option<TrialSpec>, Error> {
-        let message = skip_message(before, step, why);
-        self.leave_out_or_refuse(&format!("step.{index}"), message, skipped)?;
+        let message = skip_message(before, step, reason);
+        self.skip_or_refuse(&format!("step.{index}"), message, skipped)?;
         Ok(None)
     }
 
@@ -187,30 +189,30 @@ impl Expansion<'_> {
         for wanted in wanted.into_iter().flatten() {
             match trial_file_system::check(wanted) {
                 Ok(()) => {}
-                Err(FileSystemError::Invalid(why)) => {
-                    return Err(self.step_error(index, &step.name, &why));
+                Err(FileSystemError::Invalid(reason)) => {
+                    return Err(self.step_error(index, &step.name, &reason));
                 }
-                Err(FileSystemError::Missing(why) | FileSystemError::NeedsRoot(why)) => {
-                    return Ok(Some(why));
+                Err(FileSystemError::Missing(reason) | FileSystemError::NeedsRoot(reason)) => {
+                    return Ok(Some(reason));
                 }
             }
         }
         Ok(None)
     }
 
-    fn step_error(&self, index: usize, name: &str, why: &str) -> Error {
-        self.plan_error(&format!("step.{index}"), format!("step '{name}': {why}"))
+    fn step_error(&self, index: usize, name: &str, reason: &str) -> Error {
+        self.plan_error(&format!("step.{index}"), format!("step '{name}': {reason}"))
     }
 }
 
 /// Says why a contender skips a step.
-fn skip_message(base: &TrialSpec, step: &PlanStep, why: &str) -> String {
-    skipped_step(&base.contender(), &step.name, why)
+fn skip_message(base: &TrialSpec, step: &PlanStep, reason: &str) -> String {
+    skipped_step(&base.contender(), &step.name, reason)
 }
 
-pub(super) fn note(skipped: &mut Vec<String>, why: String) {
-    if !skipped.contains(&why) {
-        skipped.push(why);
+pub(super) fn note(skipped: &mut Vec<String>, reason: String) {
+    if !skipped.contains(&reason) {
+        skipped.push(reason);
     }
 }
 
@@ -310,7 +312,7 @@ mod tests {
         let said = "single: step 'u': single does not support durability 'process'; it supports \
             sync, async";
         assert_eq!(refused(&plan), format!("{said}{SKIP_HINT}"));
-        plan.unsupported = UnsupportedPolicy::LeaveOut;
+        plan.unsupported = UnsupportedPolicy::Skip;
         let matrix = expanded(&plan);
         assert_eq!(
             (matrix.trials.len(), matrix.skipped),
@@ -342,7 +344,7 @@ mod tests {
         let steps = vec![with_map("same", GIB), with_map("wide", 2 * GIB)];
         let mut plan = ablation(AblationKind::OneAtATime, &["shared"], steps);
         assert!(refused(&plan).contains("step 'same'"));
-        plan.unsupported = UnsupportedPolicy::LeaveOut;
+        plan.unsupported = UnsupportedPolicy::Skip;
         let matrix = expanded(&plan);
         assert_eq!(matrix.trials.len(), 2);
         assert!(matrix.skipped[0].contains("step 'same': it changes nothing"));
@@ -355,12 +357,12 @@ mod tests {
         let mut moved = step("log");
         moved.conditions.log_file_system = vec!["tmpfs".parse().unwrap()];
         let mut plan = ablation(AblationKind::Cumulative, &["shared"], vec![moved]);
-        let why = "shared: step 'log': shared has no knob log_directory: its log is stored with \
+        let reason = "shared: step 'log': shared has no knob log_directory: its log is stored with \
                    its data";
-        assert_eq!(refused(&plan), format!("{why}{SKIP_HINT}"));
-        plan.unsupported = UnsupportedPolicy::LeaveOut;
+        assert_eq!(refused(&plan), format!("{reason}{SKIP_HINT}"));
+        plan.unsupported = UnsupportedPolicy::Skip;
         let message = refused(&plan);
-        let expected = format!("step 'log': it applies to no engine of the plan: {why}");
+        let expected = format!("step 'log': it applies to no engine of the plan: {reason}");
         assert_eq!(message, expected);
     }
 

@@ -313,7 +313,7 @@ fn what_an_engine_has_not_is_refused_or_left_out_as_the_plan_says() {
     let message = refused(&plan);
     let said = "shared does not support durability 'async'; it supports sync, process";
     assert_eq!(message, format!("{said}{SKIP_HINT}"));
-    plan.unsupported = UnsupportedPolicy::LeaveOut;
+    plan.unsupported = UnsupportedPolicy::Skip;
     let matrix = expanded(&plan);
     assert_eq!(matrix.trials.len(), 3);
     assert_eq!(matrix.skipped, [said]);

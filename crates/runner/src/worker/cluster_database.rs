@@ -7,7 +7,7 @@ use trueput_engine::{CacheCount, Database, Error, Result, Session, SettingContra
 
 /// The time that a cluster may be without a node that takes sessions. A node that is paused answers
 /// only after a while that it does not.
-const LEADER_LIMIT: Duration = Duration::from_secs(120);
+const LEADER_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The interval between two attempts.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -15,12 +15,12 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// The database of a cluster.
 pub(super) struct ClusterDatabase(pub Box<dyn Database>);
 
-/// Tries again while a cluster has no leader, for [`LEADER_LIMIT`] at most.
+/// Tries again while a cluster has no leader, for [`LEADER_TIMEOUT`] at most.
 ///
 /// # Errors
 /// The last one of a lost connection; any other at once.
 pub(super) fn with_leader<T>(attempt: impl FnMut() -> Result<T>) -> Result<T> {
-    retry(LEADER_LIMIT, attempt)
+    retry(LEADER_TIMEOUT, attempt)
 }
 
 /// As [`with_leader`], for another time.

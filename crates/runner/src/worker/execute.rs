@@ -190,11 +190,11 @@ impl WorkerContext<'_> {
             Some(program) => self.run_native(&**program, index, counters, messages),
             None => self.run_session(index, counters, messages),
         });
-        let ended = result.unwrap_or_else(|why| Err(format!("it {why}")));
+        let ended = result.unwrap_or_else(|reason| Err(format!("it {reason}")));
         // The runner names a worker that has its own process.
-        let named = ended.map_err(|why| match self.assignment.spec.worker_kind {
-            WorkerKind::Processes => why,
-            WorkerKind::Threads => format!("worker {index}: {why}"),
+        let named = ended.map_err(|reason| match self.assignment.spec.worker_kind {
+            WorkerKind::Processes => reason,
+            WorkerKind::Threads => format!("worker {index}: {reason}"),
         });
         // The main thread listens until it has heard this of every worker, or of a failed one.
         let _ = messages.send(WorkerMessage::Ended(named.map(Box::new)));

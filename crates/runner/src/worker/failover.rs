@@ -23,7 +23,7 @@ use trueput_engine::{
 const MARKER: &[u8] = b"\xff\xfftrueput-worker-";
 
 /// The time without a leader after which a trial fails.
-const NO_LEADER_LIMIT: Duration = Duration::from_secs(60);
+const NO_LEADER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The interval between two attempts to reach a leader.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -50,7 +50,7 @@ impl<'a> FailoverSession<'a> {
     /// Opens a session for the worker of that number, whose work takes about `expected_s`.
     ///
     /// # Errors
-    /// The errors of the engine; no leader for [`NO_LEADER_LIMIT`].
+    /// The errors of the engine; no leader for [`NO_LEADER_TIMEOUT`].
     pub fn open(
         database: &'a dyn Database,
         stage: &'a Stage,
@@ -84,7 +84,7 @@ impl<'a> FailoverSession<'a> {
         loop {
             self.reconnect()?;
             match self.remove_marker() {
-                Err(error) if began.elapsed() >= NO_LEADER_LIMIT => return Err(error),
+                Err(error) if began.elapsed() >= NO_LEADER_TIMEOUT => return Err(error),
                 Err(error) if error.is_disconnection() => self.session = None,
                 Err(error) if error.is_conflict() => {}
                 removed => return removed.map(|()| self.log),
@@ -140,10 +140,10 @@ impl<'a> FailoverSession<'a> {
             if self.stage.is_stopped() {
                 return Err(error);
             }
-            if began.elapsed() >= NO_LEADER_LIMIT {
+            if began.elapsed() >= NO_LEADER_TIMEOUT {
                 return Err(Error::engine(format!(
                     "the cluster has had no leader for {} s: {error}",
-                    NO_LEADER_LIMIT.as_secs()
+                    NO_LEADER_TIMEOUT.as_secs()
                 )));
             }
             std::thread::sleep(PAUSE);
@@ -200,7 +200,7 @@ impl<'a> FailoverSession<'a> {
     }
 
     /// Learns from the new leader whether a commit without an answer took effect.
-    fn resolve(&mut self, why: &Error) -> Result<()> {
+    fn resolve(&mut self, reason: &Error) -> Result<()> {
         self.session = None;
         let stored = self.connect()?;
         self.log.reconnections += 1;
@@ -212,7 +212,7 @@ impl<'a> FailoverSession<'a> {
         }
         self.log.unknown_lost += 1;
         self.note_missing(stored);
-        Err(Error::Conflict(why.to_string()))
+        Err(Error::Conflict(reason.to_string()))
     }
 
     fn acknowledge(&mut self) -> Result<()> {

@@ -8,7 +8,7 @@
 use super::pipe::Reporter;
 use crate::clock::read_monotonic_ns;
 use crate::context::sha256_of;
-use crate::hosts::protocol::{Hello, HostInstruction, HostReport, SILENCE_LIMIT};
+use crate::hosts::protocol::{Hello, HostInstruction, HostReport, SILENCE_TIMEOUT};
 use crate::hosts::usage::HostUsageReader;
 use crate::protocol::{Instruction, Report};
 use crate::worker_pool::{PoolEvent, WorkerPool};
@@ -209,10 +209,10 @@ impl HostAgent {
     /// The runner is silent for too long: the workers must not go on without it.
     fn check_runner(&self, now_ns: u64) -> Result<(), String> {
         let silent_ns = now_ns.saturating_sub(self.heard_ns.load(Ordering::Relaxed));
-        match Duration::from_nanos(silent_ns) > SILENCE_LIMIT {
+        match Duration::from_nanos(silent_ns) > SILENCE_TIMEOUT {
             true => Err(format!(
                 "the runner has sent nothing for {} s: it is paused, or the network is down",
-                SILENCE_LIMIT.as_secs()
+                SILENCE_TIMEOUT.as_secs()
             )),
             false => Ok(()),
         }

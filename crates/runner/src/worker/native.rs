@@ -118,7 +118,7 @@ impl NativeProgram {
             }
         };
         match line.strip_prefix("error ") {
-            Some(why) => Err(format!("the native program: {why}")),
+            Some(reason) => Err(format!("the native program: {reason}")),
             None => Ok(line),
         }
     }
@@ -215,8 +215,8 @@ mod tests {
                 "exit status: 4",
             ),
         ] {
-            let why = run(script, false).0.err().unwrap();
-            assert!(why.contains(expected), "{script}: {why}");
+            let reason = run(script, false).0.err().unwrap();
+            assert!(reason.contains(expected), "{script}: {reason}");
         }
     }
 

@@ -166,13 +166,13 @@ fn a_panic_that_c_code_lets_nobody_catch_is_reported() {
 }
 
 fn a_failing_or_panicking_worker_says_why() {
-    for (trial, why) in [
+    for (trial, reason) in [
         (spec("a", "fail"), "the toy is tired"),
         (threads(spec("b", "fail")), "worker 1: the toy is tired"),
         (threads(spec("c", "panic")), "the toy is out of its depth"),
     ] {
         let record = Bench::new().record(trial);
-        assert!(failure(&record).contains(why), "{}", failure(&record));
+        assert!(failure(&record).contains(reason), "{}", failure(&record));
     }
 }
 
@@ -191,8 +191,8 @@ fn a_configuration_that_hangs_fails_and_the_plan_goes_on() {
     let summary = bench.run(&made, |_| {});
     assert_eq!(summary.failed, 0, "a result of the search");
     let records = made.records();
-    let why = failure(&records[0]);
-    assert!(why.contains("no operation ended for 30 s"), "{why}");
+    let reason = failure(&records[0]);
+    assert!(reason.contains("no operation ended for 30 s"), "{reason}");
     assert!(doubts(&records[1]).is_empty(), "{:?}", records[1]);
 }
 

@@ -24,11 +24,11 @@ claims![
 ];
 
 /// The limit of these tests: short, and long enough for a busy machine.
-const LIMIT: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 fn bench() -> Bench {
     let mut bench = Bench::new();
-    bench.options.hang_limit = LIMIT;
+    bench.options.hang_limit = TIMEOUT;
     bench
 }
 
@@ -212,14 +212,14 @@ fn a_stopped_preparation_is_named_and_killed() {
 
 fn a_slow_load_that_gets_on_is_not_ended() {
     let bench = bench();
-    assert!(SLOW_STEP * SLOW_STEPS > LIMIT);
+    assert!(SLOW_STEP * SLOW_STEPS > TIMEOUT);
     let record = bench.record(spec("a", "slow-prepare"));
     assert!(doubts(&record).is_empty(), "{record:?}");
 }
 
 fn a_close_after_long_work_without_a_duration_may_take_long() {
     let bench = bench();
-    assert!(SLOW_STEP * SLOW_STEPS > LIMIT);
+    assert!(SLOW_STEP * SLOW_STEPS > TIMEOUT);
     // A hundred stores: ten seconds of work.
     let working = with(on("closes-slowly", spec("a", "store")), "pause_ms", 100);
     let record = bench.record(working);

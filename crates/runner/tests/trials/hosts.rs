@@ -39,8 +39,8 @@ fn is_same(one: u64, other: u64) -> bool {
 }
 
 fn two_hosts_give_the_percentiles_of_one_process_that_replays_the_same_latencies() {
-    if let Some(why) = SshHosts::reason_for_none() {
-        eprintln!("skipped: {why}");
+    if let Some(reason) = SshHosts::reason_for_none() {
+        eprintln!("skipped: {reason}");
         return;
     }
     let mut bench = Bench::new();

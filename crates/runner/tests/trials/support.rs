@@ -110,7 +110,7 @@ impl Bench {
             keep_unfinished: false,
             resume_databases: false,
             disk_factor: trueput_runner::disk_space::DISK_FACTOR,
-            hang_limit: trueput_runner::HANG_LIMIT,
+            hang_limit: trueput_runner::HANG_TIMEOUT,
             hardware_limits: false,
             stop: Arc::new(AtomicBool::new(false)),
         };

@@ -111,8 +111,8 @@ fn unpack_entry<R: Read>(
 ) -> Result<(), String> {
     let given = entry.path().map_err(|error| error.to_string())?;
     let given = given.into_owned();
-    let refuse = |why: &str| Err(format!("it holds {}, {why}", shown(&given)));
-    let what = match entry.header().entry_type() {
+    let refuse = |reason: &str| Err(format!("it holds {}, {reason}", shown(&given)));
+    let kind = match entry.header().entry_type() {
         EntryType::Regular | EntryType::Directory => None,
         // A comment, with which an archive of `git archive` begins.
         EntryType::XGlobalHeader => return Ok(()),
@@ -122,8 +122,8 @@ fn unpack_entry<R: Read>(
         EntryType::Fifo => Some("a FIFO"),
         _ => Some("not a regular file"),
     };
-    if let Some(what) = what {
-        return refuse(&format!("{what}; a bundle may hold only regular files"));
+    if let Some(kind) = kind {
+        return refuse(&format!("{kind}; a bundle may hold only regular files"));
     }
     let Some(path) = plain(&given) else {
         return refuse("a path that leaves the bundle");

@@ -190,9 +190,9 @@ impl Arguments {
 /// A usage error if the block form does not work here with this file system.
 fn check_block_form(file_system: &FileSystem) -> Result<(), Failure> {
     check(file_system).map_err(|lacking| match lacking {
-        FileSystemError::Invalid(why)
-        | FileSystemError::Missing(why)
-        | FileSystemError::NeedsRoot(why) => Failure::usage(format!("the block form: {why}")),
+        FileSystemError::Invalid(reason)
+        | FileSystemError::Missing(reason)
+        | FileSystemError::NeedsRoot(reason) => Failure::usage(format!("the block form: {reason}")),
     })
 }
 

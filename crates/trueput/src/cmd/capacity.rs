@@ -40,7 +40,7 @@ requests must not pile up. docs/CAPACITY.md describes the search.";
 pub struct Arguments {
     /// A plan file, a built-in plan or a workload
     #[arg(value_name = "PLAN|WORKLOAD", required_unless_present = "resume")]
-    what: Option<String>,
+    target: Option<String>,
     /// What must hold, as in 'p99<5ms' or 'p50<1ms,p99.9<50ms,errors<0.1%'
     /// [default: the plan's]
     #[arg(long, value_name = "LIMITS")]
@@ -59,7 +59,7 @@ pub struct Arguments {
     confirmations: u32,
     /// Continue an interrupted search, with a new time budget
     #[arg(long, value_name = "RUN", conflicts_with_all = OF_A_NEW_RUN,
-        conflicts_with_all = ["what", "objective", "precision",
+        conflicts_with_all = ["target", "objective", "precision",
         "confirmations", "split_by", "include_assertions"])]
     resume: Option<std::path::PathBuf>,
     /// Write each event as one line of JSON to standard output, the capacities last
@@ -130,21 +130,21 @@ fn create(
     options: &mut Options,
     registry: &Registry,
 ) -> Result<(RunFolder, RunManifest), Failure> {
-    let what = arguments.what.as_deref().unwrap_or_default();
+    let target = arguments.target.as_deref().unwrap_or_default();
     let (overrides, trust) = (&arguments.overrides, arguments.trust);
-    let mut plan = search_run::read_plan(what, overrides, trust, registry)?;
+    let mut plan = search_run::read_plan(target, overrides, trust, registry)?;
     search_run::refuse_fixed_work(&plan, registry)?;
-    let why = match overrides.conditions.is_given("rate") {
+    let reason = match overrides.conditions.is_given("rate") {
         true => "capacity finds the rate itself: leave out --rate".to_owned(),
-        false => format!("'{what}' gives a rate, which capacity finds: leave it out by --rate 0"),
+        false => format!("'{target}' gives a rate, which capacity finds: leave it out by --rate 0"),
     };
-    search_run::refuse_rate(&plan, &why)?;
+    search_run::refuse_rate(&plan, &reason)?;
     let arrival = std::mem::take(&mut plan.conditions.arrival);
     let mut matrix = execute::expand(&plan, registry)?;
-    matrix.leave_out_unreachable(&plan, arguments.places.databases(), registry)?;
+    matrix.skip_unreachable(&plan, arguments.places.databases(), registry)?;
     options.credentials = matrix.credentials;
     let trials = capacity_search::contenders(matrix.trials);
-    let objective = search_run::objective(arguments.objective.as_ref(), &plan, what, "p99<5ms")?;
+    let objective = search_run::objective(arguments.objective.as_ref(), &plan, target, "p99<5ms")?;
     let settings = CapacitySettings {
         objective,
         precision: arguments.precision,

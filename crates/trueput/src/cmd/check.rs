@@ -98,8 +98,8 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             panics::caught(|| check_subject(arguments, &parent, subject, isolates, &stop));
         failed += match checked {
             Ok(checked) => checked?,
-            Err(why) => {
-                output::line(&format!("{name} {}: FAILED: it {why}", subject.level))?;
+            Err(reason) => {
+                output::line(&format!("{name} {}: FAILED: it {reason}", subject.level))?;
                 1
             }
         };
@@ -144,7 +144,7 @@ fn check_conformance(
     let heading = format!("{} {}", subject.name, subject.level);
     let installation = match subject.install(parent, &Settings::new())? {
         Ok(installation) => installation,
-        Err(why) => return output::line(&format!("{heading}: FAILED: {why}")).map(|()| None),
+        Err(reason) => return output::line(&format!("{heading}: FAILED: {reason}")).map(|()| None),
     };
     let (path, knobs) = (installation.path(), &installation.knobs);
     let checks = conformance::run(subject.engine, path, subject.level, knobs);
@@ -183,8 +183,8 @@ fn check_isolation(
         }
         let installation = match subject.install(parent, &settings)? {
             Ok(installation) => installation,
-            Err(why) => {
-                output::line(&format!("{name} isolation: FAILED: {why}"))?;
+            Err(reason) => {
+                output::line(&format!("{name} isolation: FAILED: {reason}"))?;
                 // Another setting would fail alike.
                 return Ok(failed + 1);
             }
@@ -229,8 +229,8 @@ fn check_histories(
         };
         let words = anomalies::in_words(&settings, ", ", " ");
         if arguments.cluster && !promise.cluster.is_some_and(|survival| survival.process) {
-            let why = "a commit need not survive the loss of a leader: nothing to check";
-            output::line(&format!("{name} {level}{words}: {why}"))?;
+            let reason = "a commit need not survive the loss of a leader: nothing to check";
+            output::line(&format!("{name} {level}{words}: {reason}"))?;
             continue;
         }
         for model in MODELS {
@@ -243,8 +243,8 @@ fn check_histories(
                 return Ok(failed);
             }
             match checked {
-                Err(why) => {
-                    output::line(&format!("{heading}: FAILED: {why}"))?;
+                Err(reason) => {
+                    output::line(&format!("{heading}: FAILED: {reason}"))?;
                     failed += 1;
                 }
                 Ok(checks) if checks.is_empty() => {
@@ -309,7 +309,7 @@ fn subjects(arguments: &Arguments, registry: &Registry) -> Result<Vec<Subject>, 
         .map(|name| find_engine(name, registry));
     let engines: Vec<_> = if arguments.engines.is_empty() {
         let here = registry.engines.iter().copied();
-        let here = here.filter(|engine| engine.runs_unasked() && engine.build().is_ok());
+        let here = here.filter(|engine| engine.is_default_engine() && engine.build().is_ok());
         here.map(|engine| (engine.info().name, engine)).collect()
     } else {
         named.collect::<Result<_, _>>().map_err(Failure::Usage)?

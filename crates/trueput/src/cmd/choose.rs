@@ -15,7 +15,7 @@ use crate::tuned_plan;
 use crate::tuning_search::TuningSearch;
 use crate::tuning_space::{SearchSpace, searched_knobs};
 use clap::Args;
-use search::{ChoiceSearch, LEAST_TUNING_TRIALS, default_part};
+use search::{ChoiceSearch, MIN_TUNING_TRIALS, default_part};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trueput_findings::choice::choice;
@@ -36,10 +36,10 @@ use trueput_runner::{Options, Registry};
 use trueput_tuner::capacity::{MAX_CONFIRMATIONS, fewest_trials, usual_trials};
 
 /// The precision of a capacity, as a part of it.
-pub(super) const USUAL_PRECISION: f64 = 0.1;
+pub(super) const DEFAULT_PRECISION: f64 = 0.1;
 
 /// Trials that confirm a rate.
-pub(super) const USUAL_CONFIRMATIONS: u32 = 2;
+pub(super) const DEFAULT_CONFIRMATIONS: u32 = 2;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -61,7 +61,7 @@ of it. docs/CHOOSING.md describes the method.";
 pub struct Arguments {
     /// A plan file, a built-in plan or a workload
     #[arg(value_name = "PLAN|WORKLOAD", required_unless_present = "resume")]
-    what: Option<String>,
+    target: Option<String>,
     /// What must hold, as in 'p99<5ms' or 'p50<1ms,p99.9<50ms,errors<0.1%'
     /// [default: the plan's]
     #[arg(long, value_name = "LIMITS")]
@@ -74,7 +74,7 @@ pub struct Arguments {
         default_value = "10%")]
     precision: f64,
     /// Trials that must keep the objective at the rate found, besides the first; one more may fail
-    #[arg(long, value_name = "N", default_value_t = USUAL_CONFIRMATIONS,
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_CONFIRMATIONS,
         value_parser = clap::value_parser!(u32).range(1..=MAX_CONFIRMATIONS))]
     confirmations: u32,
     /// Compare the contenders with the knobs of the plan, or their defaults, only
@@ -82,7 +82,7 @@ pub struct Arguments {
     no_tuning: bool,
     /// Continue an interrupted search, with a new time budget
     #[arg(long, value_name = "RUN", conflicts_with_all = OF_A_NEW_RUN,
-        conflicts_with_all = ["what", "objective", "precision",
+        conflicts_with_all = ["target", "objective", "precision",
         "confirmations", "no_tuning", "split_by", "include_assertions"])]
     resume: Option<PathBuf>,
     /// Write each event as one line of JSON to standard output, the choice last
@@ -176,7 +176,7 @@ pub(super) fn search(run: &SearchRun<'_>) -> Result<ExitCode, Failure> {
 
 /// A question that a choice answers.
 pub(super) struct Question<'a> {
-    pub(super) what: &'a str,
+    pub(super) target: &'a str,
     /// What must hold; the plan's if `None`.
     pub(super) objective: Option<&'a Objective>,
     /// Time for everything, seconds; enough for each contender if `None`.
@@ -217,7 +217,7 @@ impl KnobSearch<'_> {
         Ok(TuningSettings {
             score: TuningScore::Rate,
             limits: self.limits,
-            trials: LEAST_TUNING_TRIALS,
+            trials: MIN_TUNING_TRIALS,
             seed,
             budget_s,
             presets: Vec::new(),
@@ -281,7 +281,7 @@ impl KnobSearch<'_> {
 impl Arguments {
     fn question(&self) -> Question<'_> {
         Question {
-            what: self.what.as_deref().unwrap_or_default(),
+            target: self.target.as_deref().unwrap_or_default(),
             objective: self.objective.as_ref(),
             budget_s: self.budget,
             precision: self.precision,
@@ -308,28 +308,28 @@ pub(super) fn create(
     options: &mut Options,
     registry: &Registry,
 ) -> Result<(RunFolder, RunManifest), Failure> {
-    let what = question.what;
-    let mut plan = search_run::read_plan(what, question.overrides, question.trust, registry)?;
+    let target = question.target;
+    let mut plan = search_run::read_plan(target, question.overrides, question.trust, registry)?;
     search_run::refuse_fixed_work(&plan, registry)?;
     if let Some(tuning) = &question.tuning {
         plan.conditions.crash_and_recover |= tuning.limits.recovery_s.is_some();
     }
-    let needed_per_s = needed_rate_per_s(&mut plan, what)?;
+    let needed_per_s = needed_rate_per_s(&mut plan, target)?;
     let arrival = std::mem::take(&mut plan.conditions.arrival);
     let is_named = |tuning: &KnobSearch<'_>| tuning.named_knobs.is_some();
     let has_one = question.tuning.as_ref().is_some_and(is_named);
     if !has_one {
-        plan.unsupported = UnsupportedPolicy::LeaveOut;
+        plan.unsupported = UnsupportedPolicy::Skip;
     }
     let mut matrix = execute::expand(&plan, registry)?;
-    matrix.leave_out_unreachable(&plan, question.places.databases(), registry)?;
+    matrix.skip_unreachable(&plan, question.places.databases(), registry)?;
     options.credentials = matrix.credentials;
     // The null engine stores nothing: it measures the bench itself.
     matrix.trials.retain(|spec| spec.engine != HARNESS_ENGINE);
     if has_one {
-        search_run::only_contender(&matrix.trials, what)?;
+        search_run::only_contender(&matrix.trials, target)?;
     }
-    let trials = one_question(capacity_search::contenders(matrix.trials), what)?;
+    let trials = one_question(capacity_search::contenders(matrix.trials), target)?;
     let mut settings = settings(question, &plan, arrival, needed_per_s, &trials, registry)?;
     if let Some(tuning) = &question.tuning {
         settings.presets = tuning.presets(&settings, &trials, registry)?;
@@ -380,7 +380,7 @@ fn settings(
     let tuning = tuning.map(|tuning| tuning.settings(plan.seed, budget_s, trials, registry));
     Ok(ChoiceSettings {
         capacity: CapacitySettings {
-            objective: search_run::objective(question.objective, plan, question.what, example)?,
+            objective: search_run::objective(question.objective, plan, question.target, example)?,
             precision: question.precision,
             confirmations: question.confirmations,
             budget_s: budget_s * default_part(is_tuned),
@@ -399,19 +399,19 @@ fn settings(
 }
 
 /// Takes the rate out of a plan: it is what the user needs.
-fn needed_rate_per_s(plan: &mut PlanFile, what: &str) -> Result<Option<f64>, Failure> {
+fn needed_rate_per_s(plan: &mut PlanFile, target: &str) -> Result<Option<f64>, Failure> {
     let rates = std::mem::take(&mut plan.conditions.rate_per_s);
     let mut rates = rates.into_iter().filter(|&rate_per_s| rate_per_s > 0.0);
     match (rates.next(), rates.next()) {
         (needed, None) => Ok(needed),
         _ => Err(Failure::usage(format!(
-            "'{what}' gives several rates: give the one that you need, or none"
+            "'{target}' gives several rates: give the one that you need, or none"
         ))),
     }
 }
 
 /// Refuses contenders that answer different questions.
-fn one_question(trials: Vec<TrialSpec>, what: &str) -> Result<Vec<TrialSpec>, Failure> {
+fn one_question(trials: Vec<TrialSpec>, target: &str) -> Result<Vec<TrialSpec>, Failure> {
     let question = |spec: &TrialSpec| {
         let (settings, conditions) = (spec.settings.clone(), spec.conditions.clone());
         (spec.durability, spec.workers, settings, conditions)
@@ -420,14 +420,14 @@ fn one_question(trials: Vec<TrialSpec>, what: &str) -> Result<Vec<TrialSpec>, Fa
     let first = trials.first().map(question);
     if trials.is_empty() {
         return Err(Failure::usage(format!(
-            "'{what}' has no engine that stores data"
+            "'{target}' has no engine that stores data"
         )));
     }
     if others.any(|spec| Some(question(spec)) != first) {
         let instead = search_run::choices(&trials, ContenderDifference::Questions)
             .unwrap_or_else(|| "give one value of each setting and condition".to_owned());
         return Err(Failure::usage(format!(
-            "'{what}' asks several questions: {instead}"
+            "'{target}' expands to several comparisons; choose takes one: {instead}"
         )));
     }
     Ok(trials)
@@ -444,7 +444,7 @@ fn budget_s(
     let fewest = fewest_trials(question.confirmations);
     let usual = usual_trials(question.confirmations);
     let of_defaults = f64::from(fewest) / default_part(is_tuned);
-    let all = f64::from(2 * fewest + LEAST_TUNING_TRIALS) / search::SEARCH_PART;
+    let all = f64::from(2 * fewest + MIN_TUNING_TRIALS) / search::SEARCH_PART;
     let least = if must_tune {
         of_defaults.max(all)
     } else {
@@ -452,7 +452,7 @@ fn budget_s(
     };
     let least_s = (one_each_s * least).ceil();
     let tuned_trials = match is_tuned {
-        true => usual + 2 * LEAST_TUNING_TRIALS,
+        true => usual + 2 * MIN_TUNING_TRIALS,
         false => 0,
     };
     let usual_s = one_each_s * f64::from(usual + tuned_trials) / search::SEARCH_PART;
@@ -473,7 +473,7 @@ fn budget_s(
 /// The engines that no plan includes without being asked for them by name.
 fn opt_in_engines(plan: &PlanFile, registry: &Registry) -> Option<String> {
     let is_named = |name: &str| plan.engines.iter().any(|named| named.engine == name);
-    let engines = registry.engines.iter().filter(|it| !it.runs_unasked());
+    let engines = registry.engines.iter().filter(|it| !it.is_default_engine());
     let names = engines.map(|engine| engine.info().name);
     let names: Vec<_> = names.filter(|name| !is_named(name)).collect();
     let (last, others) = names.split_last()?;
@@ -492,15 +492,15 @@ fn note_untunable(manifest: &mut RunManifest, registry: &Registry) {
     let Some(tuning) = &settings.tuning else {
         return;
     };
-    let why_not = |spec: &TrialSpec| {
+    let untunable = |spec: &TrialSpec| {
         let number = spec.role?.contender;
         let search = TuningSearch::new(tuning.clone(), spec.clone(), manifest, registry);
-        search.err().map(|why| UntunableContender {
+        search.err().map(|error| UntunableContender {
             contender: number,
-            reason: why.to_string(),
+            reason: error.to_string(),
         })
     };
-    let untunable = manifest.trials.iter().filter_map(why_not).collect();
+    let untunable = manifest.trials.iter().filter_map(untunable).collect();
     if let Some(SearchSettings::Choice(settings)) = &mut manifest.search {
         settings.untunable = untunable;
     }

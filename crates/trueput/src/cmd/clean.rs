@@ -61,7 +61,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mut outcomes = Vec::new();
     for left in found.iter().filter(|_| arguments.yes) {
         let failures = clean(left).err().unwrap_or_default();
-        failures.iter().for_each(|why| output::print_error(why));
+        failures
+            .iter()
+            .for_each(|reason| output::print_error(reason));
         outcomes.push(failures);
     }
     if arguments.json {
@@ -115,9 +117,9 @@ fn list(found: &[Leftover]) -> Result<(), Failure> {
     let rows: Vec<_> = found
         .iter()
         .flat_map(|left| left.items.iter().map(move |item| (left, item)))
-        .map(|(left, (what, path))| {
+        .map(|(left, (kind, path))| {
             let path = path.display().to_string();
-            [what.name().to_owned(), left.pid.to_string(), path]
+            [kind.name().to_owned(), left.pid.to_string(), path]
         })
         .collect();
     output::write(&table::align(["what", "process", "path"], &rows))
@@ -128,7 +130,7 @@ fn described(found: &[Leftover], outcomes: Option<&Vec<Vec<String>>>) -> serde_j
         let items = left
             .items
             .iter()
-            .map(|(what, path)| json!({ "what": what.name(), "path": path.display().to_string() }));
+            .map(|(kind, path)| json!({ "what": kind.name(), "path": path.display().to_string() }));
         let failures = outcomes.and_then(|outcomes| outcomes.get(index));
         json!({
             "path": left.path.display().to_string(),

@@ -182,5 +182,5 @@ fn open(text: &str, include_assertions: bool, size: SizeLimit) -> Result<Side, F
     let mut report = opened.report()?;
     report.manifest.include_assertions |= include_assertions;
     let side = Side::new(text, report, selector);
-    Ok(side.map_err(|why| Error::from(why.called(&program_name())))?)
+    Ok(side.map_err(|reason| Error::from(reason.called(&program_name())))?)
 }

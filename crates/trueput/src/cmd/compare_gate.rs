@@ -84,8 +84,10 @@ impl Gate {
         let limit = format!("{} %", (part * 1e5).round() / 1e3);
         let crashed = missing_results(compared);
         if !crashed.is_empty() {
-            let what = crashed.join("; ");
-            self.fail(format!("--fail-if-slower found no complete result: {what}"));
+            let missing = crashed.join("; ");
+            self.fail(format!(
+                "--fail-if-slower found no complete result: {missing}"
+            ));
         }
         let slower: Vec<_> = results(compared)
             .filter(|(_, result)| result.slower_by(part) == Some(true))

@@ -227,7 +227,7 @@ fn rows(listed: &EngineListing) -> Vec<[String; 6]> {
                 row(short(&build.version), levels, from)
             }
             Ok(build) => row(short(&build.version), levels, from),
-            Err(why) => row("unusable", String::new(), why.clone()),
+            Err(reason) => row("unusable", String::new(), reason.clone()),
         }
     };
     let mut rows: Vec<_> = listed.builds.iter().map(of_build).collect();

@@ -55,10 +55,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let opened = bundle::open(run, arguments.size)?;
         let report = opened.report()?;
         for damaged in &report.damaged {
-            let (line, why) = (damaged.line, &damaged.message);
+            let (line, reason) = (damaged.line, &damaged.message);
             let run = run.display();
             output::print_error(&format!(
-                "{run}: line {line} of trials.jsonl is skipped: {why}"
+                "{run}: line {line} of trials.jsonl is skipped: {reason}"
             ));
         }
         reports.push(report);

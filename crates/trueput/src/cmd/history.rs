@@ -66,9 +66,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let skipped = history.skipped.into_iter();
     history.skipped = skipped.map(|one| one.called(&program_name())).collect();
     if history.series.is_empty() {
-        let why = joined(&history.skipped, "; ");
+        let reason = joined(&history.skipped, "; ");
         return Err(Failure::usage(format!(
-            "these runs have no valid trial: {why}"
+            "these runs have no valid trial: {reason}"
         )));
     }
     let format = if arguments.json {

@@ -23,7 +23,7 @@ use trueput_report::{Format, RunReport};
 use trueput_runner::{Options, Registry};
 
 /// Default repeats of each step: an interval needs this many.
-const USUAL_REPEAT: u32 = 3;
+const DEFAULT_REPEAT: u32 = 3;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,7 +41,7 @@ Examples:
 pub struct Arguments {
     /// A plan file, a built-in plan or a workload
     #[arg(value_name = "PLAN|WORKLOAD")]
-    what: String,
+    target: String,
     /// A step; repeat the option for more, in order. Replaces all steps of the plan
     #[arg(long = "step", value_name = "STEP", value_parser = step::parse)]
     steps: Vec<step::StepText>,
@@ -87,7 +87,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let plan = plan(arguments, registry)?;
     arguments
         .trust
-        .check_plan(&arguments.what, &plan, &arguments.overrides, registry)?;
+        .check_plan(&arguments.target, &plan, &arguments.overrides, registry)?;
     if let Some(objective) = &plan.objective {
         let text = format!(
             "The plan's objective, {objective}, is not judged step by step; 'trueput run' shows \
@@ -121,9 +121,9 @@ fn write_ablation(folder: &RunFolder, arguments: &Arguments) -> Result<(), Failu
 
 /// The plan, with the steps of the command line if there are any.
 fn plan(arguments: &Arguments, registry: &Registry) -> Result<PlanFile, Failure> {
-    let mut plan = plan_or_workload(&arguments.what, registry)?;
+    let mut plan = plan_or_workload(&arguments.target, registry)?;
     if plan.origin.of("workload").is_none() {
-        plan.repeat = USUAL_REPEAT;
+        plan.repeat = DEFAULT_REPEAT;
     }
     arguments.overrides.apply(&mut plan)?;
     if arguments.one_at_a_time {
@@ -142,7 +142,7 @@ fn plan(arguments: &Arguments, registry: &Registry) -> Result<PlanFile, Failure>
         false => Ok(plan),
         true => Err(Failure::usage(format!(
             "'{}' has no steps; add --step 'NAME: KEY=VALUE', or [[step]] to a plan",
-            arguments.what
+            arguments.target
         ))),
     }
 }
@@ -154,7 +154,7 @@ fn create(
     registry: &Registry,
 ) -> Result<(RunFolder, RunManifest), Failure> {
     let mut matrix = execute::expand(plan, registry)?;
-    matrix.leave_out_unreachable(plan, arguments.places.databases(), registry)?;
+    matrix.skip_unreachable(plan, arguments.places.databases(), registry)?;
     options.credentials = matrix.credentials;
     Ok(trueput_runner::create_run(
         &plan.name,

@@ -72,7 +72,7 @@ struct CheckArguments {
     /// A plan file, a built-in plan, a workload, or published/ID for the nearest experiment to a
     /// published one
     #[arg(value_name = "PLAN|WORKLOAD|published/ID")]
-    what: String,
+    target: String,
     /// For published/ID: size of the run, as a fraction of the published size [default: fits a
     /// small machine]
     #[arg(long, value_name = "FRACTION", value_parser = parse_scale, allow_negative_numbers = true)]
@@ -148,7 +148,7 @@ fn show(name: &str) -> Result<(), Failure> {
 /// Shows the trials of a plan.
 fn check(arguments: &CheckArguments, registry: &Registry) -> Result<(), Failure> {
     let mut named = published_plan::plan(
-        &arguments.what,
+        &arguments.target,
         arguments.scale,
         registry,
         BuildAccess::Unopened,

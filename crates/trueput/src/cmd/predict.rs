@@ -11,7 +11,7 @@ use clap::Args;
 use std::path::Path;
 use std::process::ExitCode;
 use trueput_findings::compare::{Error, Side};
-use trueput_findings::prediction::{FollowerStep, MOST_CLIENTS, PredictionRequest, predict};
+use trueput_findings::prediction::{FollowerStep, MAX_CLIENTS, PredictionRequest, predict};
 use trueput_record::value::parse_seconds;
 use trueput_report::Format;
 use trueput_report::prediction::render;
@@ -44,7 +44,7 @@ pub struct Arguments {
     run: String,
     /// Numbers of clients, comma-separated [default: the most that the law is fitted to]
     #[arg(long, value_name = "N", value_delimiter = ',',
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)))]
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_CLIENTS)))]
     clients: Vec<u32>,
     /// Numbers of nodes, comma-separated [default: as measured]
     #[arg(long, value_name = "N", value_delimiter = ',',
@@ -99,7 +99,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let (path, selector) = Side::split(&arguments.run)?;
     let run = bundle::open(Path::new(path), arguments.size)?.report()?;
     let side = Side::new(&arguments.run, run, selector);
-    let side = side.map_err(|why| Error::from(why.called(&program_name())))?;
+    let side = side.map_err(|reason| Error::from(reason.called(&program_name())))?;
     let prediction = predict(&side, &arguments.request())?;
     let format = match arguments.json {
         true => Format::Json,

@@ -9,7 +9,7 @@ use crate::resumed::check_parameters;
 use crate::screen::Screen;
 use crate::search_run;
 use crate::size_limit::{SizeLimit, explained};
-use crate::trust::{ForeignCode, Trust};
+use crate::trust::{Trust, UntrustedInputs};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -39,7 +39,7 @@ pub struct Arguments {
         required_unless_present = "resume",
         conflicts_with = "SizeLimit"
     )]
-    what: Option<String>,
+    target: Option<String>,
     /// For published/ID: size of the run, as a fraction of the published size [default: fits a
     /// small machine]
     #[arg(long, value_name = "FRACTION", value_parser = parse_scale, allow_negative_numbers = true,
@@ -47,7 +47,7 @@ pub struct Arguments {
     scale: Option<f64>,
     /// Continue an interrupted run; finished trials are not run again
     #[arg(long, value_name = "RUN", conflicts_with_all = OF_A_NEW_RUN,
-        conflicts_with_all = ["what", "audited_only"])]
+        conflicts_with_all = ["target", "audited_only"])]
     resume: Option<PathBuf>,
     /// Skip contenders whose promise at the level was not audited here, or was refuted
     #[arg(long)]
@@ -108,7 +108,7 @@ fn open_resumed(
         return Err(search_run::other_command(&manifest, path));
     }
     let work = arguments.places.work.as_deref();
-    let foreign = ForeignCode::of_run(&folder, &manifest, work);
+    let foreign = UntrustedInputs::of_run(&folder, &manifest, work);
     arguments
         .trust
         .check(&path.display().to_string(), &foreign)?;
@@ -121,17 +121,17 @@ fn create(
     options: &mut Options,
     registry: &Registry,
 ) -> Result<(RunFolder, RunManifest), Failure> {
-    let what = arguments.what.as_deref().unwrap_or_default();
-    let mut named = published_plan::plan(what, arguments.scale, registry, BuildAccess::Opened)?;
+    let target = arguments.target.as_deref().unwrap_or_default();
+    let mut named = published_plan::plan(target, arguments.scale, registry, BuildAccess::Opened)?;
     let plan = &mut named.plan;
     arguments.overrides.apply(plan)?;
     arguments
         .trust
-        .check_plan(what, plan, &arguments.overrides, registry)?;
+        .check_plan(target, plan, &arguments.overrides, registry)?;
     let repeat = arguments.overrides.repeat;
     arguments.repeats.apply(plan, repeat, registry);
     let mut matrix = execute::expand(plan, registry)?;
-    matrix.leave_out_unreachable(plan, arguments.places.databases(), registry)?;
+    matrix.skip_unreachable(plan, arguments.places.databases(), registry)?;
     if arguments.audited_only {
         let audited =
             trueput_runner::skip_unaudited(&mut matrix, options.audits.as_ref(), registry);

@@ -187,7 +187,7 @@ fn text(file: &str, summary: &TraceSummary) -> String {
             summary
                 .damage
                 .iter()
-                .map(|why| format!("  {}", escape_line(why))),
+                .map(|reason| format!("  {}", escape_line(reason))),
         );
     }
     lines.join("\n") + "\n"

@@ -29,10 +29,10 @@ use trueput_record::suggest::did_you_mean;
 use trueput_record::value::{format_seconds, parse_seconds};
 use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
 use trueput_runner::{Options, Registry, matrix};
-use trueput_tuner::search::FEWEST_TRIALS;
+use trueput_tuner::search::MIN_TRIALS;
 
 /// The default budget, seconds.
-const USUAL_BUDGET_S: f64 = 1_800.0;
+const DEFAULT_BUDGET_S: f64 = 1_800.0;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -56,7 +56,7 @@ valid answer. docs/TUNING.md describes the method.";
 pub struct Arguments {
     /// A plan file, a built-in plan or a workload, of one engine at one level
     #[arg(value_name = "PLAN|WORKLOAD", required_unless_present = "resume")]
-    what: Option<String>,
+    target: Option<String>,
     /// What is better: rate (operations per second in closed loop), p99@RATE (the 99th percentile
     /// of the response times at so many requests per second), capacity (the highest rate that
     /// keeps the plan's objective) or capacity@LIMITS as in 'capacity@p99<5ms'
@@ -86,7 +86,7 @@ pub struct Arguments {
     budget: Option<f64>,
     /// Continue an interrupted search, with a new time budget
     #[arg(long, value_name = "RUN", conflicts_with_all = OF_A_NEW_RUN,
-        conflicts_with_all = ["what", "objective", "within", "search",
+        conflicts_with_all = ["target", "objective", "within", "search",
         "no_presets", "strategy", "split_by", "include_assertions"])]
     resume: Option<PathBuf>,
     /// Write each event as one line of JSON to standard output, the findings last
@@ -215,8 +215,8 @@ fn check_level(arguments: &Arguments, registry: &Registry) -> Result<(), Failure
     if limits.durability.is_none() {
         return Ok(());
     }
-    let what = arguments.what.as_deref().unwrap_or_default();
-    let plan = search_run::read_plan(what, &arguments.overrides, arguments.trust, registry)?;
+    let target = arguments.target.as_deref().unwrap_or_default();
+    let plan = search_run::read_plan(target, &arguments.overrides, arguments.trust, registry)?;
     let matrix = execute::expand(&plan, registry)?;
     let mut levels = matrix.trials.iter().map(|trial| trial.durability);
     let checked = levels.try_for_each(|level| limits.check_level(level));
@@ -231,15 +231,16 @@ fn question<'a>(
     let limits = arguments.within.unwrap_or_default().limits;
     if limits.space_factor.is_some() {
         return Err(Failure::usage(
-            "--objective capacity: space<2x does not go with it: give a size, as in space<1GiB",
+            "relative space limits are not supported with --objective capacity: give a size, as in \
+             space<1GiB",
         ));
     }
     Ok(Question {
-        what: arguments.what.as_deref().unwrap_or_default(),
+        target: arguments.target.as_deref().unwrap_or_default(),
         objective,
-        budget_s: Some(arguments.budget.unwrap_or(USUAL_BUDGET_S)),
-        precision: choose::USUAL_PRECISION,
-        confirmations: choose::USUAL_CONFIRMATIONS,
+        budget_s: Some(arguments.budget.unwrap_or(DEFAULT_BUDGET_S)),
+        precision: choose::DEFAULT_PRECISION,
+        confirmations: choose::DEFAULT_CONFIRMATIONS,
         tuning: Some(KnobSearch {
             limits,
             strategy: arguments.strategy,
@@ -257,11 +258,11 @@ fn create(
     options: &mut Options,
     registry: &Registry,
 ) -> Result<(RunFolder, RunManifest), Failure> {
-    let what = arguments.what.as_deref().unwrap_or_default();
+    let target = arguments.target.as_deref().unwrap_or_default();
     let (overrides, trust) = (&arguments.overrides, arguments.trust);
-    let mut plan = search_run::read_plan(what, overrides, trust, registry)?;
-    let why = format!("'{what}' gives a rate; give --objective p99@RATE instead");
-    search_run::refuse_rate(&plan, &why)?;
+    let mut plan = search_run::read_plan(target, overrides, trust, registry)?;
+    let reason = format!("'{target}' gives a rate; give --objective p99@RATE instead");
+    search_run::refuse_rate(&plan, &reason)?;
     let limits = arguments.within.unwrap_or_default();
     plan.conditions.rate_per_s = match arguments.objective {
         Goal::P99 { per_s } => vec![per_s],
@@ -269,11 +270,11 @@ fn create(
     };
     plan.conditions.crash_and_recover |= limits.limits.recovery_s.is_some();
     let mut matrix = execute::expand(&plan, registry)?;
-    matrix.leave_out_unreachable(&plan, arguments.places.databases(), registry)?;
+    matrix.skip_unreachable(&plan, arguments.places.databases(), registry)?;
     options.credentials = matrix.credentials;
     let mut trials = matrix.trials;
-    search_run::only_contender(&trials, what)?;
-    search_run::refuse_own_times(&trials[0], what, registry)?;
+    search_run::only_contender(&trials, target)?;
+    search_run::refuse_own_times(&trials[0], target, registry)?;
     let first = &mut trials[0];
     first.role = Some(TrialRole {
         contender: 0,
@@ -328,7 +329,7 @@ fn tuning_settings(
         limits,
         trials: affordable_trials(arguments.budget, first)?,
         seed,
-        budget_s: arguments.budget.unwrap_or(USUAL_BUDGET_S),
+        budget_s: arguments.budget.unwrap_or(DEFAULT_BUDGET_S),
         presets,
         searched,
         strategy: arguments.strategy,
@@ -338,14 +339,14 @@ fn tuning_settings(
 /// The trials that fit into the budget.
 fn affordable_trials(given_s: Option<f64>, first: &TrialSpec) -> Result<u32, Failure> {
     let trial_s = trial_time::trial_s(first);
-    let budget_s = given_s.unwrap_or(USUAL_BUDGET_S);
+    let budget_s = given_s.unwrap_or(DEFAULT_BUDGET_S);
     let trials = (budget_s / trial_s) as u32;
-    if trials as usize >= FEWEST_TRIALS {
+    if trials as usize >= MIN_TRIALS {
         return Ok(trials.min(u32::try_from(matrix::MAX_TRIALS).unwrap_or(u32::MAX)));
     }
-    let needed_s = (trial_s * FEWEST_TRIALS as f64).ceil();
+    let needed_s = (trial_s * MIN_TRIALS as f64).ceil();
     Err(Failure::usage(format!(
-        "a budget of {} is too short: {FEWEST_TRIALS} trials are the fewest that can show a \
+        "a budget of {} is too short: {MIN_TRIALS} trials are the fewest that can show a \
          difference; give {} or more, or a shorter --duration",
         format_seconds(budget_s),
         search_run::at_least(needed_s)

@@ -11,10 +11,10 @@ use trueput_report::answer::Layout;
 const OTHER_LINES: usize = 3;
 
 /// More lines would hide earlier output.
-const MOST_LINES: usize = 24;
+const MAX_LINES: usize = 24;
 
 /// Terminal size if unknown.
-const USUAL_SIZE: (u16, u16) = (80, 24);
+const DEFAULT_SIZE: (u16, u16) = (80, 24);
 
 /// A progress bar with the preliminary rankings above it.
 pub struct LiveTable {
@@ -73,7 +73,7 @@ impl LiveTable {
             width: usize::from(width).saturating_sub(output::spare_on_standard_error()),
             lines: usize::from(height)
                 .saturating_sub(OTHER_LINES)
-                .min(MOST_LINES),
+                .min(MAX_LINES),
             color: false,
             cuts: true,
         };
@@ -129,7 +129,7 @@ fn template(width: u16) -> &'static str {
 
 fn size() -> (u16, u16) {
     let size = terminal_size::terminal_size_of(std::io::stderr());
-    size.map_or(USUAL_SIZE, |(width, height)| (width.0, height.0))
+    size.map_or(DEFAULT_SIZE, |(width, height)| (width.0, height.0))
 }
 
 #[cfg(test)]

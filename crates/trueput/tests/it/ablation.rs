@@ -115,7 +115,7 @@ fn tpcc_is_consistent_and_whole_after_its_workers_were_killed() {
 #[test]
 fn a_workload_that_cannot_tell_what_is_missing_refuses_a_crash_in_one_line() {
     let bench = Bench::new();
-    for (work, why) in [
+    for (work, reason) in [
         ("ycsb --engine lmdb", "cannot verify what a crash lost"),
         ("micro --engine null", "stores nothing"),
         (
@@ -124,7 +124,7 @@ fn a_workload_that_cannot_tell_what_is_missing_refuses_a_crash_in_one_line() {
         ),
     ] {
         let line = bench.refusal_of(&format!("run {work} --crash-and-recover"));
-        assert_contains(&line, &[why]);
+        assert_contains(&line, &[reason]);
     }
 }
 
@@ -155,7 +155,7 @@ fn an_ablation_runs_every_step_on_every_engine_and_prints_what_each_gave_up() {
 fn an_ablation_without_steps_or_with_a_wrong_one_is_refused() {
     let bench = Bench::new();
     assert_contains(&bench.refusal_of(ABLATION), &["has no steps"]);
-    for (step, why) in [
+    for (step, reason) in [
         ("x: cache_sice=1MiB", "did you mean 'cache_size'"),
         (
             "x: durability=buffered",
@@ -165,7 +165,7 @@ fn an_ablation_without_steps_or_with_a_wrong_one_is_refused() {
         ("nothing", "KEY=VALUE"),
     ] {
         let arguments = [&ABLATION.words()[..], &["--step", step]].concat();
-        assert_contains(&bench.refusal_of(&arguments), &[why]);
+        assert_contains(&bench.refusal_of(&arguments), &[reason]);
     }
 }
 

@@ -85,8 +85,8 @@ fn a_false_claim_is_refuted_and_its_counterexample_replayed() {
     let damage = format!("reproduced: {}", example.damage);
     assert_contains(&replayed, &[&damage, "the state: "]);
     let unknown = format!("audit --replay {}/nothing", folder.display());
-    let why = bench.refusal_of(&unknown);
-    assert_contains(&why, &["no counterexample 'nothing'", &example.id]);
+    let reason = bench.refusal_of(&unknown);
+    assert_contains(&reason, &["no counterexample 'nothing'", &example.id]);
 }
 
 #[test]
@@ -158,9 +158,9 @@ fn a_run_knows_what_was_audited_and_can_skip_the_rest() {
     let bench = Bench::new();
     let threen1 = "run threen1 --durability sync --set finish=300 --repeat 1 --results runs";
     let nothing = format!("{threen1} --engine lmdb --audited-only");
-    let why = bench.refusal_of(&nothing);
+    let reason = bench.refusal_of(&nothing);
     let command = "trueput audit --engine lmdb --durability sync";
-    assert_contains(&why, &["no promise was audited", command]);
+    assert_contains(&reason, &["no promise was audited", command]);
     let line = "audit --engine sqlite --durability sync --model journal --states 30 --commits 20";
     let audit = stdout(&bench.run_expecting(0, line));
     assert_contains(
@@ -314,7 +314,7 @@ fn bad_input_is_refused_in_one_line() {
             "the models prefix, journal and torn",
         ),
     ] {
-        let why = bench.refusal_of(line);
-        assert_contains(&why, &[words]);
+        let reason = bench.refusal_of(line);
+        assert_contains(&reason, &[words]);
     }
 }

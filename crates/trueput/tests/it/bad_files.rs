@@ -146,7 +146,7 @@ fn a_run_folder_without_its_file_of_trials_is_a_run_without_trials_yet() {
 fn a_bad_problem_is_named_with_its_line() {
     let bench = with_a_run();
     let before = bench.snapshot();
-    for (options, input, why) in [
+    for (options, input, reason) in [
         ("", "1 10\n10 1\n", "line 2"),
         ("", "0 10\n", "start is 0"),
         ("", "1 ten\n", "'ten' is not a whole number"),
@@ -158,7 +158,7 @@ fn a_bad_problem_is_named_with_its_line() {
         ("--commit per-stor", "1 10\n", "did you mean 'per-store'"),
     ] {
         let line = refusal(&bench.run_with(&format!("threen1 {options}"), input));
-        assert_contains(&line, &[why]);
+        assert_contains(&line, &[reason]);
     }
     assert_eq!(bench.snapshot(), before);
 }

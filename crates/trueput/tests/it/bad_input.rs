@@ -38,7 +38,7 @@ fn names_that_are_not_there_are_answered_with_the_nearest() {
         ("run threen1 --engine mysql", &["did you mean 'mariadb'"]),
         (
             "run threen1 --engine postgres://me:hush@host/db",
-            &["unknown engine 'postgres://me'", "behind its engine and @"],
+            &["unknown engine 'postgres://me'", "write ENGINE@ADDRESS"],
         ),
         (
             "run threen2 --engine lmdb",

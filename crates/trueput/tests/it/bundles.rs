@@ -23,9 +23,9 @@ fn copies(bench: &Bench) -> [String; 2] {
 }
 
 /// Packs with the system's own tar.
-fn tar(bench: &Bench, folder: &str, archive: &str, what: &[&str]) {
+fn tar(bench: &Bench, folder: &str, archive: &str, subject: &[&str]) {
     let mut tar = Command::new("tar");
-    tar.args(["-czf", archive, "-C", folder]).args(what);
+    tar.args(["-czf", archive, "-C", folder]).args(subject);
     assert!(tar.current_dir(bench.path()).status().unwrap().success());
 }
 
@@ -41,10 +41,10 @@ fn a_run_that_was_packed_by_hand_is_read_however_its_paths_begin() {
         (".", format!("./{folder}")),
         (folder.as_str(), ".".to_owned()),
     ];
-    for (at, what) in packed {
-        tar(&bench, at, "by-hand.tar.gz", &[&what]);
+    for (at, subject) in packed {
+        tar(&bench, at, "by-hand.tar.gz", &[&subject]);
         let report = bench.run("report by-hand.tar.gz --full");
-        assert_eq!(stdout(&report), expected, "{what}: {}", stderr(&report));
+        assert_eq!(stdout(&report), expected, "{subject}: {}", stderr(&report));
         let note = "by-hand.tar.gz has no SHA256SUMS: its files";
         assert_contains(&stderr(&report), &[note]);
     }
@@ -56,8 +56,8 @@ fn an_archive_of_two_runs_is_refused_and_both_are_named() {
     let [one, two] = copies(&bench);
     tar(&bench, "copies", "both.tar.gz", &[&one, &two]);
     let said = bench.refusal_of("report both.tar.gz");
-    let why = format!("it holds 2 runs: {one}, {two}; make one bundle of each");
-    assert_contains(&said, &["both.tar.gz", &why]);
+    let reason = format!("it holds 2 runs: {one}, {two}; make one bundle of each");
+    assert_contains(&said, &["both.tar.gz", &reason]);
     // A folder next to a run that is none is not passed over either.
     std::fs::remove_file(bench.path().join("copies").join(&two).join("run.json")).unwrap();
     tar(&bench, "copies", "one.tar.gz", &[&two, &one]);
@@ -122,7 +122,7 @@ fn a_bundle_that_was_damaged_or_added_to_is_refused() {
     let mut wrong = whole.clone();
     let at = wrong.len() - 8;
     wrong[at] ^= 1;
-    for (bytes, why) in [
+    for (bytes, reason) in [
         (wrong, "checksum"),
         (whole[..whole.len() - 4].to_vec(), "other.tar.gz"),
         (whole[..whole.len() / 2].to_vec(), "other.tar.gz"),
@@ -133,7 +133,7 @@ fn a_bundle_that_was_damaged_or_added_to_is_refused() {
             "data follows",
         ),
     ] {
-        assert_contains(&refused(&bench, &bytes), &[why]);
+        assert_contains(&refused(&bench, &bytes), &[reason]);
     }
 }
 
@@ -188,7 +188,7 @@ fn what_no_run_folder_has_is_named_and_refused() {
     let name = run.file_name().unwrap().to_str().unwrap();
     let before = bench.snapshot();
     let unknown = "which a run folder does not contain";
-    for (path, kind, link, why) in [
+    for (path, kind, link, reason) in [
         ("../outside.txt", Regular, "", "leaves the"),
         ("/outside.txt", Regular, "", "leaves the"),
         ("a/../../run.json", Regular, "", "leaves the"),
@@ -206,7 +206,7 @@ fn what_no_run_folder_has_is_named_and_refused() {
     ] {
         let path = path.replace("NAME", name);
         let said = refused(&bench, &with_entry(&bundle, &path, kind, link));
-        assert_contains(&said, &[why]);
+        assert_contains(&said, &[reason]);
     }
     // The controls: folders of its own, and the page, which is made from the record.
     for (path, kind) in [

@@ -224,7 +224,7 @@ fn one_option_gives_every_engine_the_same_cache_by_its_own_knob() {
     assert_eq!(knobs_of(&bench, &both, "redb", "cache_size"), expected);
     // A plan does the same, and leaves out engines without a cache if it leaves out missing ones.
     let plan = "name = \"x\"\nworkload = \"micro\"\nengines = [\"null\", \"lmdb\", \"redb\"]\n\
-        durability = [\"sync\"]\nunsupported = \"leave-out\"\ncache = \"48MiB\"\n";
+        durability = [\"sync\"]\nunsupported = \"skip\"\ncache = \"48MiB\"\n";
     bench.write("plan.toml", plan);
     let redb = knobs_of(&bench, "plan.toml", "redb", "cache_size");
     assert_eq!(redb, [(48 << 20).to_string()]);

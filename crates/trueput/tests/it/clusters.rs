@@ -38,7 +38,7 @@ fn every_cluster_of_the_registry_is_tested_here_and_none_runs_unasked() {
     let clusters = clusters.filter(|engine| engine.cluster().is_some());
     let names: Vec<_> = clusters.clone().map(|engine| engine.info().name).collect();
     assert_eq!(names, CLUSTERS);
-    assert!(clusters.clone().all(|engine| !engine.runs_unasked()));
+    assert!(clusters.clone().all(|engine| !engine.is_default_engine()));
 }
 
 #[test]
@@ -120,10 +120,10 @@ fn knobs_of_a_cluster_that_contradict_each_other_are_refused() {
     let bench = Bench::new();
     let refusal =
         |rest: &str| bench.refusal_of(&format!("run micro --engine postgresql-cluster {rest}"));
-    let why = refusal("--durability sync --knob postgresql-cluster.synchronous_standbys=3");
-    assert_contains(&why, &["3 nodes have 2 followers"]);
-    let why = refusal("--durability buffered --knob postgresql-cluster.cluster_commit=on");
-    assert_contains(&why, &["cluster_commit", "'buffered'"]);
+    let reason = refusal("--durability sync --knob postgresql-cluster.synchronous_standbys=3");
+    assert_contains(&reason, &["3 nodes have 2 followers"]);
+    let reason = refusal("--durability buffered --knob postgresql-cluster.cluster_commit=on");
+    assert_contains(&reason, &["cluster_commit", "'buffered'"]);
 }
 
 /// Runs a trial of three nodes under planned faults, and returns its record.
@@ -429,14 +429,14 @@ fn a_leader_that_no_other_node_reaches_acknowledges_nothing() {
 fn faults_that_cannot_be_planned_are_refused() {
     let bench = Bench::new();
     let refusal = |rest: &str| bench.refusal_of(&format!("run micro {rest}"));
-    let why = refusal("--engine lmdb --durability sync --duration 5 --at 1s:kill=leader");
-    assert_contains(&why, &["lmdb is not a cluster"]);
-    let why = refusal("--engine lmdb --at 1s:kil=leader");
-    assert_contains(&why, &["--at", "did you mean 'kill'"]);
+    let reason = refusal("--engine lmdb --durability sync --duration 5 --at 1s:kill=leader");
+    assert_contains(&reason, &["lmdb is not a cluster"]);
+    let reason = refusal("--engine lmdb --at 1s:kil=leader");
+    assert_contains(&reason, &["--at", "did you mean 'kill'"]);
     if is_installed("postgresql-cluster") {
-        let why = refusal("--engine postgresql-cluster --duration 5 --at 7s:kill=leader");
-        assert_contains(&why, &["7s:kill=leader is not before the end"]);
-        let why = refusal("--engine postgresql-cluster --duration 5 --at 1s:kill=node-9");
-        assert_contains(&why, &["1s:kill=node-9: the cluster has 3 nodes"]);
+        let reason = refusal("--engine postgresql-cluster --duration 5 --at 7s:kill=leader");
+        assert_contains(&reason, &["7s:kill=leader is not before the end"]);
+        let reason = refusal("--engine postgresql-cluster --duration 5 --at 1s:kill=node-9");
+        assert_contains(&reason, &["1s:kill=node-9: the cluster has 3 nodes"]);
     }
 }

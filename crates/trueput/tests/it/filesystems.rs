@@ -137,13 +137,13 @@ fn the_log_lies_on_a_file_system_of_its_own_where_the_engine_can_place_it() {
     }
     let bench = Bench::new();
     let plan = "workload = \"threen1\"\nengines = [\"lmdb\", \"present\"]\nworkers = 1\n\
-                unsupported = \"leave-out\"\nfilesystem = \"ext4\"\nlog_filesystem = \"tmpfs\"\n\
+                unsupported = \"skip\"\nfilesystem = \"ext4\"\nlog_filesystem = \"tmpfs\"\n\
                 image = \"384MiB\"\n[settings]\nfinish = 20\n";
     bench.write("logs.toml", plan);
     let mut command = bench.plain_command("run logs.toml");
     let output = command.output().unwrap();
     let (folder, manifest) = RunFolder::open(bench.run_folder().path()).unwrap();
-    let without = |why: &String| why.contains("lmdb has no knob log_directory");
+    let without = |reason: &String| reason.contains("lmdb has no knob log_directory");
     assert!(manifest.skipped.iter().any(without), "{}", stderr(&output));
     for record in folder.trials().unwrap().trials {
         let id = record.spec.id.as_str();

@@ -38,7 +38,7 @@ const INTERRUPTED_AFTER: Duration = Duration::from_secs(5);
 const INSIDE: &str = "inside";
 
 /// Bytes of a list that is made long: what a debug build reads in seconds.
-const MOST_REPEATED_BYTES: usize = 24 << 20;
+const MAX_REPEATED_BYTES: usize = 24 << 20;
 
 /// A second of a timeline in the fewest bytes: in memory it has about fifty times as many.
 const SHORT_SECOND: &str = "[0,[],[],0,0,0,0,0]";
@@ -139,7 +139,7 @@ fn repeat_element(bytes: &mut Vec<u8>, from: usize, random: &mut Random) {
     };
     element.push(b',');
     let times = 100_000 * (1 + random.below(10));
-    let times = times.min(MOST_REPEATED_BYTES / element.len());
+    let times = times.min(MAX_REPEATED_BYTES / element.len());
     bytes.splice(begin..begin, element.repeat(times));
 }
 
@@ -432,10 +432,10 @@ fn whatever_a_file_says_the_program_ends_by_itself_within_its_memory() {
         let ended = outcome(&inside, &line);
         match change_outside(place.path()).map_or(ended, Err) {
             Ok(code) => *endings.entry((named(&line), code)).or_default() += 1,
-            Err(why) => {
+            Err(reason) => {
                 let kept = place.keep();
                 let kept = kept.display();
-                failures.push(format!("seed {seed}, in {kept}: {line}: {why}"));
+                failures.push(format!("seed {seed}, in {kept}: {line}: {reason}"));
             }
         }
     }

@@ -18,7 +18,7 @@ use trueput_engine::{
 use trueput_host::cluster::send_order;
 
 /// The time that a change of the cluster may take.
-const LIMIT: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Returns whether Galera can run here; says why not.
 fn can_run() -> bool {
@@ -105,10 +105,10 @@ impl Cluster {
         std::fs::read_to_string(self.folder.join("host.log")).unwrap_or_default()
     }
 
-    fn wait_for(&self, what: &str, is_so: impl Fn() -> bool) {
+    fn wait_for(&self, subject: &str, is_so: impl Fn() -> bool) {
         let began = Instant::now();
         while !is_so() {
-            assert!(began.elapsed() < LIMIT, "{what}: {}", self.log());
+            assert!(began.elapsed() < TIMEOUT, "{subject}: {}", self.log());
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -284,8 +284,8 @@ fn a_cluster_that_was_stopped_or_killed_begins_anew_from_the_node_that_has_most(
     cluster.order("kill=all").unwrap();
     cluster.wait_for("no node takes transactions", || cluster.leader().is_none());
     assert!(matches!(cluster.open(), Err(Error::Disconnected(_))));
-    let why = cluster.order("start=node-3").unwrap_err();
-    assert!(why.contains("has its last transaction"), "{why}");
+    let reason = cluster.order("start=node-3").unwrap_err();
+    assert!(reason.contains("has its last transaction"), "{reason}");
     cluster.order("start=all").unwrap();
     cluster.put_when_possible("3");
     assert_eq!(cluster.keys(), ["1", "2", "3"]);

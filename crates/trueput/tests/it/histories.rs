@@ -33,13 +33,16 @@ fn a_run_that_cannot_be_read_is_named_and_the_others_are_shown() {
     assert!(runs[0].ends_with("-whole"), "{runs:?}");
     assert_eq!(runs[1], "copies/packed.tar.gz");
     let skipped = document["skipped"].as_array().unwrap().iter();
-    let skipped: Vec<_> = skipped.map(|why| why.as_str().unwrap()).collect();
-    let why = "-broken: unreadable, skipped";
+    let skipped: Vec<_> = skipped.map(|reason| reason.as_str().unwrap()).collect();
+    let reason = "-broken: unreadable, skipped";
     assert_eq!(skipped.len(), 2, "{skipped:?}");
-    assert_contains(skipped[0], &[why]);
+    assert_contains(skipped[0], &[reason]);
     assert_contains(skipped[1], &["torn.tar.gz: unreadable, skipped"]);
-    assert_contains(&stdout(&bench.run_expecting(0, "history copies")), &[why]);
-    assert_contains(&bench.refusal_of(&["history", &broken]), &[why]);
+    assert_contains(
+        &stdout(&bench.run_expecting(0, "history copies")),
+        &[reason],
+    );
+    assert_contains(&bench.refusal_of(&["history", &broken]), &[reason]);
 }
 
 /// Clears a screen, sets a title, turns the direction of text, and breaks lines.

@@ -18,7 +18,7 @@ use trueput_record::{Outcome, TrialRecord, histogram};
 const TRIAL: &str = "run micro --set test=read-random --set records=1000";
 
 /// The longest that a refusal may take.
-const REFUSAL_LIMIT: Duration = Duration::from_secs(30);
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A bench, and hosts that are reached from it.
 struct HostBench {
@@ -29,8 +29,8 @@ struct HostBench {
 impl HostBench {
     /// Starts hosts `a` and `b`; `None`, with a message, if that is not possible here.
     fn start() -> Option<Self> {
-        if let Some(why) = SshHosts::reason_for_none() {
-            eprintln!("skipped: {why}");
+        if let Some(reason) = SshHosts::reason_for_none() {
+            eprintln!("skipped: {reason}");
             return None;
         }
         let bench = Bench::new();
@@ -108,7 +108,7 @@ impl HostBench {
         let began = Instant::now();
         let line = refusal(&self.run(&format!("{} {option}", null_trial(2, 1, "a"))));
         let elapsed = began.elapsed();
-        assert!(elapsed < REFUSAL_LIMIT, "{option}: {elapsed:?}");
+        assert!(elapsed < REFUSAL_TIMEOUT, "{option}: {elapsed:?}");
         assert_contains(&line, expected);
         assert!(!self.bench.path().join("results").exists());
     }

@@ -59,8 +59,8 @@ fn a_run_and_its_report_end_with_an_answer_that_fits_one_screen() {
     let both = bench.stdout_of(&["report", &a, &b]);
     assert_eq!(screen(&both, 80)[0], "2 runs side by side");
     assert_contains(&both, &["50.0 %"]);
-    let why = bench.refusal_of(&["report", &a, "--width", "39"]);
-    assert_contains(&why, &["39", "40"]);
+    let reason = bench.refusal_of(&["report", &a, "--width", "39"]);
+    assert_contains(&reason, &["39", "40"]);
     // A debug build's trials are never ranked; that it says so fits a screen, too.
     screen(&bench.stdout_of(RUN), 80);
     let table = bench.stdout_of(&["compare", &a, &b]);

@@ -69,9 +69,9 @@ fn no_worker_has_a_password_in_its_environment_or_arguments() {
     assert!(shows(&own), "{:?}", child.wait_with_output());
     let (workers, shown) = watch(&mut child);
     let output = child.wait_with_output().unwrap();
-    let why = stderr(&output);
-    if why.contains("install") && !output.status.success() {
-        eprintln!("skipped: {why}");
+    let reason = stderr(&output);
+    if reason.contains("install") && !output.status.success() {
+        eprintln!("skipped: {reason}");
         return;
     }
     assert!(workers >= 2, "{workers}");

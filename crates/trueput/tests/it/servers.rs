@@ -212,27 +212,27 @@ fn a_server_that_cannot_reach_its_folder_is_left_out_of_a_plan_and_refused_by_na
     ] {
         let text = format!(
             "name = \"closed\"\nworkload = \"threen1\"\nengines = [{engines}]\n\
-             durability = \"process\"\nunsupported = \"leave-out\"\n\
+             durability = \"process\"\nunsupported = \"skip\"\n\
              [settings]\nfinish = 100\n"
         );
         bench.write(name, &text);
     }
-    let why = "postgresql: the server runs as";
+    let reason = "postgresql: the server runs as";
     let results = "--results home/results --full";
     let output = bench.run(&format!("run both.toml {results}"));
     assert_contains(&stderr(&output), &["trial 1 of 1"]);
-    assert_contains(&stdout(&output), &[why]);
+    assert_contains(&stdout(&output), &[reason]);
     let only = bench.refusal_of(&format!("run only.toml {results}"));
-    assert_contains(&only, &["nothing to run", why]);
+    assert_contains(&only, &["nothing to run", reason]);
     let threen1 = "run threen1 --engine postgresql --durability process";
     let named = bench.refusal_of(&format!("{threen1} {results}"));
-    assert_contains(&named, &[why, "--work"]);
+    assert_contains(&named, &[reason, "--work"]);
 }
 
 #[test]
 fn a_server_that_cannot_be_reached_is_bad_input_and_its_password_is_not_shown() {
     let bench = Bench::new();
-    for (address, why) in [
+    for (address, reason) in [
         (
             "postgres://me:hush@127.0.0.1:9/db",
             "cannot reach postgres://me@127.0.0.1:9/db",
@@ -245,7 +245,7 @@ fn a_server_that_cannot_be_reached_is_bad_input_and_its_password_is_not_shown() 
     ] {
         let engine = format!("postgresql@{address}");
         let line = bench.refusal_of(&format!("run micro --engine {engine}"));
-        assert!(line.contains(why) && !line.contains("hush"), "{line}");
+        assert!(line.contains(reason) && !line.contains("hush"), "{line}");
         assert!(!line.contains("to install"), "{line}");
     }
     assert!(!bench.path().join("results").exists());

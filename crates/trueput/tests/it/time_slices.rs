@@ -5,7 +5,7 @@ use crate::support::{ALL_WELL, Bench, assert_answers, assert_contains, ended_wel
 #[test]
 fn every_engine_present_shares_time_slices_and_finds_the_same_answers() {
     let bench = Bench::new();
-    let plan = "workload = \"threen1\"\nengines = \"present\"\nunsupported = \"leave-out\"\n\
+    let plan = "workload = \"threen1\"\nengines = \"present\"\nunsupported = \"skip\"\n\
         durability = [\"process\", \"async\", \"sync\"]\nlevels = \"first\"\nworkers = 2\n\
         time_slice = \"5ms\"\n[settings]\nfinish = 300\nblock = 50\ncommit = \"per-start\"\n";
     bench.write("all.toml", plan);

@@ -24,8 +24,8 @@ fn an_engine_that_fills_the_disk_fails_its_trial_and_the_plan_goes_on() {
     let [image, folder] = ["disk.img", "disk"].map(|name| bench.path().join(name));
     let disk = match LoopMount::new(&image, &folder, 48 << 20) {
         Ok(disk) => disk,
-        Err(why) => {
-            eprintln!("skipped: no small file system can be mounted: {why}");
+        Err(reason) => {
+            eprintln!("skipped: no small file system can be mounted: {reason}");
             return;
         }
     };

@@ -100,7 +100,7 @@ fn what_a_plan_names_is_not_loaded_or_run_before_it_is_trusted() {
             .refusal_of("ledger plan.toml --step settings.finish=30");
         assert_contains(&ablation, &["--trust-plan"]);
         assert!(!trap.has_sprung(), "{contender} was run");
-        // The controls: trusted, it is; and what the user types is his own word.
+        // The controls: trusted, it is; and what the user types is their own word.
         if engine != "gtm" {
             let said = stderr(&trap.bench.run("run plan.toml --trust-plan"));
             assert_contains(&said, &[&contender]);

@@ -22,7 +22,7 @@ const NEIGHBORS: usize = 40;
 /// The deviation of a neighbor's coordinate (SMAC's 0.2).
 const STEP: f64 = 0.2;
 /// Draws after which the space counts as exhausted: all are known.
-const MOST_DRAWS: usize = 2000;
+const MAX_DRAWS: usize = 2000;
 /// The part of the forest's deviation that counts as uncertainty. Most of it is the noise of the
 /// trials, which another trial at that point would not remove.
 const DEVIATION_PART: f64 = 0.3;
@@ -99,13 +99,13 @@ impl Search {
         let sequence = SobolSequence::new(self.plan.seed, self.space.dimensions());
         // Points that are known are skipped again each time: the state is the archive.
         let index = u32::try_from(from).unwrap_or(u32::MAX);
-        let mut points = index..index.saturating_add(MOST_DRAWS as u32);
+        let mut points = index..index.saturating_add(MAX_DRAWS as u32);
         let settings = points.find_map(|at| self.new_settings(&sequence.point(at)))?;
         Some((settings, Purpose::LowDiscrepancy))
     }
 
     fn random_settings(&self, random: &mut Random) -> Option<(Settings, Purpose)> {
-        let mut draws = (0..MOST_DRAWS).map(|_| random.point(self.space.dimensions()));
+        let mut draws = (0..MAX_DRAWS).map(|_| random.point(self.space.dimensions()));
         let settings = draws.find_map(|point| self.new_settings(&point))?;
         Some((settings, Purpose::Random))
     }
@@ -132,7 +132,7 @@ impl Search {
         let start = self
             .space
             .point(&self.archive.configurations()[self.incumbent.0].settings);
-        for _ in 0..MOST_DRAWS {
+        for _ in 0..MAX_DRAWS {
             let mut point = start.clone();
             point[random.below(start.len())] = random.uniform();
             if let Some(settings) = self.new_settings(&point) {

@@ -4,9 +4,9 @@ use super::Search;
 use super::archive::{Configuration, ConfigurationId, Fate};
 
 /// The repeats after which a configuration is not repeated further, unless it is the incumbent.
-const MOST_REPEATS: usize = 8;
+const MAX_REPEATS: usize = 8;
 /// The fewest repeats of an incumbent.
-const FEWEST_REPEATS: usize = 2;
+const MIN_REPEATS: usize = 2;
 /// An incumbent has as many repeats as the one before it, up to this many. More would keep later
 /// configurations out: the incumbent is in every round.
 const ENOUGH_REPEATS: usize = 4;
@@ -18,7 +18,7 @@ impl Search {
     /// Ranks the configurations that may be repeated, the most promising first: by the upper end of
     /// one standard error. One with more repeats than the incumbent waits for it.
     pub(super) fn racers(&self) -> Vec<ConfigurationId> {
-        let most = self.estimates.repeats(self.incumbent).min(MOST_REPEATS - 1);
+        let most = self.estimates.repeats(self.incumbent).min(MAX_REPEATS - 1);
         let may_race = |one: &&Configuration| {
             one.fate == Fate::Racing
                 && one.id != ConfigurationId::DEFAULT
@@ -53,7 +53,7 @@ impl Search {
             Fate::Racing => self.estimates.repeats(self.incumbent).min(ENOUGH_REPEATS),
             _ => 0,
         };
-        let needed = needed.max(FEWEST_REPEATS);
+        let needed = needed.max(MIN_REPEATS);
         let is_eligible = |one: &&Configuration| {
             let is_repeated = self.estimates.repeats(one.id) >= needed;
             one.fate == Fate::Racing && (one.id == self.incumbent || is_repeated)

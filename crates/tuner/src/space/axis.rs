@@ -88,7 +88,7 @@ impl Axis {
         }
         let scale = range
             .scale(bounds)
-            .map_err(|why| format!("'{}': {why}", parameter.name))?;
+            .map_err(|reason| format!("'{}': {reason}", parameter.name))?;
         let is_single =
             special.is_empty() && matches!(scale, Scale::Range { low, high, .. } if low == high);
         Ok((!is_single).then_some(Self {

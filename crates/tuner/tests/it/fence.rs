@@ -11,7 +11,7 @@ use trueput_tuner::fence::{CONDITIONS, check_promise, knob_space};
 use trueput_tuner::space::{Restrictions, Space};
 
 /// Sizes are searched up to this, as on a machine with 16 GiB.
-const MOST_BYTES: f64 = 8_589_934_592.0;
+const MAX_BYTES: f64 = 8_589_934_592.0;
 /// Spaces of up to so many combinations of levels are tried whole.
 const WHOLE_SPACE: usize = 20_000;
 /// Random points where the space is larger, beside all pairs of levels.
@@ -85,7 +85,7 @@ const UNSAFE: [(&str, Durability, &str, &str); 29] = [
 /// The space of an engine's knobs at a level that it promises; `None` without a knob to search.
 pub fn space(engine: &'static dyn Engine, level: Durability) -> Option<Space> {
     let (fixed, all) = (Settings::new(), Restrictions::default());
-    knob_space(engine, level, &fixed, None, MOST_BYTES, all).ok()
+    knob_space(engine, level, &fixed, None, MAX_BYTES, all).ok()
 }
 
 pub fn engine(name: &str) -> &'static dyn Engine {
@@ -343,7 +343,7 @@ fn conditions_of_a_measurement_are_not_searched_unless_they_are_named() {
         let engine = *registry().iter().find(has_it).unwrap();
         let is_searched = |restrictions| {
             let (level, fixed) = (Durability::Sync, Settings::new());
-            let space = knob_space(engine, level, &fixed, None, MOST_BYTES, restrictions);
+            let space = knob_space(engine, level, &fixed, None, MAX_BYTES, restrictions);
             space.unwrap().names().any(|known| known == name)
         };
         assert!(!is_searched(Restrictions::default()), "{name}");
@@ -426,10 +426,10 @@ fn a_default_that_is_not_below_the_limit_of_the_window_is_refused() {
     let engine = engine("wiredtiger");
     let space = |level, limit_s| {
         let (fixed, all) = (Settings::new(), Restrictions::default());
-        knob_space(engine, level, &fixed, Some(limit_s), MOST_BYTES, all)
+        knob_space(engine, level, &fixed, Some(limit_s), MAX_BYTES, all)
     };
-    let why = space(Durability::Buffered, 60.0).unwrap_err();
-    assert!(why.contains("may take 60 s of commits"), "{why}");
+    let reason = space(Durability::Buffered, 60.0).unwrap_err();
+    assert!(reason.contains("may take 60 s of commits"), "{reason}");
     assert!(space(Durability::Sync, 1.0).is_ok(), "it has no window");
     let space = space(Durability::Buffered, 61.0).unwrap();
     let check = |wait_s: i64| {

@@ -87,8 +87,8 @@ fn open(engine: &dyn Engine, durability: Durability, settings: &Settings) -> Opt
         Server::start(&spec, &mut || true).unwrap()
     });
     let database = match engine.open(&spec) {
-        Err(Error::Unsupported(why)) => {
-            println!("refused: {why}");
+        Err(Error::Unsupported(reason)) => {
+            println!("refused: {reason}");
             return None;
         }
         opened => opened.unwrap(),
@@ -138,8 +138,8 @@ fn proposals(space: &Space, knobs: &[&str]) -> Vec<Settings> {
 /// Opens an engine, where it is installed, with what the search proposes of the knobs.
 fn open_proposals(name: &str, knobs: &[&str], test: impl Fn(&Settings, &OpenDatabase)) {
     let engine = engine(name);
-    if let Err(why) = engine.build() {
-        eprintln!("skipped: {why}");
+    if let Err(reason) = engine.build() {
+        eprintln!("skipped: {reason}");
         return;
     }
     let space = space(engine, Durability::Sync).unwrap();
@@ -372,8 +372,8 @@ const READ_BACK: [&str; 8] = [
 
 #[test]
 fn every_engine_is_read_back_or_says_why_not() {
-    let silent = SILENT.iter().map(|(name, why)| {
-        println!("{name} is not read back: {why}");
+    let silent = SILENT.iter().map(|(name, reason)| {
+        println!("{name} is not read back: {reason}");
         *name
     });
     let mut named: Vec<_> = silent.chain(READ_BACK).collect();

@@ -41,10 +41,10 @@ pub(crate) fn check_room(
     value_bytes: usize,
     capabilities: &Capabilities,
 ) -> Result<(), String> {
-    let refuse = |what: &str, given: usize, most: usize, setting: &str| {
+    let refuse = |subject: &str, given: usize, most: usize, setting: &str| {
         let (given, most_bytes) = (format_bytes(given as u64), format_bytes(most as u64));
         Err(format!(
-            "{what} of {given} are longer than the {most_bytes} that this engine takes; give \
+            "{subject} of {given} are longer than the {most_bytes} that this engine takes; give \
              {setting}={most} or less"
         ))
     };

@@ -107,10 +107,10 @@ struct FailureCount {
 }
 
 impl FailureCount {
-    fn note(&mut self, why: impl FnOnce() -> String) {
+    fn note(&mut self, reason: impl FnOnce() -> String) {
         self.wrong += 1;
         if self.first.is_none() {
-            self.first = Some(why());
+            self.first = Some(reason());
         }
     }
 

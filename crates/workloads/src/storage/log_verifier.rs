@@ -184,10 +184,10 @@ impl LogVerifier {
             .then_some(header)
     }
 
-    fn add_fault(&mut self, what: String) {
+    fn add_fault(&mut self, subject: String) {
         const MOST: usize = 3;
         if self.wrong.len() < MOST {
-            self.wrong.push(what);
+            self.wrong.push(subject);
         }
     }
 

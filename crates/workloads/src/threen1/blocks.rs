@@ -100,9 +100,9 @@ impl BlockCursor {
     }
 }
 
-fn damaged(what: &str) -> TransactionError {
+fn damaged(subject: &str) -> TransactionError {
     TransactionError::workload(format!(
-        "{what}: this database was not prepared, or something else wrote it"
+        "{subject}: this database was not prepared, or something else wrote it"
     ))
 }
 

@@ -5,7 +5,7 @@ use trueput_engine::key::MAX_KEY_BYTES;
 
 /// The largest number that the step table can hold: the first byte of its keys stays below `80`,
 /// far from the workload's other records.
-pub const LARGEST_STORABLE: u64 = (1 << 63) - 1;
+pub const MAX_STORABLE: u64 = (1 << 63) - 1;
 
 /// The words of the digits 0 to 9, the original's way to show arbitrary strings.
 pub const WORDS: [&str; 10] = [
@@ -68,7 +68,7 @@ impl Codec for IntegerCodec {
 
     fn read_number(key: &[u8]) -> Option<u64> {
         let number = u64::from_be_bytes(key.try_into().ok()?);
-        (1..=LARGEST_STORABLE).contains(&number).then_some(number)
+        (1..=MAX_STORABLE).contains(&number).then_some(number)
     }
 
     fn read_steps(value: &[u8]) -> Option<u32> {
@@ -98,7 +98,7 @@ impl Codec for WordCodec {
     }
 
     fn read_number(key: &[u8]) -> Option<u64> {
-        unspell(key).filter(|number| (1..=LARGEST_STORABLE).contains(number))
+        unspell(key).filter(|number| (1..=MAX_STORABLE).contains(number))
     }
 
     fn read_steps(value: &[u8]) -> Option<u32> {
@@ -164,7 +164,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_number_and_step_reads_back(number in 1..=LARGEST_STORABLE, steps: u32) {
+        fn every_number_and_step_reads_back(number in 1..=MAX_STORABLE, steps: u32) {
             round_trips::<IntegerCodec>(number, steps);
             round_trips::<WordCodec>(number, steps);
         }

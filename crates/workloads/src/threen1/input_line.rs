@@ -1,6 +1,6 @@
 //! The original's input: a problem per line, `start finish [workers [block]]`.
 
-use super::{LARGEST_STORABLE, used_block};
+use super::{MAX_STORABLE, used_block};
 use trueput_record::plan::MAX_WORKERS;
 use trueput_record::trial::Settings;
 
@@ -88,8 +88,8 @@ fn parse(fields: &[&str], cores: u32) -> Result<InputLine, String> {
             },
         ));
     }
-    let start = number("start", fields[0], LARGEST_STORABLE)?;
-    let finish = number("finish", fields[1], LARGEST_STORABLE)?;
+    let start = number("start", fields[0], MAX_STORABLE)?;
+    let finish = number("finish", fields[1], MAX_STORABLE)?;
     if finish < start {
         return Err(format!(
             "the range {start} {finish} is reversed; write {finish} {start}"
@@ -100,7 +100,7 @@ fn parse(fields: &[&str], cores: u32) -> Result<InputLine, String> {
         None => cores.max(1).saturating_mul(2),
     };
     let block = match fields.get(3) {
-        Some(field) => number("block", field, LARGEST_STORABLE)?,
+        Some(field) => number("block", field, MAX_STORABLE)?,
         None => 0,
     };
     Ok(InputLine {
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn each_mistake_is_named_with_its_line_and_what_would_be_right() {
-        let most = LARGEST_STORABLE;
+        let most = MAX_STORABLE;
         assert_eq!(
             refused("1 10\n\n9 3"),
             "line 3: the range 9 3 is reversed; write 3 9"

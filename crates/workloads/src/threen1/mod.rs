@@ -13,7 +13,7 @@ mod step_table;
 mod verify;
 mod worker;
 
-pub use codec::LARGEST_STORABLE;
+pub use codec::MAX_STORABLE;
 pub use input_line::{InputLine, InputLineError, parse_lines};
 pub use maximum::Maximum;
 pub use oracle::{KnownAnswers, Oracle, Overflow, distinct_numbers};

@@ -2,7 +2,7 @@
 //! it, or a random tenth.
 
 use super::blocks::END_OF_STEPS;
-use super::codec::{Codec, CodecBuffer, LARGEST_STORABLE};
+use super::codec::{Codec, CodecBuffer, MAX_STORABLE};
 use super::oracle::Oracle;
 use super::problem::Problem;
 use crate::generate::random::splitmix64;
@@ -138,7 +138,7 @@ impl TableInspector<'_, '_> {
                 even if even.is_multiple_of(2) => even / 2,
                 odd => odd.saturating_mul(3).saturating_add(1),
             };
-            let stored = successor <= LARGEST_STORABLE
+            let stored = successor <= MAX_STORABLE
                 && session.get(C::number(successor, &mut buffer), &mut |_| {})?;
             if successor != 1 && !stored {
                 return Ok(Some(format!(
@@ -221,8 +221,8 @@ impl RecordBatch {
         Ok(())
     }
 
-    fn add_unreadable(&mut self, what: String) {
-        self.odd.get_or_insert(what);
+    fn add_unreadable(&mut self, subject: String) {
+        self.odd.get_or_insert(subject);
     }
 }
 

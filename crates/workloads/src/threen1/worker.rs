@@ -3,7 +3,7 @@
 //! Nothing here allocates, formats or locks while a block is worked on, except to report an error.
 
 use super::blocks::{self, LARGEST, LONGEST};
-use super::codec::{Codec, CodecBuffer, LARGEST_STORABLE};
+use super::codec::{Codec, CodecBuffer, MAX_STORABLE};
 use super::maximum::{self, Maximum};
 use super::problem::{CommitScope, Problem};
 use super::{SnapshotScope, kinds};
@@ -64,12 +64,11 @@ fn successor(start: u64, number: u64) -> Result<u64, TransactionError> {
     let next = number
         .checked_mul(3)
         .and_then(|triple| triple.checked_add(1));
-    next.filter(|&next| next <= LARGEST_STORABLE)
-        .ok_or_else(|| {
-            TransactionError::workload(format!(
-                "the sequence from {start} leaves 63 bits after {number}: choose a lower range"
-            ))
-        })
+    next.filter(|&next| next <= MAX_STORABLE).ok_or_else(|| {
+        TransactionError::workload(format!(
+            "the sequence from {start} leaves 63 bits after {number}: choose a lower range"
+        ))
+    })
 }
 
 fn add_step(steps: u32, number: u64) -> Result<u32, TransactionError> {

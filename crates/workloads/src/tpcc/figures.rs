@@ -11,7 +11,7 @@ use trueput_record::measurement::{Check, Measurement};
 pub const NOTICE: &str = "tpcc workload, not an audited TPC-C result";
 
 /// New-orders per minute and warehouse that keying and think times leave room for (clause 4.2.1).
-const MOST_PER_WAREHOUSE: f64 = 12.86;
+const MAX_PER_WAREHOUSE: f64 = 12.86;
 
 /// Derives the metrics, and with pacing the specification's requirements for them.
 pub(super) fn derive_metrics(settings: &Settings, measurement: &Measurement) -> JobResults {
@@ -106,7 +106,7 @@ fn pacing_checks(
     (new_orders, rate, minutes): (u64, f64, f64),
     slow: &[String],
 ) -> Vec<Check> {
-    let bound = MOST_PER_WAREHOUSE * f64::from(settings.scale.warehouses);
+    let bound = MAX_PER_WAREHOUSE * f64::from(settings.scale.warehouses);
     // A short interval has more or fewer than the mean by chance: three standard deviations.
     let chance = 3.0 * (new_orders as f64).sqrt() / minutes;
     vec![

@@ -18,7 +18,7 @@ pub enum CustomerSelector {
 }
 
 /// Lines of an order, at most (clause 2.4.1.3).
-pub const MOST_LINES: usize = 15;
+pub const MAX_LINES: usize = 15;
 
 /// The shares that settings may change, in percent.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,7 +49,7 @@ pub struct NewOrder {
     pub district: u8,
     /// C_ID.
     pub customer: u32,
-    lines: [Line; MOST_LINES],
+    lines: [Line; MAX_LINES],
     count: u8,
 }
 
@@ -57,8 +57,8 @@ impl NewOrder {
     /// An order of these lines, of which the first 15 are taken.
     #[must_use]
     pub fn of(warehouse: u32, district: u8, customer: u32, of: &[Line]) -> Self {
-        let count = of.len().min(MOST_LINES);
-        let mut lines = [Line::default(); MOST_LINES];
+        let count = of.len().min(MAX_LINES);
+        let mut lines = [Line::default(); MAX_LINES];
         lines[..count].copy_from_slice(&of[..count]);
         Self {
             warehouse,
@@ -250,7 +250,7 @@ impl TerminalUsers {
         let count = uniform(&mut self.random, 5, 15) as usize;
         // One in a hundred asks at last for an item that there is not (clause 2.4.1.4).
         let is_rolled_back = uniform(&mut self.random, 1, 100) == 1;
-        let mut lines = [Line::default(); MOST_LINES];
+        let mut lines = [Line::default(); MAX_LINES];
         for (index, line) in lines[..count].iter_mut().enumerate() {
             let item = constants.item(&mut self.random, scale.items);
             let is_remote = happens(&mut self.random, self.remote.lines_percent);

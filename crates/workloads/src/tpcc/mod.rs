@@ -126,7 +126,11 @@ impl Job for TpccJob {
     }
 
     fn check_capabilities(&self, capabilities: &Capabilities) -> Result<(), String> {
-        let lacks = |what: &str| Err(format!("it needs an engine that {what}, and this does not"));
+        let lacks = |subject: &str| {
+            Err(format!(
+                "it needs an engine that {subject}, and this does not"
+            ))
+        };
         if !capabilities.retains_data {
             return lacks("keeps what is put");
         }
@@ -177,8 +181,8 @@ impl Job for TpccJob {
         remains: ExistingDatabase,
     ) -> Result<Option<LoadSummary>> {
         if remains != ExistingDatabase::Nothing {
-            let why = "tpcc loads a new database for each trial, and this one is not empty";
-            return Err(Error::Workload(why.to_owned()));
+            let reason = "tpcc loads a new database for each trial, and this one is not empty";
+            return Err(Error::Workload(reason.to_owned()));
         }
         let loaded = load::load(&self.settings.scale, self.settings.store, target)?;
         verify::check_load(&self.settings, target)?;

@@ -8,7 +8,7 @@ use trueput_engine::{ParameterValues, choices, parameters};
 use trueput_record::Conditions;
 
 /// Transactions of all workers where neither they nor a duration are given.
-const USUAL_TRANSACTIONS: u64 = 10_000;
+const DEFAULT_TRANSACTIONS: u64 = 10_000;
 
 parameters! {
     /// The settings as a plan gives them.
@@ -94,7 +94,7 @@ impl Settings {
         }
         let transactions = match (given.transactions, conditions.duration_s) {
             (0, Some(_)) => None,
-            (0, None) => Some(USUAL_TRANSACTIONS),
+            (0, None) => Some(DEFAULT_TRANSACTIONS),
             (count, _) => Some(count),
         };
         Ok(Self {

@@ -5,7 +5,7 @@
 //! Every error is the engine's. An attempt that ends in one has been aborted; one that met a
 //! conflict is to be made again with the same input.
 
-use super::input::{Delivery, Line, MOST_LINES, NewOrder, OrderStatus, Payment, StockLevel};
+use super::input::{Delivery, Line, MAX_LINES, NewOrder, OrderStatus, Payment, StockLevel};
 use super::outcome::NewOrderOutcome;
 use super::random::ORIGINAL;
 use super::rows::{CustomerRow, DistrictKey, HistoryRow, OrderLineRow, OrderRow};
@@ -203,7 +203,7 @@ impl TransactionBuffers {
                 district_info: stock.district_info,
             });
         }
-        debug_assert!(self.order_lines.len() <= MOST_LINES);
+        debug_assert!(self.order_lines.len() <= MAX_LINES);
         Ok((sum, complete))
     }
 }

@@ -347,10 +347,10 @@ impl TraceConfig {
         let (key, most_key) = (self.trace.keys.longest(), capabilities.max_key_bytes);
         let value = self.bytes(self.trace.longest_value).max(self.default_bytes);
         let most_value = capabilities.max_value_bytes;
-        let longer = |what: &str, given: usize, most: usize| {
+        let longer = |subject: &str, given: usize, most: usize| {
             let (given, most) = (format_bytes(given as u64), format_bytes(most as u64));
             Err(format!(
-                "the trace has {what} of {given}, longer than the {most} that this engine takes; \
+                "the trace has {subject} of {given}, longer than the {most} that this engine takes; \
                  replay it on another engine, or on this one without those lines"
             ))
         };

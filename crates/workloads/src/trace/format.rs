@@ -231,11 +231,11 @@ fn read_json(line: &str) -> Result<TraceLine<'static>, String> {
 
 /// Says what is wrong with a line that is not read as JSON, in the words of the format.
 fn mistake_in_json(line: &str) -> String {
-    const MOST_SHOWN: usize = 40;
+    const MAX_SHOWN: usize = 40;
     const RIGHT: &str =
         "write an object as in {\"time\":0.5,\"operation\":\"get\",\"key\":\"a\",\"size\":100}";
     let Ok(serde_json::Value::Object(fields)) = serde_json::from_str(line) else {
-        let mut shown: String = line.chars().take(MOST_SHOWN).collect();
+        let mut shown: String = line.chars().take(MAX_SHOWN).collect();
         if shown.len() < line.len() {
             shown.push_str("...");
         }

@@ -81,7 +81,7 @@ impl Workload for TraceWorkload {
         if given.contains_key("speed") && paces.peek().is_some() && paces.all(is_closed) {
             return Err(IneffectiveSetting {
                 name: "speed",
-                message: "pace=closed leaves the times of the trace out, and speed scales them: \
+                message: "pace=closed ignores trace timestamps, and speed scales them: \
                           remove one of them"
                     .to_owned(),
             });

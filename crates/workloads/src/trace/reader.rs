@@ -50,7 +50,7 @@ pub(super) fn read(
     damaged: &mut dyn FnMut(String) -> Result<(), String>,
 ) -> Result<Trace, String> {
     let file = &source.file;
-    let of_file = |why: String| format!("{file}: {why}");
+    let of_file = |reason: String| format!("{file}: {reason}");
     let mut lines = open(file).map_err(of_file)?;
     let mut builder = TraceBuilder::new(source.requests);
     let (mut buffer, mut number, mut format) = (Vec::new(), 0_u64, None);
@@ -61,7 +61,7 @@ pub(super) fn read(
             let length = without_byte_order_mark(&buffer).len();
             buffer.drain(..buffer.len() - length);
         }
-        let at_line = |why: String| format!("{file} line {number}: {why}");
+        let at_line = |reason: String| format!("{file} line {number}: {reason}");
         let line = match read.and_then(|()| text_of(&buffer)) {
             Ok(line) if line.trim().is_empty() || line.starts_with('#') => continue,
             line => line.map_err(at_line),
@@ -72,11 +72,11 @@ pub(super) fn read(
                 let first = line
                     .and_then(|line| Format::of_first_line(source.format, line).map_err(at_line));
                 match first {
-                    Err(why) => {
+                    Err(reason) => {
                         unrecognized += 1;
-                        damaged(why.clone())?;
+                        damaged(reason.clone())?;
                         match unrecognized {
-                            MAX_UNRECOGNIZED => return Err(why),
+                            MAX_UNRECOGNIZED => return Err(reason),
                             _ => continue,
                         }
                     }
@@ -89,15 +89,15 @@ pub(super) fn read(
                     }
                 }
             }
-            (Some(_), Err(why)) => {
-                damaged(why)?;
+            (Some(_), Err(reason)) => {
+                damaged(reason)?;
                 continue;
             }
             (Some(format), Ok(line)) => format.parse(line),
         };
         match checked.and_then(|line| builder.add(&line)) {
             Ok(()) => {}
-            Err(why) => damaged(at_line(why))?,
+            Err(reason) => damaged(at_line(reason))?,
         }
         if builder.is_full() {
             break;

@@ -86,15 +86,15 @@ pub fn summarize(file: &str, format: FormatChoice) -> Result<TraceSummary, Strin
         requests: 0,
     };
     let (mut damage, mut damaged_lines) = (Vec::new(), 0);
-    let trace = read(&source, &mut |why| {
+    let trace = read(&source, &mut |reason| {
         damaged_lines += 1;
         if damage.len() < SHOWN_DAMAGE {
-            damage.push(why);
+            damage.push(reason);
         }
         Ok(())
     });
     // Nothing but damage: its first line says most.
-    let trace = trace.map_err(|why| damage.first().cloned().unwrap_or(why))?;
+    let trace = trace.map_err(|reason| damage.first().cloned().unwrap_or(reason))?;
     let stores = |it: &&super::stored::Operation| it.action().stores();
     let stated = trace.operations.iter();
     let stated = stated.filter(|it| it.action() != Action::Scan && it.size > 0);

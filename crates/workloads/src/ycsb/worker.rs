@@ -364,8 +364,8 @@ impl<'a> Worker<'a> {
 }
 
 /// Describes an operation on a record, for an error's text.
-fn doing(what: &'static str, item: u64) -> impl FnOnce() -> String {
-    move || format!("{what} record {item}")
+fn doing(subject: &'static str, item: u64) -> impl FnOnce() -> String {
+    move || format!("{subject} record {item}")
 }
 
 /// Copies the part of a record that a client would receive: all of it, or one field's share.

@@ -33,8 +33,8 @@ pub fn failures(conclusion: &JobResults) -> BTreeMap<String, String> {
 }
 
 /// Asserts that there were so many checks at least, and that all passed.
-pub fn assert_all_right(conclusion: &JobResults, least: usize, what: &str) {
+pub fn assert_all_right(conclusion: &JobResults, least: usize, subject: &str) {
     let checks = &conclusion.checks;
-    assert!(checks.len() >= least, "{what}: {checks:?}");
-    assert_eq!(failures(conclusion), BTreeMap::new(), "{what}");
+    assert!(checks.len() >= least, "{subject}: {checks:?}");
+    assert_eq!(failures(conclusion), BTreeMap::new(), "{subject}");
 }

@@ -26,7 +26,7 @@ const COPY_PORT: u16 = 4444;
 const STATE: &str = "wsrep_local_state_comment";
 
 /// The time that a node may take to answer what it is.
-const ANSWER_LIMIT: Duration = Duration::from_secs(1);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A node's server.
 pub(super) struct NodeServer {
@@ -212,7 +212,7 @@ impl NodeStatus {
 fn connect(folder: &Path) -> Result<Conn> {
     let folder = SocketFolder::open(&folder.join(DATA))
         .map_err(|error| Error::Disconnected(format!("{}: {error}", folder.display())))?;
-    let connected = folder.log_in(None, ANSWER_LIMIT, Some(ANSWER_LIMIT));
+    let connected = folder.log_in(None, ANSWER_TIMEOUT, Some(ANSWER_TIMEOUT));
     connected.map_err(client_error)
 }
 

@@ -145,8 +145,8 @@ pub(super) fn of_stopped(node: &Path) -> Result<Option<Position>> {
 /// Reads the position that the server said when it recovered the files of a node.
 fn recovered(node: &Path) -> Result<Position> {
     let path = node.join(RECOVERY);
-    let failed = |why: &dyn std::fmt::Display| {
-        Error::engine(format!("the position in {}: {why}", path.display()))
+    let failed = |reason: &dyn std::fmt::Display| {
+        Error::engine(format!("the position in {}: {reason}", path.display()))
     };
     let text = std::fs::read(&path).map_err(|error| failed(&error))?;
     let text = String::from_utf8_lossy(&text);

@@ -23,10 +23,10 @@ const SOCKET_LOCK: &str = ".s.PGSQL.5432.lock";
 const KEPT_LOG: &str = "1GB";
 
 /// The time that a node may take to answer what it is.
-const ROLE_LIMIT: Duration = Duration::from_secs(1);
+const ROLE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The time that a node may take to change whom it follows: it flushes a file of its settings.
-const CHANGE_LIMIT: Duration = QUESTION_TIMEOUT;
+const CHANGE_TIMEOUT: Duration = QUESTION_TIMEOUT;
 
 /// The time in which a follower takes transactions once it is promoted, seconds.
 const PROMOTION_LIMIT_S: u64 = 60;
@@ -130,7 +130,7 @@ impl Service for NodeServer {
             return self.instance.is_ready(spec);
         }
         // One that starts lets nobody in.
-        let Ok(mut connection) = connect(&self.site, self.number, CHANGE_LIMIT) else {
+        let Ok(mut connection) = connect(&self.site, self.number, CHANGE_TIMEOUT) else {
             return Ok(false);
         };
         match receives(&mut connection, &self.site, self.number) {
@@ -150,7 +150,7 @@ impl Service for NodeServer {
 
 /// Returns the role of a running node.
 pub(super) fn role(site: &ClusterSite, number: u32) -> Result<NodeRole> {
-    let mut connection = connect(site, number, ROLE_LIMIT)?;
+    let mut connection = connect(site, number, ROLE_TIMEOUT)?;
     if first(&mut connection, "SELECT pg_is_in_recovery()")? == "f" {
         return Ok(NodeRole::Leader);
     }
@@ -167,14 +167,14 @@ pub(super) fn contradictions(
     number: u32,
     spec: &OpenSpec<'_>,
 ) -> Result<Vec<SettingContradiction>> {
-    let mut connection = connect(site, number, CHANGE_LIMIT)?;
+    let mut connection = connect(site, number, CHANGE_TIMEOUT)?;
     NeededOfServer::node(spec)?.check(&format!("node {number}"), &mut connection)
 }
 
 /// Makes a follower the leader.
 pub(super) fn promote(site: &ClusterSite, number: u32) -> Result<()> {
     let limit = Duration::from_secs(PROMOTION_LIMIT_S);
-    let mut connection = connect(site, number, limit + CHANGE_LIMIT)?;
+    let mut connection = connect(site, number, limit + CHANGE_TIMEOUT)?;
     let promote = format!("SELECT pg_promote(true, {PROMOTION_LIMIT_S})");
     match first(&mut connection, &promote)?.as_str() {
         "t" => Ok(()),
@@ -186,7 +186,7 @@ pub(super) fn promote(site: &ClusterSite, number: u32) -> Result<()> {
 
 /// Has a node follow a leader.
 pub(super) fn follow(site: &ClusterSite, number: u32, leader: u32) -> Result<()> {
-    let mut connection = connect(site, number, CHANGE_LIMIT)?;
+    let mut connection = connect(site, number, CHANGE_TIMEOUT)?;
     set_leader(&mut connection, site, number, leader)
 }
 
@@ -201,7 +201,7 @@ fn receives(
     Ok(first(connection, receiver)? == "streaming")
 }
 
-/// Sets whom a node follows, if it does not follow him already.
+/// Sets which node a node follows, if it does not follow that one already.
 fn set_leader(
     connection: &mut PostgresqlConnection,
     site: &ClusterSite,

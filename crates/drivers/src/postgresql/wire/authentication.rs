@@ -148,12 +148,15 @@ mod tests {
     #[test]
     fn a_password_is_not_sent_in_plain_text_over_a_network() {
         let (outcome, sent) = log_in_where_plain_text_is_asked_for(true);
-        let why = outcome.unwrap_err().to_string();
+        let reason = outcome.unwrap_err().to_string();
         assert!(
-            why.contains("plain text") && why.contains("scram-sha-256"),
-            "{why}"
+            reason.contains("plain text") && reason.contains("scram-sha-256"),
+            "{reason}"
         );
-        assert!(!why.contains('\n') && !why.contains("hush"), "{why}");
+        assert!(
+            !reason.contains('\n') && !reason.contains("hush"),
+            "{reason}"
+        );
         let hush = |bytes: &[u8]| bytes.windows(4).any(|part| part == b"hush");
         assert!(!hush(&sent), "{sent:?}");
 

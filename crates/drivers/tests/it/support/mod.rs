@@ -28,8 +28,8 @@ pub fn engine(name: &str) -> &'static dyn Engine {
 pub fn installed<E: Engine + ?Sized>(engine: &'static E) -> Option<&'static E> {
     match engine.build() {
         Ok(_) => Some(engine),
-        Err(why) => {
-            eprintln!("skipped: {why}");
+        Err(reason) => {
+            eprintln!("skipped: {reason}");
             None
         }
     }
@@ -41,7 +41,7 @@ pub fn builds(engine: &dyn Engine) -> Vec<Box<dyn Engine>> {
     for path in engine.library_files() {
         match engine.with_library(&path) {
             Ok(build) => builds.push(build),
-            Err(why) => eprintln!("skipped: {why}"),
+            Err(reason) => eprintln!("skipped: {reason}"),
         }
     }
     if builds.is_empty() {

@@ -30,11 +30,11 @@ fn found(source: String, origin: impl FnOnce(String) -> Origin) -> Option<Origin
     let built = ODBC.with_library(source.as_ref()).unwrap().build();
     match built {
         Ok(_) => Some(origin(source)),
-        Err(why) if why.to_string().contains("install") => {
-            eprintln!("skipped: {why}");
+        Err(reason) if reason.to_string().contains("install") => {
+            eprintln!("skipped: {reason}");
             None
         }
-        Err(why) => panic!("{why}"),
+        Err(reason) => panic!("{reason}"),
     }
 }
 

@@ -93,7 +93,7 @@ impl Reader<'_> {
 
     fn step_name(&self, item: &Item<'_>) -> Result<String, Error> {
         let name = self.text(item)?;
-        check_step_name(&name).map_err(|why| self.error_at(item.span(), why))?;
+        check_step_name(&name).map_err(|reason| self.error_at(item.span(), reason))?;
         Ok(name)
     }
 
@@ -189,10 +189,10 @@ mod tests {
     fn a_knob_that_a_step_sets_twice_is_refused() {
         let text = "workload = \"micro\"\n[[step]]\nname = \"x\"\n[step.knobs]\n\
                     \"lmdb.map_size\" = \"2GiB\"\n[step.knobs.lmdb]\nmap_size = \"1GiB\"\n";
-        let why = read(text).unwrap_err();
+        let reason = read(text).unwrap_err();
         assert!(
-            why.ends_with("knob 'lmdb.map_size' is set twice in this step"),
-            "{why}"
+            reason.ends_with("knob 'lmdb.map_size' is set twice in this step"),
+            "{reason}"
         );
         // The control: another knob of the same engine.
         let other = text.replace("\nmap_size", "\nmap_async");

@@ -46,9 +46,9 @@ pub(in crate::plan) fn workload_file(path: &Path, text: &str) -> Result<Workload
             read(&reader, &mut file, item)?;
         }
     }
-    crate::plan::check_name(&file.name).map_err(|why| {
+    crate::plan::check_name(&file.name).map_err(|reason| {
         let at = table.get("name").map_or(0..0, toml::Spanned::span);
-        reader.error_at(at, why)
+        reader.error_at(at, reason)
     })?;
     Ok(file)
 }

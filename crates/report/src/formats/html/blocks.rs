@@ -1,6 +1,6 @@
 //! Blocks of a report as HTML.
 
-use super::room::{self, SHORT};
+use super::column_fit::{self, SHORT};
 use crate::document::{Block, Column, Table};
 use maud::{Markup, html};
 
@@ -71,7 +71,7 @@ fn command(words: &[String]) -> Markup {
 /// A table: its first column with a title has the row headings. Columns that do not fit are hidden
 /// until the reader sets a switch next to the table, which works without a script.
 fn table(table: &Table, caption: &str) -> Markup {
-    let spare = room::classes(table);
+    let spare = column_fit::classes(table);
     html! {
         div class="table" {
             (column_switch(&spare, caption))
@@ -112,7 +112,7 @@ fn class(column: &Column, spare: Option<&str>, is_long: bool) -> String {
 fn row(table: &Table, spare: &[Option<&'static str>], cells: &[String]) -> Markup {
     let titled = table.columns.iter().position(|one| !one.title.is_empty());
     // A column that the style sheet shows below the name is not part of the name.
-    let noted = table.columns.iter().position(room::is_noted);
+    let noted = table.columns.iter().position(column_fit::is_noted);
     let note = noted.and_then(|at| cells.get(at));
     html! {
         tr {

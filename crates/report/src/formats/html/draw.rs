@@ -9,14 +9,14 @@ mod axis;
 mod bars;
 mod legend;
 mod lines;
-pub(crate) mod looks;
+pub(crate) mod series_style;
 
 use crate::chart::{Chart, ChartKind};
-use looks::Appearance;
 use maud::{Markup, html};
+use series_style::Appearance;
 
 /// The most groups of a chart that are drawn; its data has all.
-pub(crate) const MOST_DRAWN: usize = 40;
+pub(crate) const MAX_DRAWN: usize = 40;
 
 /// A chart's legend, if it needs one, and its drawing.
 pub(crate) fn chart(chart: &Chart, looks: &Appearance) -> Markup {
@@ -52,7 +52,7 @@ pub(crate) fn shapes() -> Markup {
     html! {
         svg class="shapes" aria-hidden="true" {
             defs {
-                @for (index, path) in looks::SHAPES.iter().enumerate() {
+                @for (index, path) in series_style::SHAPES.iter().enumerate() {
                     path id={ "k" (index) } d=(path) {}
                 }
             }

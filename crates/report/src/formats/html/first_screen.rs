@@ -10,7 +10,7 @@ use trueput_findings::answer::{
 use trueput_findings::units::{nanoseconds, number};
 
 /// With more rows than this the others are folded.
-const MOST_ROWS: usize = 8;
+const MAX_ROWS: usize = 8;
 
 /// The ranking whose rates are drawn first: the first that has two contenders, or else the first
 /// with any figures.
@@ -54,8 +54,8 @@ pub(crate) fn table(answer: &Answer, anchor: impl Fn(usize) -> String, caption: 
     if first.is_empty() {
         first = std::mem::take(&mut more);
     }
-    if first.len() > MOST_ROWS {
-        more.splice(0..0, first.split_off(MOST_ROWS));
+    if first.len() > MAX_ROWS {
+        more.splice(0..0, first.split_off(MAX_ROWS));
     }
     if first.is_empty() {
         return html! {};

@@ -8,7 +8,7 @@ use trueput_findings::rankings::{Ranking, UnrankedTrial};
 use trueput_findings::units::{counted, thousands};
 
 /// The most lines of a list that is not folded.
-const MOST_LINES: usize = 12;
+const MAX_LINES: usize = 12;
 
 /// The blocks after the first chart: outcomes of the trials, warnings, how to read the figures, and
 /// everything else before the first section.
@@ -50,7 +50,7 @@ fn counts(report: &Run) -> String {
     ];
     let said = endings.iter().filter(|(count, _)| *count > 0);
     let said: Vec<_> = said
-        .map(|(count, what)| format!("{} {what}", thousands(*count as u64)))
+        .map(|(count, subject)| format!("{} {subject}", thousands(*count as u64)))
         .collect();
     let mut said = match said.is_empty() {
         true => "none is planned".to_owned(),
@@ -112,8 +112,8 @@ fn failures(rankings: &[Ranking]) -> Option<Block> {
         format!("{name}: {said}{first}: {reason}")
     };
     let mut lines: Vec<_> = contenders.iter().map(line).collect();
-    if lines.len() > MOST_LINES {
-        let more = lines.split_off(MOST_LINES - 1).len();
+    if lines.len() > MAX_LINES {
+        let more = lines.split_off(MAX_LINES - 1).len();
         lines.push(format!("{more} more contenders have such trials."));
     }
     Block::Warnings(lines).filled()

@@ -14,7 +14,7 @@ use trueput_findings::units::{
 };
 
 /// With more kinds of operation than this, only the headline's latencies have columns.
-const MOST_TIMED: usize = 4;
+const MAX_TIMED: usize = 4;
 
 /// Characters of the longest bar.
 const BAR: usize = 16;
@@ -216,7 +216,7 @@ fn rates<'a>(table: ContenderTable<'a>, ranking: &Ranking) -> ContenderTable<'a>
 
 /// Whether a ranking has so many kinds of operation that only the headline's latencies get columns.
 pub fn times_headline_only(ranking: &Ranking) -> bool {
-    ranking.frequent_kinds().len() > MOST_TIMED
+    ranking.frequent_kinds().len() > MAX_TIMED
 }
 
 fn latencies<'a>(mut table: ContenderTable<'a>, ranking: &Ranking) -> ContenderTable<'a> {

@@ -11,16 +11,16 @@ use trueput_record::Measurement;
 use trueput_record::recovery::EventRecord;
 
 /// The most points of all timelines of a chart together, and the least of each.
-const MOST_POINTS: usize = 12_000;
-const FEWEST_POINTS: usize = 30;
+const MAX_POINTS: usize = 12_000;
+const MIN_POINTS: usize = 30;
 const ENOUGH_POINTS: usize = 240;
 
 /// The most events that are marked on a line.
-const MOST_MARKS: usize = 200;
+const MAX_MARKS: usize = 200;
 
 /// Rates over time; `None` if no trial was long enough for two points.
 pub(crate) fn over_time(ranking: &Ranking, trials: &[Representative<'_>]) -> Option<Chart> {
-    let budget = (MOST_POINTS / trials.len().max(1)).clamp(FEWEST_POINTS, ENOUGH_POINTS);
+    let budget = (MAX_POINTS / trials.len().max(1)).clamp(MIN_POINTS, ENOUGH_POINTS);
     let group = |one: &Representative<'_>| {
         let points = rate_points(one.measurement, &ranking.headline, budget)?;
         let rows = points
@@ -78,7 +78,7 @@ fn marks(measurement: &Measurement) -> Vec<ChartMark> {
     let events = measurement.events.iter().flatten();
     let within = |event: &&EventRecord| event.at_s <= measurement.elapsed_s;
     let begun = events.filter(|event| !event.is_end()).filter(within);
-    let begun = begun.take(MOST_MARKS);
+    let begun = begun.take(MAX_MARKS);
     let mark = |event: &EventRecord| ChartMark {
         at_s: short(event.at_s),
         text: mark_text(event),

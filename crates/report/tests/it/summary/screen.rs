@@ -50,12 +50,12 @@ pub(super) fn large(rankings: u32, contenders: u32, name: usize) -> Run {
     report(trials)
 }
 
-fn assert_fits(text: &str, layout: Layout, what: &str) {
+fn assert_fits(text: &str, layout: Layout, subject: &str) {
     let lines: Vec<_> = text.lines().collect();
-    assert!(!text.contains("\n\n\n"), "{what}: a gap\n{text}");
+    assert!(!text.contains("\n\n\n"), "{subject}: a gap\n{text}");
     assert!(
         lines.len() <= layout.lines,
-        "{what}: {} lines\n{text}",
+        "{subject}: {} lines\n{text}",
         lines.len()
     );
     // A path and a command are whole, however long, so that they can be copied.
@@ -66,7 +66,7 @@ fn assert_fits(text: &str, layout: Layout, what: &str) {
     };
     for line in lines.into_iter().filter(|line| !is_whole(line)) {
         let wide = line.chars().count();
-        assert!(wide <= layout.width, "{what}: {wide} columns: {line}");
+        assert!(wide <= layout.width, "{subject}: {wide} columns: {line}");
     }
 }
 
@@ -179,14 +179,14 @@ fn check_sizes(rankings: u32, contenders: u32, path: &str) {
             };
             let closing = [path.to_owned(), path.to_owned()];
             let text = answer.render(layout, &closing);
-            let what = format!("{rankings} of {contenders}, names {name}, width {width}");
-            assert_fits(&text, layout, &what);
-            assert!(text.contains("dead"), "{what}\n{text}");
-            assert_eq!(text.matches("run folder:").count(), 2, "{what}\n{text}");
+            let subject = format!("{rankings} of {contenders}, names {name}, width {width}");
+            assert_fits(&text, layout, &subject);
+            assert!(text.contains("dead"), "{subject}\n{text}");
+            assert_eq!(text.matches("run folder:").count(), 2, "{subject}\n{text}");
             let folder = &path["run folder: ".len()..];
-            assert_eq!(text.matches(folder).count(), 2, "{what}\n{text}");
+            assert_eq!(text.matches(folder).count(), 2, "{subject}\n{text}");
             if contenders > 1 {
-                assert!(text.contains("engine0"), "{what}\n{text}");
+                assert!(text.contains("engine0"), "{subject}\n{text}");
             }
         }
     }

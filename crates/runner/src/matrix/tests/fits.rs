@@ -110,7 +110,7 @@ fn an_engine_without_the_transactions_that_a_workload_needs_is_refused_or_left_o
     let mut plan = reading(&["present"]);
     let said = "reading: batches has no transactions";
     assert_eq!(expand_reading(&plan), Err(format!("{said}{SKIP_HINT}")));
-    plan.unsupported = UnsupportedPolicy::LeaveOut;
+    plan.unsupported = UnsupportedPolicy::Skip;
     let matrix = expand_reading(&plan).unwrap();
     assert_eq!(
         ids(&matrix),
@@ -138,7 +138,7 @@ fn a_step_to_what_an_engine_has_not_is_refused_or_left_out() {
     plan.steps = vec![to_sql, wide];
     let said = "shared: step 'in SQL': this engine does not support SQL: give store kv";
     assert_eq!(expand_reading(&plan), Err(format!("{said}{SKIP_HINT}")));
-    plan.unsupported = UnsupportedPolicy::LeaveOut;
+    plan.unsupported = UnsupportedPolicy::Skip;
     let matrix = expand_reading(&plan).unwrap();
     assert_eq!(matrix.skipped, [said]);
     let names: Vec<_> = matrix

@@ -6,7 +6,7 @@ use super::{Arguments, check_block_form};
 use crate::failure::{FAILED, Failure};
 use crate::output;
 use crate::size_limit::explained;
-use crate::trust::ForeignCode;
+use crate::trust::UntrustedInputs;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -178,7 +178,7 @@ impl Replay<'_> {
     fn subject(&self, file_system: Option<&FileSystem>) -> Result<Subject, Failure> {
         let result = self.result;
         let contender = Contender::parse(&result.contender);
-        let foreign = ForeignCode::of_replay(self.folder, &contender, file_system);
+        let foreign = UntrustedInputs::of_replay(self.folder, &contender, file_system);
         let shown = self.folder.display().to_string();
         self.arguments.trust.check(&shown, &foreign)?;
         let (level, claim) = (result.durability, result.claim);

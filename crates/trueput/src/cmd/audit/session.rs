@@ -33,13 +33,13 @@ use trueput_runner::{AuditStore, AuditSubject, Registry, collect_program_facts, 
 pub const PAGE: &str = "audit.html";
 
 /// The time for all audits if nothing else is said.
-const USUAL_BUDGET: Duration = Duration::from_secs(600);
+const DEFAULT_BUDGET: Duration = Duration::from_secs(600);
 
 /// The shares of the time that a server has, where an engine in the process has one.
 const SERVER_SHARES: u32 = 3;
 
 /// The most states of each model if nothing else is said.
-const USUAL_STATES: u64 = 1000;
+const DEFAULT_STATES: u64 = 1000;
 
 /// The states of each control.
 const CONTROL_STATES: u64 = 60;
@@ -48,7 +48,7 @@ const CONTROL_STATES: u64 = 60;
 const WORKERS: u32 = 3;
 
 /// The time that an engine has for one state.
-const STATE_LIMIT: Duration = Duration::from_secs(90);
+const STATE_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// The memory that an engine's process may have for itself.
 const MEMORY_BYTES: u64 = 2 << 30;
@@ -185,9 +185,9 @@ impl<'a> Session<'a> {
         if is_server { SERVER_SHARES } else { 1 }
     }
 
-    /// The time for all audits: what the user gave, or ten minutes unless he gave states.
+    /// The time for all audits: what the user gave, or ten minutes unless states were given.
     fn budget(&self) -> Option<Duration> {
-        let usual = self.arguments.states.is_none().then_some(USUAL_BUDGET);
+        let usual = self.arguments.states.is_none().then_some(DEFAULT_BUDGET);
         self.arguments.budget.or(usual)
     }
 
@@ -428,13 +428,13 @@ pub(super) fn options(arguments: &Arguments, scratch: &Path) -> Result<AuditOpti
         program,
         scratch: scratch.to_owned(),
         models,
-        states: arguments.states.unwrap_or(USUAL_STATES),
+        states: arguments.states.unwrap_or(DEFAULT_STATES),
         budget: None,
         seed: arguments.seed,
         workers: WORKERS,
         commits: arguments.commits,
         threads: trueput_host::count_cores() as usize,
-        state_limit: STATE_LIMIT,
+        state_limit: STATE_TIMEOUT,
         memory_bytes: MEMORY_BYTES,
         file_system: arguments.block_form()?,
         is_recorded: false,

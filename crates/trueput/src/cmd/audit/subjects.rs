@@ -4,7 +4,7 @@ use super::Arguments;
 use crate::built_in_plans::plan_or_workload;
 use crate::failure::Failure;
 use crate::plan_overrides::{apply_knobs, without_repetition};
-use crate::trust::ForeignCode;
+use crate::trust::UntrustedInputs;
 use std::collections::BTreeMap;
 use trueput_audit::Subject;
 use trueput_engine::credentials;
@@ -29,10 +29,10 @@ pub fn subjects(
         plan.origin.forget("engines");
     }
     if arguments.engine.is_empty() {
-        let foreign = ForeignCode::of_contenders(&plan.engines);
+        let foreign = UntrustedInputs::of_contenders(&plan.engines);
         arguments.trust.check(&arguments.plan, &foreign)?;
     }
-    plan.unsupported = UnsupportedPolicy::LeaveOut;
+    plan.unsupported = UnsupportedPolicy::Skip;
     if !arguments.durability.is_empty() {
         plan.durability = without_repetition(&arguments.durability);
         plan.origin.forget("durability");

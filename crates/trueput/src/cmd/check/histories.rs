@@ -30,7 +30,7 @@ const WORKERS: u32 = 4;
 const TRANSACTIONS: i64 = 20_000;
 
 /// The time after which a history without faults ends, however many transactions it has.
-const TIME_LIMIT: Duration = Duration::from_secs(10);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The time before most faults, and after the last: nodes fail over, and commit again.
 const FAULT_INTERVAL: Duration = Duration::from_secs(8);
@@ -74,7 +74,7 @@ pub fn faults(with_restart: bool) -> Vec<DelayedFault> {
 }
 
 /// The time that a cluster may take to have a leader after the last fault.
-const LEADER_LIMIT: Duration = Duration::from_secs(60);
+const LEADER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Checks a history of an engine with these settings. The inner error says why there is none.
 ///
@@ -90,7 +90,7 @@ pub fn check_history(
 ) -> Result<Result<Vec<Check>, String>, Failure> {
     let installation = match subject.install(parent, settings)? {
         Ok(installation) => installation,
-        Err(why) => return Ok(Err(why)),
+        Err(reason) => return Ok(Err(reason)),
     };
     let run = HistoryRun::new(subject, &installation, model, faults, stop);
     Ok(run.and_then(|run| run.run()))
@@ -157,7 +157,7 @@ impl<'a> HistoryRun<'a> {
             let faults = self.faults.as_deref();
             let caused = faults.map_or(Ok(()), |faults| self.cause_faults(faults));
             let is_over = || {
-                let is_late = self.faults.is_some() || began.elapsed() >= TIME_LIMIT;
+                let is_late = self.faults.is_some() || began.elapsed() >= CHECK_TIMEOUT;
                 caused.is_err() || is_late || self.is_stopped()
             };
             while !is_over() && !workers.iter().all(|worker| worker.is_finished()) {
@@ -247,8 +247,8 @@ impl<'a> HistoryRun<'a> {
     fn await_leader(&self) -> Result<(), String> {
         let began = Instant::now();
         while let Err(error) = self.database.session() {
-            if began.elapsed() >= LEADER_LIMIT {
-                let limit_s = LEADER_LIMIT.as_secs();
+            if began.elapsed() >= LEADER_TIMEOUT {
+                let limit_s = LEADER_TIMEOUT.as_secs();
                 return Err(format!(
                     "no leader for {limit_s} s after the faults: {error}"
                 ));

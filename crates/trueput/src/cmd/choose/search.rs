@@ -24,10 +24,10 @@ use trueput_record::value::format_seconds;
 use trueput_record::{RunManifest, TrialRecord, TrialSpec};
 use trueput_runner::Registry;
 use trueput_tuner::capacity::{fewest_trials, trial_duration_s};
-use trueput_tuner::search::FEWEST_TRIALS as FEWEST_TUNING_TRIALS;
+use trueput_tuner::search;
 
 /// Trials of a search for knobs at least.
-pub const LEAST_TUNING_TRIALS: u32 = FEWEST_TUNING_TRIALS as u32;
+pub const MIN_TUNING_TRIALS: u32 = search::MIN_TRIALS as u32;
 
 /// The part of the time for everything but the run-off.
 pub const SEARCH_PART: f64 = 0.9;
@@ -206,7 +206,7 @@ impl<'a> ChoiceSearch<'a> {
     fn order(&self, ended: &[TrialRecord]) -> Vec<&'a TrialSpec> {
         let rates = self.defaults.contenders().iter().filter_map(|closed| {
             let found = capacity(closed, &self.settings.capacity, ended);
-            let is_tunable = self.settings.why_untunable(found.contender).is_none();
+            let is_tunable = self.settings.untunable_reason(found.contender).is_none();
             let rates = (
                 found.holds_per_s.unwrap_or_default(),
                 found.closed_loop_per_s?,
@@ -223,7 +223,7 @@ impl<'a> ChoiceSearch<'a> {
     /// The least time in which a contender's knobs and its capacity with them can be searched for.
     fn least_share_s(&self, closed: &TrialSpec, before: &[TrialRecord]) -> f64 {
         let confirmations = self.settings.capacity.confirmations;
-        let trials = LEAST_TUNING_TRIALS + fewest_trials(confirmations);
+        let trials = MIN_TUNING_TRIALS + fewest_trials(confirmations);
         expected_trial_s(closed, before) * f64::from(trials)
     }
 
@@ -249,7 +249,7 @@ impl<'a> ChoiceSearch<'a> {
         // By the planned share, so that a resumed search has the same plan.
         let trials = (share_s * TUNING_PART / expected_trial_s(closed, before)) as u32;
         let settings = TuningSettings {
-            trials: trials.max(LEAST_TUNING_TRIALS),
+            trials: trials.max(MIN_TUNING_TRIALS),
             budget_s,
             ..self.settings.tuning_of(closed.role?.contender)?
         };
@@ -384,7 +384,7 @@ impl<'a> ChoiceSearch<'a> {
         let usual_s = closed
             .conditions
             .duration_s
-            .unwrap_or(trial_time::USUAL_DURATION_S);
+            .unwrap_or(trial_time::DEFAULT_DURATION_S);
         let duration_s = trial_duration_s(rate_per_s, usual_s, &settings.objective);
         spec.conditions.duration_s = Some(duration_s);
         spec.role = closed.role.map(|role| TrialRole {

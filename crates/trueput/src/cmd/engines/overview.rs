@@ -6,7 +6,7 @@ use trueput_findings::audits::AuditState;
 use trueput_report::document::{Block, Column, Table};
 
 /// A longer version is cut at its first hyphen, where a distribution's suffix begins.
-const LONGEST_VERSION: usize = 12;
+const MAX_VERSION: usize = 12;
 
 /// The installed builds in a table, the unusable ones, and the names of those that could be
 /// installed.
@@ -110,7 +110,7 @@ fn audits(listed: &EngineListing) -> Vec<String> {
 fn number(version: &str) -> &str {
     let version = short(version);
     match version.split_once('-') {
-        Some((number, _)) if version.len() > LONGEST_VERSION => number,
+        Some((number, _)) if version.len() > MAX_VERSION => number,
         _ => version,
     }
 }
@@ -118,8 +118,8 @@ fn number(version: &str) -> &str {
 fn unusable(listed: &EngineListing) -> Vec<String> {
     let name = listed.engine.info().name;
     let said = listed.builds.iter().filter_map(|found| {
-        let why = found.build.as_ref().err()?;
-        Some(format!("{name}: unusable: {why}"))
+        let reason = found.build.as_ref().err()?;
+        Some(format!("{name}: unusable: {reason}"))
     });
     said.collect()
 }

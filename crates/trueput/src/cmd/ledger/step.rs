@@ -54,7 +54,7 @@ impl StepText {
             ..PlanStep::default()
         };
         for (key, value) in &self.changes {
-            let about = |why: String| format!("step '{}': {key}: {why}", self.name);
+            let about = |reason: String| format!("step '{}': {key}: {reason}", self.name);
             if key == "durability" {
                 step.durability = vec![value.parse().map_err(about)?];
             } else if !condition(&mut step.conditions, key, value).map_err(about)? {

@@ -172,8 +172,8 @@ mod tests {
                 "limits durability twice",
             ),
         ] {
-            let why = text.parse::<Limits>().unwrap_err();
-            assert!(why.contains(right), "{text}: {why}");
+            let reason = text.parse::<Limits>().unwrap_err();
+            assert!(reason.contains(right), "{text}: {reason}");
         }
     }
 
@@ -196,9 +196,9 @@ mod tests {
         let limits: Limits = text.parse().unwrap();
         assert_eq!(limits.limits.window_s, Some(1.0));
         assert_eq!(limits.limits.space_factor, Some(2.0));
-        let why = limits.check_level(Async).unwrap_err();
+        let reason = limits.check_level(Async).unwrap_err();
         for part in ["the plan's level is async", "give --durability sync"] {
-            assert!(why.contains(part), "{why}");
+            assert!(reason.contains(part), "{reason}");
         }
         assert_eq!(Limits::default().check_level(Durability::None), Ok(()));
     }

@@ -138,7 +138,7 @@ impl PlanProperties {
             }
             let place = &given.place;
             let taken = asked.take(&given.name, &given.value);
-            match taken.map_err(|why| Failure::usage(format!("{place}: {why}")))? {
+            match taken.map_err(|error| Failure::usage(format!("{place}: {error}")))? {
                 true => {}
                 false => asked.warnings.push(format!(
                     "{place}: '{}' is not a property of the workload and is ignored{}",
@@ -201,7 +201,7 @@ impl PlanProperties {
     fn take_condition(&mut self, key: &str, name: &str, value: &str) -> Result<(), String> {
         let set = |condition: &Condition| condition.set(&mut self.conditions, &[value]);
         let set = Condition::named(key).map_or(Ok(()), set);
-        set.map_err(|why| format!("{name}: {why}"))
+        set.map_err(|reason| format!("{name}: {reason}"))
     }
 
     /// A partial load is not supported; a full one may be stated, before or after the records.

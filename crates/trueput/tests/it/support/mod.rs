@@ -263,8 +263,8 @@ pub fn is_installed(engine: &str) -> bool {
     let driver = registry.find(|driver| driver.info().name == engine);
     match driver.unwrap().build() {
         Ok(_) => true,
-        Err(why) => {
-            eprintln!("skipped: {why}");
+        Err(reason) => {
+            eprintln!("skipped: {reason}");
             false
         }
     }

@@ -38,7 +38,7 @@ const LAID_OUT_BYTES: u64 = 64 << 20;
 const GROWING_BYTES: u64 = 1 << 30;
 
 /// The minimum number of records in a log, so that a lap takes some time.
-const LEAST_RECORDS: u64 = 16;
+const MIN_RECORDS: u64 = 16;
 
 /// Commits per second that a growing log is expected to see, for the check of free room.
 const EXPECTED_PER_S: f64 = 10_000.0;
@@ -108,15 +108,15 @@ impl Workload for LogFlush {
 /// The number of records of this size in a log file.
 fn records(file_bytes: u64, bytes: u64, layout: FileLayout) -> Result<u64, String> {
     let used = match (file_bytes, layout) {
-        (0, FileLayout::Growing) => GROWING_BYTES.max(LEAST_RECORDS * bytes),
-        (0, _) => LAID_OUT_BYTES.max(LEAST_RECORDS * bytes),
+        (0, FileLayout::Growing) => GROWING_BYTES.max(MIN_RECORDS * bytes),
+        (0, _) => LAID_OUT_BYTES.max(MIN_RECORDS * bytes),
         (given, _) => given,
     };
     let records = used / bytes;
-    if records < LEAST_RECORDS {
+    if records < MIN_RECORDS {
         return Err(format!(
             "file_bytes={used} holds {records} records of {bytes} bytes; it must hold \
-             {LEAST_RECORDS}"
+             {MIN_RECORDS}"
         ));
     }
     Ok(records)

@@ -33,7 +33,7 @@ use trueput_record::measurement::Check;
 /// The pause of T1: a second transaction that has not ended by then is taken to wait for it.
 const PAUSE: Duration = Duration::from_millis(400);
 /// The maximum time that the second transaction waits for T1 to reach its pause.
-const HALF_WAY_LIMIT: Duration = Duration::from_secs(60);
+const HALF_WAY_TIMEOUT: Duration = Duration::from_secs(60);
 /// The items x and y of test 7, followed by the items that fill the orders up to five lines.
 const ITEMS: [u32; 2] = [1, 2];
 const LINES: [(u32, u8); 5] = [(1, 3), (2, 4), (1, 5), (3, 1), (4, 2)];
@@ -132,7 +132,7 @@ impl AcidSuite<'_> {
         let (is_half_way, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
         let run_second = || {
             let done = self.with("the second transaction", |tables| {
-                is_raised_within(&is_half_way, HALF_WAY_LIMIT);
+                is_raised_within(&is_half_way, HALF_WAY_TIMEOUT);
                 retry_conflicts(|| second(tables))
             });
             is_over.store(true, Relaxed);

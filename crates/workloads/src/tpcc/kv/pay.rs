@@ -108,8 +108,8 @@ impl DeliveryTables for KeyValue<'_> {
             // Engines that lock on reads but not on scans take the lock here, and then notice
             // whether another delivery was faster.
             if !self.session.get(self.key.as_bytes(), &mut |_| {})? {
-                let why = "another delivery has taken the order";
-                return Err(Error::Conflict(why.to_owned()));
+                let reason = "another delivery has taken the order";
+                return Err(Error::Conflict(reason.to_owned()));
             }
             self.session.delete(self.key.as_bytes())?;
             out.push(UndeliveredOrder {

@@ -134,7 +134,7 @@ impl KeyValue<'_> {
     /// Shows every record of the prefix that was written last, decoded.
     pub(super) fn visit_table<T>(
         &mut self,
-        what: &str,
+        subject: &str,
         visitor: Visitor<'_, T>,
         decode: impl Fn(&[u8], &[u8]) -> Option<T>,
     ) -> Result<()> {
@@ -154,6 +154,6 @@ impl KeyValue<'_> {
                 }
             },
         )?;
-        if whole { Ok(()) } else { Err(damaged(what)) }
+        if whole { Ok(()) } else { Err(damaged(subject)) }
     }
 }

@@ -140,10 +140,10 @@ impl DialectSyntax {
     /// The number of rows with this many columns in one `INSERT`: within the limits of every
     /// server, including the 999 parameters of the oldest SQLite.
     pub(super) fn rows_at_once(&self, columns: usize) -> usize {
-        const MOST_ROWS: usize = 100;
-        const MOST_PARAMETERS: usize = 900;
+        const MAX_ROWS: usize = 100;
+        const MAX_PARAMETERS: usize = 900;
         match self.has_rows {
-            true => (MOST_PARAMETERS / columns.max(1)).clamp(1, MOST_ROWS),
+            true => (MAX_PARAMETERS / columns.max(1)).clamp(1, MAX_ROWS),
             false => 1,
         }
     }

@@ -143,7 +143,7 @@ impl<'s> SqlTables<'s> {
     /// error.
     fn change(
         &mut self,
-        what: &str,
+        subject: &str,
         expected: usize,
         statement: Statement,
         parameters: &[Datum<'_>],
@@ -153,7 +153,7 @@ impl<'s> SqlTables<'s> {
             return Ok(());
         }
         Err(Error::engine(format!(
-            "{what}: {changed} rows changed, not {expected}"
+            "{subject}: {changed} rows changed, not {expected}"
         )))
     }
 
@@ -207,13 +207,13 @@ impl<'s> SqlTables<'s> {
     /// Reads the one row of a query, which must be there.
     fn row<T>(
         &mut self,
-        what: &str,
+        subject: &str,
         statement: Statement,
         parameters: &[Datum<'_>],
         read: impl FnMut(&mut ColumnReader<'_>) -> Result<T>,
     ) -> Result<T> {
         let found = self.optional_row(statement, parameters, read)?;
-        found.ok_or_else(|| Error::engine(format!("{what} is not there")))
+        found.ok_or_else(|| Error::engine(format!("{subject} is not there")))
     }
 }
 

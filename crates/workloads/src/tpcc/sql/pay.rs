@@ -26,7 +26,7 @@ fn customer(lock: &str) -> String {
 struct PaidTable {
     pay: StatementKind,
     read: StatementKind,
-    what: &'static str,
+    subject: &'static str,
     table: &'static str,
     prefix: &'static str,
     condition: &'static str,
@@ -35,7 +35,7 @@ struct PaidTable {
 const WAREHOUSE: PaidTable = PaidTable {
     pay: StatementKind::PayWarehouse,
     read: StatementKind::ReadWarehouse,
-    what: "the warehouse",
+    subject: "the warehouse",
     table: "warehouse",
     prefix: "w_",
     condition: "w_id = ?",
@@ -44,7 +44,7 @@ const WAREHOUSE: PaidTable = PaidTable {
 const DISTRICT: PaidTable = PaidTable {
     pay: StatementKind::PayDistrict,
     read: StatementKind::ReadDistrict,
-    what: "the district",
+    subject: "the district",
     table: "district",
     prefix: "d_",
     condition: "d_w_id = ? AND d_id = ?",
@@ -173,13 +173,13 @@ impl SqlTables<'_> {
             }
         })?;
         if has_returning {
-            return self.row(paid.what, pay, &parameters, payee);
+            return self.row(paid.subject, pay, &parameters, payee);
         }
-        self.change(paid.what, 1, pay, &parameters)?;
+        self.change(paid.subject, 1, pay, &parameters)?;
         let read = self.statement(paid.read, 0, |_| {
             format!("SELECT {columns} FROM {table} WHERE {condition}")
         })?;
-        self.row(paid.what, read, key, payee)
+        self.row(paid.subject, read, key, payee)
     }
 
     /// The C_ID of the customer of that name in the middle of the order of C_FIRST.

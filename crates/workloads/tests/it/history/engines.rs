@@ -23,7 +23,9 @@ fn engine(name: &str) -> Option<&'static dyn Engine> {
     let mut engines = trueput_drivers::registry().iter().copied();
     let engine = engines.find(|engine| engine.info().name == name).unwrap();
     let missing = engine.build().err();
-    missing.iter().for_each(|why| eprintln!("skipped: {why}"));
+    missing
+        .iter()
+        .for_each(|reason| eprintln!("skipped: {reason}"));
     missing.is_none().then_some(engine)
 }
 

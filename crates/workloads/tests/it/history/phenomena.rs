@@ -226,7 +226,7 @@ fn a_transaction_reads_what_it_wrote() {
 
 #[test]
 fn a_value_that_nobody_wrote_under_its_key_fits_no_level() {
-    for (text, why) in [
+    for (text, reason) in [
         ("T1: x=9", "which no transaction wrote"),
         ("T1: x=?", "a damaged value"),
         ("T0: y=- y:=9\n T1: x=9", "which T0.0 wrote to key 24"),
@@ -236,7 +236,7 @@ fn a_value_that_nobody_wrote_under_its_key_fits_no_level() {
         ),
     ] {
         shows(text, &["damaged read"], &[]);
-        assert!(report(text).anomalies[0].text.contains(why), "{text}");
+        assert!(report(text).anomalies[0].text.contains(reason), "{text}");
     }
 }
 

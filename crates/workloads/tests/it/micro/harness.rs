@@ -184,6 +184,6 @@ impl Bench {
 }
 
 /// Asserts that there were checks and all passed.
-pub fn assert_right(conclusion: &JobResults, what: &str) {
-    assert_all_right(conclusion, 1, what);
+pub fn assert_right(conclusion: &JobResults, subject: &str) {
+    assert_all_right(conclusion, 1, subject);
 }

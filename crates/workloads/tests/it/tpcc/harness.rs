@@ -36,7 +36,9 @@ pub fn engine(name: &str) -> &'static dyn Engine {
 pub fn installed(name: &str) -> Option<&'static dyn Engine> {
     let engine = engine(name);
     let missing = engine.build().err();
-    missing.iter().for_each(|why| eprintln!("skipped: {why}"));
+    missing
+        .iter()
+        .for_each(|reason| eprintln!("skipped: {reason}"));
     missing.is_none().then_some(engine)
 }
 

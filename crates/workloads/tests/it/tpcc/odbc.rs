@@ -31,11 +31,11 @@ fn passes_on(source: &str) {
     let odbc = engine("odbc").with_library(source.as_ref()).unwrap();
     match odbc.build() {
         Ok(_) => {}
-        Err(why) if why.to_string().contains("install") => {
-            eprintln!("skipped: {why}");
+        Err(reason) if reason.to_string().contains("install") => {
+            eprintln!("skipped: {reason}");
             return;
         }
-        Err(why) => panic!("{why}"),
+        Err(reason) => panic!("{reason}"),
     }
     let given = "store=sql warehouses=1 cardinality=hundredth transactions=300";
     Bench::turned(&*odbc, Fault::None, 3, given, "").passes(300, "sql");

@@ -3,8 +3,8 @@
 
 use super::axis::{self, Tick};
 use super::legend::paint;
-use super::looks::Appearance;
-use super::{MOST_DRAWN, percent};
+use super::series_style::Appearance;
+use super::{MAX_DRAWN, percent};
 use crate::chart::{Chart, ChartGroup, Unit};
 use maud::{Markup, html};
 use trueput_findings::units::{bytes, nanoseconds, number, per_cent, seconds, whole};
@@ -132,7 +132,7 @@ fn interval(low: f64, high: f64, y: usize) -> Markup {
 }
 
 fn drawn(chart: &Chart) -> impl Iterator<Item = (usize, &ChartGroup)> {
-    chart.groups.iter().take(MOST_DRAWN).enumerate()
+    chart.groups.iter().take(MAX_DRAWN).enumerate()
 }
 
 fn figure(row: &[Option<f64>], column: usize) -> Option<f64> {
@@ -156,7 +156,7 @@ fn full_figure(unit: Unit, value: f64) -> String {
 /// The largest figure that the axis of rates must reach. An interval of few repeats may be many
 /// times as wide as all bars: of that only the beginning is drawn.
 fn longest(chart: &Chart) -> f64 {
-    const MOST_BEYOND: f64 = 1.3;
+    const MAX_BEYOND: f64 = 1.3;
     let rows = || chart.groups.iter().flat_map(|group| &group.rows);
     let is_rate = |column: usize| column == 0 || column > 2;
     let rates = rows().flat_map(|row| {
@@ -166,7 +166,7 @@ fn longest(chart: &Chart) -> f64 {
     });
     let most = rates.flatten().fold(0.0, f64::max);
     let highs = rows().filter_map(|row| figure(row, 2));
-    let drawn = highs.fold(most, f64::max).min(most * MOST_BEYOND);
+    let drawn = highs.fold(most, f64::max).min(most * MAX_BEYOND);
     chart.limit.map_or(drawn, |limit| drawn.max(limit))
 }
 

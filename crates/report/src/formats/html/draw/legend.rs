@@ -1,7 +1,7 @@
 //! Names with their looks, above a drawing. The page's script makes buttons of them.
 
-use super::MOST_DRAWN;
-use super::looks::{Appearance, COLORS};
+use super::MAX_DRAWN;
+use super::series_style::{Appearance, COLORS};
 use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Word};
 use maud::{Markup, html};
 
@@ -25,7 +25,7 @@ pub(super) fn of(chart: &Chart, looks: &Appearance) -> Markup {
         | ChartKind::Curve
         | ChartKind::Course
         | ChartKind::Scaling => {
-            let groups = chart.groups.iter().take(MOST_DRAWN).enumerate();
+            let groups = chart.groups.iter().take(MAX_DRAWN).enumerate();
             let entry = |(index, group): (usize, &ChartGroup)| line(index, &group.name, looks);
             groups.map(entry).collect()
         }

@@ -1,8 +1,8 @@
 //! Charts of a line a group: rates over time, times by percentile, rates by workers.
 
 use super::axis::{self, Tick};
-use super::looks::{Appearance, SeriesStyle};
-use super::{MOST_DRAWN, percent};
+use super::series_style::{Appearance, SeriesStyle};
+use super::{MAX_DRAWN, percent};
 use crate::chart::{Chart, ChartGroup, ChartKind, ChartMark, Unit};
 use maud::{Markup, html};
 use trueput_findings::units::seconds;
@@ -63,7 +63,7 @@ fn frame(
     side: &LeftAxis,
 ) -> Markup {
     // The first line of a chart is above the others.
-    let groups = chart.groups.iter().take(MOST_DRAWN).zip(lines).enumerate();
+    let groups = chart.groups.iter().take(MAX_DRAWN).zip(lines).enumerate();
     let groups: Vec<_> = groups.collect();
     html! {
         svg class="plot lines" width="100%" height=(ABOVE + HEIGHT + BELOW) {
@@ -188,7 +188,7 @@ fn height_at(line: &[Point], at: f64) -> f64 {
 
 /// Rates over time, with engine events as dots on the lines.
 pub(super) fn timeline(chart: &Chart, looks: &Appearance) -> Markup {
-    let groups: Vec<_> = chart.groups.iter().take(MOST_DRAWN).collect();
+    let groups: Vec<_> = chart.groups.iter().take(MAX_DRAWN).collect();
     let all: Vec<_> = groups
         .iter()
         .map(|group| extend_to_events(&pairs(group, 0, 1), group))
@@ -219,7 +219,7 @@ pub(super) fn timeline(chart: &Chart, looks: &Appearance) -> Markup {
 
 /// Times by percentile, on a logarithmic axis of the share above them; the maximum is at the end.
 pub(super) fn percentiles(chart: &Chart, looks: &Appearance) -> Markup {
-    let groups = chart.groups.iter().take(MOST_DRAWN);
+    let groups = chart.groups.iter().take(MAX_DRAWN);
     let all: Vec<_> = groups.map(|group| pairs(group, 0, 1)).collect();
     let rows = || all.iter().flatten();
     let below = rows()
@@ -297,7 +297,7 @@ impl TimeAxis {
 
 /// Times by rate, on a logarithmic axis of times, with their limit.
 pub(super) fn curve(chart: &Chart, looks: &Appearance) -> Markup {
-    let groups = chart.groups.iter().take(MOST_DRAWN);
+    let groups = chart.groups.iter().take(MAX_DRAWN);
     let all: Vec<_> = groups.map(|group| pairs(group, 0, 1)).collect();
     let ticks = axis::from_zero(Unit::PerSecond, most(&all, |point| point.0), 5);
     let end = ticks.last().copied().unwrap_or(1.0);
@@ -321,7 +321,7 @@ pub(super) fn curve(chart: &Chart, looks: &Appearance) -> Markup {
 
 /// The course of a search: the first two groups as lines, the others as points.
 pub(super) fn course(chart: &Chart, looks: &Appearance) -> Markup {
-    let groups = chart.groups.iter().take(MOST_DRAWN);
+    let groups = chart.groups.iter().take(MAX_DRAWN);
     let all: Vec<_> = groups.map(|group| pairs(group, 0, 1)).collect();
     let trials = axis::from_zero(Unit::Number, most(&all, |point| point.0), 5);
     let factors = axis::from_zero(Unit::Times, most(&all, |point| point.1), 5);
@@ -352,7 +352,7 @@ pub(super) fn course(chart: &Chart, looks: &Appearance) -> Markup {
 
 /// Rates by number of workers: measured rates as points, the law as a curve.
 pub(super) fn scaling(chart: &Chart, looks: &Appearance) -> Markup {
-    let groups = || chart.groups.iter().take(MOST_DRAWN);
+    let groups = || chart.groups.iter().take(MAX_DRAWN);
     let measured: Vec<_> = groups().map(|group| pairs(group, 0, 1)).collect();
     let law: Vec<_> = groups().map(|group| pairs(group, 0, 2)).collect();
     let workers = measured.iter().chain(&law).flatten().map(|point| point.0);

@@ -27,7 +27,7 @@ fn settings() -> ChoiceSettings {
         tuning: Some(TuningSettings {
             score: TuningScore::Rate,
             limits: TuningLimits::default(),
-            trials: LEAST_TUNING_TRIALS,
+            trials: MIN_TUNING_TRIALS,
             seed: 1,
             budget_s: 1_000.0,
             presets: Vec::new(),

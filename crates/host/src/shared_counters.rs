@@ -13,17 +13,17 @@ const WORD_BYTES: usize = size_of::<AtomicU64>();
 /// A file of 64-bit words, mapped into memory. Every process that opens it sees every store at
 /// once, also the stores of a process that was killed since.
 #[derive(Debug)]
-pub struct SharedWords {
+pub struct SharedCounters {
     address: NonNull<AtomicU64>,
     words: usize,
 }
 
 // SAFETY: the memory is only reached as atomics, and stays mapped as long as the value lives.
-unsafe impl Send for SharedWords {}
+unsafe impl Send for SharedCounters {}
 // SAFETY: as above.
-unsafe impl Sync for SharedWords {}
+unsafe impl Sync for SharedCounters {}
 
-impl SharedWords {
+impl SharedCounters {
     /// Creates a file of `words` words, all zero, which only its owner may read and write.
     ///
     /// # Errors
@@ -77,7 +77,7 @@ impl SharedWords {
     }
 }
 
-impl Drop for SharedWords {
+impl Drop for SharedCounters {
     fn drop(&mut self) {
         // SAFETY: the mapping is this value's own; no reference to it outlives the value.
         let _ = unsafe { munmap(self.address.as_ptr().cast(), self.words * WORD_BYTES) };
@@ -93,11 +93,11 @@ mod tests {
     fn a_store_is_seen_through_another_mapping() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("words");
-        let written = SharedWords::create(&path, 3).unwrap();
+        let written = SharedCounters::create(&path, 3).unwrap();
         written.get(2).store(7, Ordering::SeqCst);
-        let read = SharedWords::open(&path, 3).unwrap();
+        let read = SharedCounters::open(&path, 3).unwrap();
         assert_eq!(read.get(2).load(Ordering::SeqCst), 7);
-        assert!(SharedWords::open(&path, 4).is_err());
-        assert!(SharedWords::create(&path, 3).is_err());
+        assert!(SharedCounters::open(&path, 4).is_err());
+        assert!(SharedCounters::create(&path, 3).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! Looks of contenders: one color, shape and dashing in all charts of the page.
 
-use super::MOST_DRAWN;
+use super::MAX_DRAWN;
 use crate::chart::{Chart, ChartKind};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,7 +75,7 @@ impl Appearance {
         };
         let found = charts.iter().filter(|chart| has_looks(chart.kind));
         let names = |chart: &Chart| -> Vec<String> {
-            let groups = chart.groups.iter().take(MOST_DRAWN);
+            let groups = chart.groups.iter().take(MAX_DRAWN);
             groups.map(|group| group.name.clone()).collect()
         };
         let together: BTreeSet<Vec<String>> = found.clone().map(names).collect();

@@ -6,11 +6,11 @@
 use crate::document::{Column, ColumnRole, Table};
 
 /// The most columns that a table shows before the reader asks for all.
-const MOST_COLUMNS: usize = 8;
+const MAX_COLUMNS: usize = 8;
 
 /// The number of columns that are always shown: the row headings and the figure that orders the
 /// rows.
-const FEWEST_COLUMNS: usize = 2;
+const MIN_COLUMNS: usize = 2;
 
 /// A character of a table, pixels.
 const CHARACTER: usize = 9;
@@ -81,8 +81,8 @@ impl PageWidth {
         for &index in order {
             let needed = self.width(table, index, name == Some(index));
             let titled = shown.iter().filter(|it| Some(**it) >= name).count();
-            let fits = needed <= room && shown.len() < MOST_COLUMNS;
-            if !fits && titled >= FEWEST_COLUMNS {
+            let fits = needed <= room && shown.len() < MAX_COLUMNS;
+            if !fits && titled >= MIN_COLUMNS {
                 break;
             }
             room = room.saturating_sub(needed);

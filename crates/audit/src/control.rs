@@ -156,6 +156,7 @@ impl Engine for LogEngine {
             window,
             source: "crates/audit/src/control.rs".to_owned(),
             cluster: None,
+            doubt: None,
         })
     }
 
@@ -215,9 +216,10 @@ impl Store {
                 None => self.records.remove(key),
             };
         }
-        match self.log.bytes() >= self.log_size {
-            true => self.checkpoint(),
-            false => Ok(()),
+        if self.log.bytes() >= self.log_size {
+            self.checkpoint()
+        } else {
+            Ok(())
         }
     }
 

@@ -15,6 +15,7 @@ pub(crate) fn of(
         window,
         source: source.to_owned(),
         cluster: None,
+        doubt: None,
     }
 }
 

@@ -47,7 +47,8 @@ pub use trueput_record::accounting::CacheUse;
 pub use trueput_record::parameter::{self, Parameter, ParameterValues, ValueKind};
 pub use trueput_record::text::decode_utf8;
 pub use trueput_record::{
-    ClusterSurvival, Durability, Isolation, Phenomenon, Promise, Value, Window, choices, parameters,
+    ClusterSurvival, Durability, Isolation, Phenomenon, Promise, Survival, Value, Window, choices,
+    parameters,
 };
 
 use std::collections::BTreeMap;

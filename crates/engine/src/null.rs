@@ -51,6 +51,7 @@ impl Engine for Null {
                 window: None,
                 source: "crates/engine/src/null.rs".to_owned(),
                 cluster: None,
+                doubt: None,
             })
             .ok_or_else(|| Error::no_durability(self.info().name, durability))
     }

@@ -68,6 +68,7 @@ impl Engine for Reference {
                 window: None,
                 source: "crates/engine/src/reference.rs".to_owned(),
                 cluster: None,
+                doubt: None,
             })
             .ok_or_else(|| Error::no_durability(self.info().name, durability))
     }

@@ -66,6 +66,7 @@ impl Engine for Storage {
             window: None,
             source: "https://man7.org/linux/man-pages/man2/fsync.2.html".to_owned(),
             cluster: None,
+            doubt: None,
         })
     }
 
@@ -85,12 +86,13 @@ impl Engine for Storage {
                 spec.durability
             )));
         }
-        match spec.directory.is_dir() {
-            true => Ok(Box::new(Folder)),
-            false => Err(Error::engine(format!(
+        if spec.directory.is_dir() {
+            Ok(Box::new(Folder))
+        } else {
+            Err(Error::engine(format!(
                 "{} is no folder",
                 spec.directory.display()
-            ))),
+            )))
         }
     }
 }

@@ -56,6 +56,8 @@ pub enum MarkKind {
     Assertions,
     /// A host that ran workers was busy or late, and may have limited the rate.
     LoadGenerator,
+    /// The engine states the promise of the level, and a known fault breaks it at times.
+    DoubtfulPromise,
     /// The schedules that test the stated isolation could not be run.
     UncheckedIsolation,
     /// The database or its log was in memory although the level promises more.
@@ -89,6 +91,7 @@ pub fn marks(trial: &TrialRecord) -> Vec<Mark> {
         known_defect(trial),
         assertions(trial),
         load_generator(trial),
+        doubtful_promise(trial),
         unchecked_isolation(trial),
         unresolved_storage(trial),
         overrun(trial),
@@ -277,6 +280,17 @@ fn unverified_flushes(trial: &TrialRecord) -> Option<Mark> {
         explanation: Cow::Owned(format!(
             "no counter shows whether its commits reached storage ({reason})"
         )),
+        comparable: true,
+    })
+}
+
+/// Marks a promise that the engine's documentation makes, and that a known fault breaks at times.
+fn doubtful_promise(trial: &TrialRecord) -> Option<Mark> {
+    let doubt = trial.engine.as_ref()?.promise.doubt.clone()?;
+    Some(Mark {
+        kind: MarkKind::DoubtfulPromise,
+        label: Cow::Borrowed("promise in doubt"),
+        explanation: Cow::Owned(doubt),
         comparable: true,
     })
 }

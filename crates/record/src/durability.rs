@@ -151,6 +151,11 @@ pub struct Promise {
     /// cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterSurvival>,
+    /// Why the promise is in doubt although the engine's documentation makes it: a fault that was
+    /// reproduced without trueput. A clause without a final period, to follow the engine's name and
+    /// a colon.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
 }
 
 /// The failures of a cluster that an acknowledged commit survives.

@@ -190,6 +190,19 @@ fn promised(durability: Durability, knobs: &str) -> Result<String, String> {
 }
 
 #[test]
+fn a_promise_that_relies_on_the_doublewrite_buffer_is_in_doubt() {
+    let is_in_doubt = |level, knobs: &str| {
+        let promise = MARIADB.promise_with(level, &resolve(&MARIADB, knobs));
+        promise.unwrap().doubt.is_some()
+    };
+    for level in [Durability::Sync, Durability::Async, Durability::Buffered] {
+        assert!(is_in_doubt(level, ""), "{level}");
+        assert!(!is_in_doubt(level, MYROCKS), "{level}");
+    }
+    assert!(!is_in_doubt(Durability::Process, ""));
+}
+
+#[test]
 fn the_promise_follows_the_knobs() {
     use Durability::{Async, Buffered, None, Process, Sync};
     let levels = [

@@ -22,6 +22,9 @@ const MAX_NAMES: usize = 3;
 const REFUTED: &str =
     "[REFUTED]: an audit here refuted its promise, so it is not ranked; --full explains it.";
 
+const DOUBTFUL_PROMISE: &str = "[promise in doubt]: a known fault breaks what the engine's \
+    documentation promises; --full explains it.";
+
 const UNVERIFIED_FLUSHES: &str = "[flushes not verified]: no counter shows whether its commits \
     reached storage; --full explains it.";
 
@@ -54,8 +57,9 @@ pub(super) fn weaker_isolation(ranking: &RankingAnswer) -> Option<String> {
 }
 
 /// The marks whose meanings are shorter here, or are those of the heading.
-const OTHERWISE_EXPLAINED: [MarkKind; 4] = [
+const OTHERWISE_EXPLAINED: [MarkKind; 5] = [
     MarkKind::RefutedPromise,
+    MarkKind::DoubtfulPromise,
     MarkKind::UnverifiedFlushes,
     MarkKind::Workaround,
     MarkKind::InMemory,
@@ -93,6 +97,7 @@ fn common_meaning(kind: MarkKind) -> &'static str {
         MarkKind::KnownDefect => "it has a known fault with these settings",
         MarkKind::Assertions => "built with assertions",
         MarkKind::LoadGenerator => "a host that ran workers may have limited it",
+        MarkKind::DoubtfulPromise => "a known fault breaks its promise at times",
         MarkKind::UncheckedIsolation => "its stated isolation could not be tested",
         MarkKind::UnresolvedStorage => "what survives lost power is not known",
         MarkKind::Overrun => "it ran for much longer than it was to",
@@ -105,6 +110,7 @@ fn common_meaning(kind: MarkKind) -> &'static str {
 pub(super) fn mark_legends(answer: &Answer) -> impl Iterator<Item = String> {
     let legends = [
         (MarkKind::RefutedPromise, REFUTED),
+        (MarkKind::DoubtfulPromise, DOUBTFUL_PROMISE),
         (MarkKind::UnverifiedFlushes, UNVERIFIED_FLUSHES),
         (MarkKind::Workaround, WORKAROUND),
     ];
@@ -336,15 +342,16 @@ fn leads(ranking: &RankingAnswer) -> String {
     let at_rate = ranking.subject.rate_per_s.is_some();
     let sure = confidence(share, at_rate);
     let name = &second.contender;
-    match at_rate {
-        false => format!(
-            "{leader} leads: {name} reaches {} of its rate{sure}.",
-            share_text(share, false)
-        ),
-        true => format!(
+    if at_rate {
+        format!(
             "{leader} responds first: {name} takes {} times as long{sure}.",
             number(share.estimate)
-        ),
+        )
+    } else {
+        format!(
+            "{leader} leads: {name} reaches {} of its rate{sure}.",
+            share_text(share, false)
+        )
     }
 }
 
@@ -418,9 +425,10 @@ fn all_listed(names: &[&str]) -> String {
 
 /// The separator between names, which may contain commas.
 fn separator(names: &[&str]) -> &'static str {
-    match names.iter().any(|name| name.contains(',')) {
-        true => "; ",
-        false => ", ",
+    if names.iter().any(|name| name.contains(',')) {
+        "; "
+    } else {
+        ", "
     }
 }
 
@@ -435,12 +443,13 @@ pub(super) fn counts(answer: &Answer) -> String {
     ];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
     let parts: Vec<_> = parts
-        .map(
-            |(count, subject)| match count == counts.planned && subject == "valid" {
-                true => "all valid".to_owned(),
-                false => format!("{count} {subject}"),
-            },
-        )
+        .map(|(count, subject)| {
+            if count == counts.planned && subject == "valid" {
+                "all valid".to_owned()
+            } else {
+                format!("{count} {subject}")
+            }
+        })
         .collect();
     let trials = counted(counts.planned as u64, "trial");
     let parts = parts.join(", ");

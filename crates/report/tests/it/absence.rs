@@ -133,3 +133,21 @@ fn an_isolation_that_could_not_be_checked_is_marked() {
         assert!(!text.contains("isolation not checked"), "{text}");
     }
 }
+
+#[test]
+fn a_promise_that_a_known_fault_breaks_at_times_is_marked_and_ranked() {
+    let mut doubted = trial();
+    if let Some(engine) = &mut doubted.engine {
+        engine.promise.doubt = Some("a torn page is not always restored".to_owned());
+    }
+    let [full, screen] = told(doubted);
+    assert_has!(
+        full,
+        "lmdb [promise in doubt]",
+        "a torn page is not always restored"
+    );
+    assert_has!(screen, "[promise in doubt]: a known fault breaks");
+    for text in told(trial()) {
+        assert!(!text.contains("in doubt"), "{text}");
+    }
+}

@@ -67,6 +67,7 @@ impl Engine for DescribedEngine {
                 window: None,
                 source: String::new(),
                 cluster: None,
+                doubt: None,
             })
             .ok_or_else(|| trueput_engine::Error::no_durability(self.info().name, durability))
     }
@@ -80,12 +81,13 @@ impl Engine for DescribedEngine {
     }
 
     fn check_transactions(&self, _: &ParameterValues) -> trueput_engine::Result<()> {
-        match self.keeps_apart {
-            true => Ok(()),
-            false => Err(trueput_engine::Error::Unsupported(format!(
+        if self.keeps_apart {
+            Ok(())
+        } else {
+            Err(trueput_engine::Error::Unsupported(format!(
                 "{} has no transactions",
                 self.name
-            ))),
+            )))
         }
     }
 

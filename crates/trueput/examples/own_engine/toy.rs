@@ -78,6 +78,7 @@ impl Engine for Toy {
                 window: None,
                 source: "crates/trueput/examples/own_engine/toy.rs".to_owned(),
                 cluster: None,
+                doubt: None,
             })
             .ok_or_else(|| Error::no_durability(self.info().name, durability))
     }

@@ -362,6 +362,7 @@ fn promise(window: Option<Window>, cluster: Option<ClusterSurvival>) -> Promise 
         window,
         source: String::new(),
         cluster,
+        doubt: None,
     }
 }
 

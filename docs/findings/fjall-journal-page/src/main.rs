@@ -110,9 +110,10 @@ fn incompressible(count: usize) -> Vec<u8> {
 fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        match entry.file_type().unwrap().is_dir() {
-            true => copy_folder(&entry.path(), &to.join(entry.file_name())),
-            false => drop(fs::copy(entry.path(), to.join(entry.file_name())).unwrap()),
-        }
+        if entry.file_type().unwrap().is_dir() {
+copy_folder(&entry.path(), &to.join(entry.file_name()))
+} else {
+drop(fs::copy(entry.path(), to.join(entry.file_name())).unwrap())
+}
     }
 }

@@ -155,6 +155,7 @@ fn engine(spec: &TrialSpec) -> EngineReport {
             window: None,
             source: "its manual".to_owned(),
             cluster: None,
+            doubt: None,
         },
         isolation: None,
         settings: Settings::new(),

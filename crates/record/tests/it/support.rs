@@ -231,6 +231,7 @@ fn engine() -> EngineReport {
             majority_power: true,
             all_power: false,
         }),
+        doubt: None,
     };
     EngineReport {
         name: "lmdb".to_owned(),

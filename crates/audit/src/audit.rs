@@ -188,12 +188,13 @@ fn choose_models(subject: &Subject, options: &AuditOptions) -> Result<Vec<Storag
     // Kills last: a recovery that waits for the killed process (GT.M, a minute) would take the time
     // of the others.
     models.sort_by_key(|model| !model.loses_power());
-    match models.is_empty() {
-        false => Ok(models),
-        true => Err(Failure::Other(format!(
+    if models.is_empty() {
+        Err(Failure::Other(format!(
             "no chosen model tests what '{}' promises: choose --model kill, in the folder form",
             subject.claim
-        ))),
+        )))
+    } else {
+        Ok(models)
     }
 }
 
@@ -205,14 +206,17 @@ fn check_tried(
     options: &AuditOptions,
 ) -> Result<(), Failure> {
     let was_tried = |model: &StorageModel| tried.iter().any(|result| result.model == *model);
-    let is_missing = match wanted.contains(&StorageModel::Journal) {
-        true => !was_tried(&StorageModel::Journal),
-        false => !wanted.iter().any(was_tried),
+    let is_missing = if wanted.contains(&StorageModel::Journal) {
+        !was_tried(&StorageModel::Journal)
+    } else {
+        !wanted.iter().any(was_tried)
     };
-    match is_missing {
-        false => Ok(()),
-        true if options.is_stopped() => Err(Failure::Interrupted),
-        true => Err(Failure::Other(TIME_OVER.to_owned())),
+    if !is_missing {
+        Ok(())
+    } else if options.is_stopped() {
+        Err(Failure::Interrupted)
+    } else {
+        Err(Failure::Other(TIME_OVER.to_owned()))
     }
 }
 
@@ -273,9 +277,10 @@ impl Attempt<'_> {
 
     fn threads(&self) -> usize {
         let one_at_a_time = self.options.file_system.as_ref();
-        match one_at_a_time.is_some_and(|kind| !mounts_several(kind)) {
-            true => 1,
-            false => self.options.threads,
+        if one_at_a_time.is_some_and(|kind| !mounts_several(kind)) {
+            1
+        } else {
+            self.options.threads
         }
     }
 
@@ -424,9 +429,10 @@ impl Attempt<'_> {
                 // In the block form, the file system's own recovery would be cut, too.
                 let is_sampled =
                     number.is_multiple_of(RECOVERY_EVERY) && self.options.file_system.is_none();
-                match is_sampled && inspection.damage.is_none() {
-                    true => self.crash_recovery(judge, search, &state, number),
-                    false => true,
+                if is_sampled && inspection.damage.is_none() {
+                    self.crash_recovery(judge, search, &state, number)
+                } else {
+                    true
                 }
             }
             Ok(None) => {

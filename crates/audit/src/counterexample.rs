@@ -75,10 +75,12 @@ pub(crate) fn shrink(
                 break;
             }
         }
-        match is_smaller {
-            true => parts = parts.saturating_sub(1).max(2),
-            false if size == 1 => break,
-            false => parts *= 2,
+        if is_smaller {
+            parts = parts.saturating_sub(1).max(2);
+        } else if size == 1 {
+            break;
+        } else {
+            parts *= 2;
         }
     }
     (state, damage)

@@ -223,9 +223,10 @@ impl<'a> Exploration<'a> {
             return;
         };
         // Only new blocks can hold anything but what was there.
-        let rests = match self.is_new(extent.0, torn.operation(), offset + persisted) {
-            true => [TornRest::Old, TornRest::Zero, TornRest::Garbage].as_slice(),
-            false => &[TornRest::Old],
+        let rests = if self.is_new(extent.0, torn.operation(), offset + persisted) {
+            [TornRest::Old, TornRest::Zero, TornRest::Garbage].as_slice()
+        } else {
+            &[TornRest::Old]
         };
         let tear = Tear {
             operation: torn.operation(),
@@ -326,9 +327,10 @@ fn classes(
     // Until the first commit nothing is promised: a database that is half made is made again.
     let first = acknowledged.iter().min().copied().unwrap_or_default() as usize;
     for cut in first.max(recording.base + 1)..=last {
-        let after = match cut == last {
-            true => "end".to_owned(),
-            false => kinds.describe(recording, cut),
+        let after = if cut == last {
+            "end".to_owned()
+        } else {
+            kinds.describe(recording, cut)
         };
         let acknowledged = acknowledged
             .contains(&(cut as u64))

@@ -89,9 +89,10 @@ impl fmt::Display for MissingCommits {
             first,
             last,
         } = self;
-        match first == last {
-            true => write!(formatter, "commit {first} of worker {worker}"),
-            false => write!(formatter, "commits {first} to {last} of worker {worker}"),
+        if first == last {
+            write!(formatter, "commit {first} of worker {worker}")
+        } else {
+            write!(formatter, "commits {first} to {last} of worker {worker}")
         }
     }
 }

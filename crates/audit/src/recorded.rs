@@ -218,13 +218,14 @@ pub(crate) fn record(
             let cause = stopped.err().map(|error| format!(" ({error})"));
             let message = message + &cause.unwrap_or_default();
             let room = read_free_bytes(folder).unwrap_or(u64::MAX);
-            Err(Failure::Other(match room < MIN_ROOM_BYTES {
-                true => format!(
+            Err(Failure::Other(if room < MIN_ROOM_BYTES {
+                format!(
                     "recording: {message}; {} is full: free some space there, or choose another \
                      folder with --results",
                     folder.display()
-                ),
-                false => format!("recording: {message}"),
+                )
+            } else {
+                format!("recording: {message}")
             }))
         }
         _ => Err(Failure::Other("recording: unexpected report".to_owned())),

@@ -93,9 +93,10 @@ impl Subject {
     /// Returns what the tested level guarantees under a model of storage.
     pub(crate) fn guarantee(&self, model: StorageModel) -> Guarantee {
         Guarantee {
-            survival: match model.loses_power() {
-                true => self.claim.after_lost_power(),
-                false => self.claim.after_killed_processes(),
+            survival: if model.loses_power() {
+                self.claim.after_lost_power()
+            } else {
+                self.claim.after_killed_processes()
             },
             window_commits: self.window_commits,
         }

@@ -114,9 +114,10 @@ impl Script {
             Change::Put(key(GROWING, sequence)),
         ];
         let deleted = key(DELETED, draw(2) % DELETED_SLOTS);
-        changes.push(match draw(3).is_multiple_of(3) {
-            true => Change::Delete(deleted),
-            false => Change::Put(deleted),
+        changes.push(if draw(3).is_multiple_of(3) {
+            Change::Delete(deleted)
+        } else {
+            Change::Put(deleted)
         });
         if let Some(old) = sequence.checked_sub(LIFETIME) {
             changes.push(Change::Delete(key(GROWING, old)));

@@ -96,9 +96,10 @@ pub(crate) fn coded(code: impl Into<i64>, text: impl Into<String>) -> Error {
 /// The error for a code of an engine that passes the operating system's codes on: storage is full,
 /// or the engine's own.
 pub(crate) fn of_code(code: c_int, text: String) -> Error {
-    match is_no_space(code) {
-        true => Error::Full(format!("{text} (code {code})")),
-        false => coded(code, text),
+    if is_no_space(code) {
+        Error::Full(format!("{text} (code {code})"))
+    } else {
+        coded(code, text)
     }
 }
 

@@ -187,9 +187,10 @@ impl Engine for Gtm {
         }
         let arguments = ["integ", "-noonline", "-region", "DEFAULT"];
         let said = installation.run("mupip", &arguments, &directory, "")?;
-        match said.contains("No errors detected") {
-            true => Ok(()),
-            false => Err(Error::engine(said.trim().replace('\n', "; "))),
+        if said.contains("No errors detected") {
+            Ok(())
+        } else {
+            Err(Error::engine(said.trim().replace('\n', "; ")))
         }
     }
 
@@ -239,9 +240,10 @@ impl Engine for Gtm {
 
 /// The window of `buffered`.
 fn unflushed(knobs: &GtmKnobs) -> Window {
-    let for_lost_power = match knobs.sync_io {
-        false => "",
-        true => ", and sync_io flushes what is written, so that this holds for lost power, too",
+    let for_lost_power = if knobs.sync_io {
+        ", and sync_io flushes what is written, so that this holds for lost power, too"
+    } else {
+        ""
     };
     Window {
         time_s: Some(knobs.epoch_interval as f64),

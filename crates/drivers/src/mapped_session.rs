@@ -439,10 +439,11 @@ impl<A: MappedApi> SeekingCursor for MappedCursor<A> {
     }
 
     fn seek_key(&mut self, key: &[u8]) -> Result<bool> {
-        match key.is_empty() {
+        if key.is_empty() {
             // There is no empty key, and LMDB refuses to search for one.
-            true => self.step(A::FIRST),
-            false => self.go_by_key(A::SEEK, key),
+            self.step(A::FIRST)
+        } else {
+            self.go_by_key(A::SEEK, key)
         }
     }
 

@@ -132,11 +132,12 @@ impl Engine for Redb {
         let path = spec.directory.join(FILE_NAME);
         let opened = Builder::new().open(&path);
         let mut engine = opened.map_err(|error| open_error(&path, error))?;
-        match engine.check_integrity().map_err(convert)? {
-            true => Ok(()),
-            false => Err(Error::engine(
+        if engine.check_integrity().map_err(convert)? {
+            Ok(())
+        } else {
+            Err(Error::engine(
                 "redb: check_integrity found damage and repaired it",
-            )),
+            ))
         }
     }
 

@@ -67,9 +67,10 @@ mod tests {
                 |attempt| *attempt < passing,
                 || {
                     attempts += 1;
-                    match attempts == good {
-                        true => Ok("done"),
-                        false => Err(attempts),
+                    if attempts == good {
+                        Ok("done")
+                    } else {
+                        Err(attempts)
                     }
                 },
             );

@@ -46,9 +46,10 @@ impl ScanShape {
                 conditions.push(format!("{column} {} {parameter}", operators[kind]));
             }
         }
-        let condition = match conditions.is_empty() {
-            true => String::new(),
-            false => format!("WHERE {} ", conditions.join(" AND ")),
+        let condition = if conditions.is_empty() {
+            String::new()
+        } else {
+            format!("WHERE {} ", conditions.join(" AND "))
         };
         let order = match self.direction {
             Direction::Forward => "",

@@ -4,10 +4,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 #[allow(dead_code, reason = "the other test program's")]
-#[path = "it/support/mod.rs"]
-mod support;
+#[path = "it"]
+mod it {
+    pub mod support;
+}
 
-use crate::support::{TestDatabase, begin, get, keeps_the_contract, open, read, refusal, write};
+use it::support;
+use it::support::{TestDatabase, begin, get, keeps_the_contract, open, read, refusal, write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -79,9 +79,10 @@ impl Address {
             ),
             None => {
                 // An existing file is a build, not a malformed address, whatever its name.
-                let hidden = match Path::new(text).exists() {
-                    true => None,
-                    false => syntax::truncated(text).or_else(|| syntax::mask(text)),
+                let hidden = if Path::new(text).exists() {
+                    None
+                } else {
+                    syntax::truncated(text).or_else(|| syntax::mask(text))
                 };
                 let redacted = hidden.unwrap_or_else(|| text.to_owned());
                 (redacted, String::new(), String::new())

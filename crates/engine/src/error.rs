@@ -78,12 +78,11 @@ impl Error {
         match self {
             Self::Engine { text, .. } => {
                 let text = text.to_lowercase();
-                match SIGNS.iter().any(|sign| text.contains(sign)) {
-                    true => {
-                        "; if another transaction was in the way, the driver must return \
+                if SIGNS.iter().any(|sign| text.contains(sign)) {
+                    "; if another transaction was in the way, the driver must return \
                          Error::Conflict, which is counted and retried (docs/ADDING_AN_ENGINE.md)"
-                    }
-                    false => "",
+                } else {
+                    ""
                 }
             }
             _ => "",

@@ -158,10 +158,7 @@ impl FaultState {
             }
             _ => false,
         };
-        match is_due {
-            true => Err(conflict()),
-            false => Ok(()),
-        }
+        if is_due { Err(conflict()) } else { Ok(()) }
     }
 }
 

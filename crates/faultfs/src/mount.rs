@@ -67,12 +67,13 @@ impl Mount {
             socket: Some(socket),
             folders,
         };
-        match line.trim_end() == READY {
-            true => Ok(mount),
-            false => Err(MountError::Failed(format!(
+        if line.trim_end() == READY {
+            Ok(mount)
+        } else {
+            Err(MountError::Failed(format!(
                 "it cannot be mounted: {}",
                 mount.last_words()
-            ))),
+            )))
         }
     }
 

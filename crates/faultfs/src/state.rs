@@ -248,9 +248,10 @@ impl State {
         let inode = self.existing(&entry)?;
         let directory = self.inodes.descriptor(entry.directory)?;
         rustix::fs::unlinkat(directory, name, flags)?;
-        self.append(match flags.contains(AtFlags::REMOVEDIR) {
-            true => Operation::RemoveDirectory { inode, entry },
-            false => Operation::Unlink { inode, entry },
+        self.append(if flags.contains(AtFlags::REMOVEDIR) {
+            Operation::RemoveDirectory { inode, entry }
+        } else {
+            Operation::Unlink { inode, entry }
         })?;
         self.inodes.forget(inode, 0);
         Ok(())

@@ -102,18 +102,20 @@ impl AuditState {
     pub fn of(standing: &AuditStanding) -> Self {
         let sum = |figure: fn(&ModelStanding) -> u64| standing.refutations().map(figure).sum();
         let refuted = standing.models.iter().filter(|model| model.refuted > 0);
-        match standing.is_refuted() {
-            true => Self::Refuted {
+        if standing.is_refuted() {
+            Self::Refuted {
                 refuted: sum(|model| model.refuted),
                 states: sum(|model| model.states),
                 models: standing.refutations().map(|model| model.model).collect(),
-            },
-            false if standing.is_undecided() => Self::Undecided,
-            false => Self::NotRefuted {
+            }
+        } else if standing.is_undecided() {
+            Self::Undecided
+        } else {
+            Self::NotRefuted {
                 states: standing.states(),
                 models: standing.decided().map(TriedStates::of).collect(),
                 refuted_by: refuted.map(|model| model.model).collect(),
-            },
+            }
         }
     }
 }

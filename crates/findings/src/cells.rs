@@ -223,9 +223,10 @@ fn figures(repeats: &[&TrialRecord], headline: &str) -> Option<CellFigures> {
     let headline = |measurement: &&Measurement| Some(measurement.operation(headline)?.per_s);
     let rates: Vec<f64> = measured.iter().filter_map(headline).collect();
     Some(CellFigures {
-        headline_interval: match rates.len() < MIN_FOR_INTERVAL {
-            true => None,
-            false => bootstrap_median(&rates, 0.95, RESAMPLES),
+        headline_interval: if rates.len() < MIN_FOR_INTERVAL {
+            None
+        } else {
+            bootstrap_median(&rates, 0.95, RESAMPLES)
         },
         headline_per_s: Summary::of(rates)?,
         elapsed_s: Summary::of(measured.iter().map(|measurement| measurement.elapsed_s))?,

@@ -167,9 +167,10 @@ impl Choice {
     pub fn run_off_rate_per_s(&self) -> Option<f64> {
         let [first, second] = self.highest_two()?;
         let (first_per_s, second_per_s) = (first.best().holds_per_s?, second.best().holds_per_s?);
-        Some(match first_per_s > second_per_s * NEAR_FACTOR {
-            true => round_rate((first_per_s * second_per_s).sqrt()),
-            false => first_per_s,
+        Some(if first_per_s > second_per_s * NEAR_FACTOR {
+            round_rate((first_per_s * second_per_s).sqrt())
+        } else {
+            first_per_s
         })
     }
 }

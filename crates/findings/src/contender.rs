@@ -68,9 +68,10 @@ impl ContenderNames {
         if let Some(step) = &spec.step {
             // Cells of an ablation are named by the changes of their steps.
             let build = self.build(spec);
-            let of_base = match self.several_bases.contains(&contender) {
-                true => format!(" (on cell {})", step.base),
-                false => String::new(),
+            let of_base = if self.several_bases.contains(&contender) {
+                format!(" (on cell {})", step.base)
+            } else {
+                String::new()
             };
             return format!("{build}, {}. {}{of_base}", step.index, step.name);
         }
@@ -85,9 +86,10 @@ impl ContenderNames {
         let conditions = conditions.filter(|(name, _)| self.varying_conditions.contains(name));
         told_apart.extend(conditions.map(|(name, value)| format!("{name}={value}")));
         let build = self.build(spec);
-        match told_apart.is_empty() {
-            true => build,
-            false => format!("{build} ({})", told_apart.join(", ")),
+        if told_apart.is_empty() {
+            build
+        } else {
+            format!("{build} ({})", told_apart.join(", "))
         }
     }
 }

@@ -50,12 +50,13 @@ fn shares(trials: &[TrialRecord], cores: f64) -> Shares {
             all_s += measurement.elapsed_s * allowed_processors(measurement).unwrap_or(cores);
         }
     }
-    match all_s > 0.0 {
-        true => Shares {
+    if all_s > 0.0 {
+        Shares {
             others: (others_s / all_s).min(1.0),
             with_kernel,
             steal: (steal_s / all_s).min(1.0),
-        },
-        false => Shares::default(),
+        }
+    } else {
+        Shares::default()
     }
 }

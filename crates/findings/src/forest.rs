@@ -108,9 +108,10 @@ impl Forest {
                 variance += (mean - sample.value).powi(2);
             }
         }
-        match variance > 0.0 {
-            true => (1.0 - error / variance).max(0.0),
-            false => 0.0,
+        if variance > 0.0 {
+            (1.0 - error / variance).max(0.0)
+        } else {
+            0.0
         }
     }
 }

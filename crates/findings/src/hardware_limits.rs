@@ -155,11 +155,12 @@ fn single_cause(measurement: &Measurement) -> ExcessCause {
 fn memory_cause(measurement: &Measurement, limits: &HardwareLimits) -> ExcessCause {
     let database_bytes = measurement.database.allocated_bytes;
     let region_bytes = limits.memory.region_bytes;
-    match database_bytes < region_bytes {
-        true => ExcessCause::SmallDatabase {
+    if database_bytes < region_bytes {
+        ExcessCause::SmallDatabase {
             database_bytes,
             region_bytes,
-        },
-        false => ExcessCause::IndependentReads,
+        }
+    } else {
+        ExcessCause::IndependentReads
     }
 }

@@ -47,9 +47,10 @@ pub fn contender_runs(runs: &[Run]) -> Vec<ContenderRuns> {
         let first_per_s = first.map_or(cell.point.per_s, |rate| rate.point.per_s);
         contender.rates.push(RunRate {
             run: *run,
-            of_first: match first_per_s > 0.0 {
-                true => cell.point.per_s / first_per_s,
-                false => 0.0,
+            of_first: if first_per_s > 0.0 {
+                cell.point.per_s / first_per_s
+            } else {
+                0.0
             },
             point: cell.point.clone(),
         });

@@ -108,9 +108,12 @@ fn rates(measured: &Measurement, headline: &str) -> Vec<Second> {
         .filter(|kind| is_transaction(&kind.kind))
         .count()
         > 1;
-    let counts = |kind: &str| match of_tpcc {
-        true => is_transaction(kind),
-        false => kind == headline,
+    let counts = |kind: &str| {
+        if of_tpcc {
+            is_transaction(kind)
+        } else {
+            kind == headline
+        }
     };
     let mut end_s = 0.0;
     let mut rates = Vec::new();

@@ -192,9 +192,10 @@ fn straightness(values: &[f64]) -> f64 {
         places += x * x;
         squares += y * y;
     }
-    match places * squares > 0.0 {
-        true => (both / (places * squares).sqrt()).abs(),
-        false => 0.0,
+    if places * squares > 0.0 {
+        (both / (places * squares).sqrt()).abs()
+    } else {
+        0.0
     }
 }
 

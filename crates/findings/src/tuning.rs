@@ -479,11 +479,12 @@ fn check_space_factor(
     };
     let space = |measurement: &Measurement| measurement.database.allocated_bytes as f64;
     let factor = space(measurement) / space(default).max(1.0);
-    match factor >= limit {
-        true => Err(format!(
+    if factor >= limit {
+        Err(format!(
             "its database took {factor:.1} times the space of the default's"
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

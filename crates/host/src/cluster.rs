@@ -98,18 +98,20 @@ impl<'a> ClusterHost<'a> {
         knobs: &'a ParameterValues,
     ) -> Result<Self, String> {
         let count = cluster.nodes(knobs);
-        let network = match crate::is_root() {
-            true => Some(ClusterNetwork::make(count, cluster.network(knobs))?),
-            false => None,
+        let network = if crate::is_root() {
+            Some(ClusterNetwork::make(count, cluster.network(knobs))?)
+        } else {
+            None
         };
-        let state = match ClusterState::is_in(&assignment.directory) {
-            true => ClusterState::read(&assignment.directory).map_err(|error| error.to_string())?,
-            false => ClusterState {
+        let state = if ClusterState::is_in(&assignment.directory) {
+            ClusterState::read(&assignment.directory).map_err(|error| error.to_string())?
+        } else {
+            ClusterState {
                 nodes: count,
                 leader: None,
                 last_leader: 1,
                 stale_nodes: Vec::new(),
-            },
+            }
         };
         let site = ClusterSite {
             directory: assignment.directory.clone(),
@@ -164,9 +166,10 @@ impl<'a> ClusterHost<'a> {
             if self.network_checked.0.elapsed() >= NETWORK_CHECK_INTERVAL {
                 self.log_lost_frames();
             }
-            match self.cluster.elects_leader() {
-                true => self.follow_election(scope),
-                false => self.watch_leader(scope),
+            if self.cluster.elects_leader() {
+                self.follow_election(scope);
+            } else {
+                self.watch_leader(scope);
             }
             std::thread::sleep(PAUSE);
         }
@@ -543,11 +546,12 @@ impl<'a> ClusterHost<'a> {
                 return Err(format!("no node-{number}: the cluster has {count} nodes"));
             }
         };
-        match numbers.is_empty() {
-            false => Ok(numbers),
-            true => Err(format!(
+        if numbers.is_empty() {
+            Err(format!(
                 "{order} concerns no node: the cluster has {count} nodes"
-            )),
+            ))
+        } else {
+            Ok(numbers)
         }
     }
 

@@ -27,9 +27,10 @@ impl Disk {
     /// Returns the disk of a device's folder under `/sys`. The flushes of a partition are counted
     /// only on its disk.
     fn at(device: &Path) -> Option<Self> {
-        let disk = match device.join("partition").exists() {
-            true => device.parent()?,
-            false => device,
+        let disk = if device.join("partition").exists() {
+            device.parent()?
+        } else {
+            device
         };
         let stat = disk.join("stat");
         stat.exists().then_some(Self { stat })

@@ -204,9 +204,10 @@ fn disks_of(facts: &FileSystemFacts, folder: &Path) -> Result<Vec<Disk>, String>
         let disks = Disk::of_btrfs(Path::new(&facts.source));
         return disks.filter(|disks| !disks.is_empty()).ok_or_else(unknown);
     }
-    match ON_ONE_DEVICE.contains(&kind) {
-        true => Ok(vec![Disk::below(folder).ok_or_else(unknown)?]),
-        false => Err(unknown()),
+    if ON_ONE_DEVICE.contains(&kind) {
+        Ok(vec![Disk::below(folder).ok_or_else(unknown)?])
+    } else {
+        Err(unknown())
     }
 }
 

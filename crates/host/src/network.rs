@@ -58,9 +58,10 @@ impl ClusterNetwork {
         let nodes: Vec<File> = (0..count)
             .map(|_| new_namespace())
             .collect::<Result<_, _>>()?;
-        let interconnect = match quality == NetworkQuality::default() {
-            true => Interconnect::Bridges(join_by_bridges(&nodes)?),
-            false => Interconnect::Switch(DelaySwitch::join(&nodes, quality)?),
+        let interconnect = if quality == NetworkQuality::default() {
+            Interconnect::Bridges(join_by_bridges(&nodes)?)
+        } else {
+            Interconnect::Switch(DelaySwitch::join(&nodes, quality)?)
         };
         let network = Self {
             interconnect,
@@ -242,12 +243,13 @@ fn run(mut command: Command, input: &str) -> Result<(), String> {
         pipe.write_all(input.as_bytes()).map_err(failed)?;
     }
     let output = child.wait_with_output().map_err(failed)?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(format!(
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(format!(
             "{program} failed: {}",
             String::from_utf8_lossy(&output.stderr).trim()
-        )),
+        ))
     }
 }
 
@@ -264,17 +266,19 @@ pub(crate) mod tests {
             return None;
         }
         let ip = Command::new("ip").arg("-V").stdout(Stdio::null()).status();
-        match ip.is_ok() {
-            true => new_namespace().err(),
-            false => Some("no program ip: install the package iproute2".to_owned()),
+        if ip.is_ok() {
+            new_namespace().err()
+        } else {
+            Some("no program ip: install the package iproute2".to_owned())
         }
     }
 
     /// Whether a test cannot run here; it prints why.
     fn is_skipped() -> bool {
-        let reason = match crate::is_root() {
-            true => reason_for_no_network(),
-            false => Some("network namespaces need root".to_owned()),
+        let reason = if crate::is_root() {
+            reason_for_no_network()
+        } else {
+            Some("network namespaces need root".to_owned())
         };
         if let Some(reason) = &reason {
             eprintln!("skipped: {reason}");

@@ -173,9 +173,10 @@ impl NumaMaps {
             if !of_file {
                 maps.policies.extend(words().next().map(str::to_owned));
             }
-            let bytes = match of_file {
-                true => &mut maps.file_bytes,
-                false => &mut maps.anonymous_bytes,
+            let bytes = if of_file {
+                &mut maps.file_bytes
+            } else {
+                &mut maps.anonymous_bytes
             };
             let page_kilobytes = words().find_map(|word| word.strip_prefix("kernelpagesize_kB="));
             let page_kilobytes: u64 = page_kilobytes

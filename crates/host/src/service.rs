@@ -115,9 +115,10 @@ pub fn check_access_to(service: &dyn Service, place: &Path) -> Result<(), String
 
 /// Finds the user who is to run a server; `None` for the current one.
 fn find_user(service: &dyn Service) -> Result<Option<ServerUser>, String> {
-    match service.runs_as_root() {
-        true => Ok(None),
-        false => find_server_user(service.users()),
+    if service.runs_as_root() {
+        Ok(None)
+    } else {
+        find_server_user(service.users())
     }
 }
 
@@ -340,9 +341,10 @@ impl Server {
                 let end = self.log.with_error_line(self.describe_own_end(status));
                 let reason = format!("{end} (while starting)");
                 let signal = status.signal();
-                return Err(match signal == Some(SystemSignal::SIGABRT as i32) {
-                    true => ServerError::Aborted(reason),
-                    false => ServerError::Failed(reason),
+                return Err(if signal == Some(SystemSignal::SIGABRT as i32) {
+                    ServerError::Aborted(reason)
+                } else {
+                    ServerError::Failed(reason)
                 });
             }
             match self.ask_readiness(spec, began + limit, wait)? {
@@ -362,9 +364,10 @@ impl Server {
             if !wait() {
                 return Err(ServerError::Canceled);
             }
-            std::thread::sleep(match began.elapsed() < soon {
-                true => SHORT_ATTEMPT,
-                false => ATTEMPT_INTERVAL,
+            std::thread::sleep(if began.elapsed() < soon {
+                SHORT_ATTEMPT
+            } else {
+                ATTEMPT_INTERVAL
             });
         }
     }
@@ -542,10 +545,11 @@ fn configure_process(
             setuid(uid)?;
         }
         set_pdeathsig(signal_number(death))?;
-        match getppid() == parent {
-            true => Ok(()),
+        if getppid() == parent {
+            Ok(())
+        } else {
             // The runner was killed before this was tied to it.
-            false => Err(nix::errno::Errno::ESRCH.into()),
+            Err(nix::errno::Errno::ESRCH.into())
         }
     };
     // SAFETY: between fork and exec this makes system calls and allocates nothing.

@@ -16,9 +16,10 @@ pub(crate) fn read_online_cpus() -> Vec<u32> {
 pub(crate) fn read_memory_nodes() -> Vec<u32> {
     let nodes = Path::new(NODES);
     let with_memory = list(&nodes.join("has_memory"));
-    match with_memory.is_empty() {
-        true => list(&nodes.join("online")),
-        false => with_memory,
+    if with_memory.is_empty() {
+        list(&nodes.join("online"))
+    } else {
+        with_memory
     }
 }
 
@@ -76,9 +77,12 @@ pub(crate) fn format_list(numbers: &[u32]) -> String {
             _ => spans.push((number, number)),
         }
     }
-    let text = |(first, last): (u32, u32)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
+    let text = |(first, last): (u32, u32)| {
+        if first == last {
+            first.to_string()
+        } else {
+            format!("{first}-{last}")
+        }
     };
     spans.into_iter().map(text).collect::<Vec<_>>().join(",")
 }

@@ -180,9 +180,10 @@ mod tests {
     #[test]
     fn who_is_no_root_runs_servers_and_root_has_another_do_it() {
         let user = find_server_user(&["no-such-user-anywhere"]).unwrap();
-        match is_root() {
-            true => assert_eq!(user.unwrap().name, NOBODY),
-            false => assert_eq!(user, None),
+        if is_root() {
+            assert_eq!(user.unwrap().name, NOBODY);
+        } else {
+            assert_eq!(user, None);
         }
     }
 }

@@ -66,19 +66,19 @@ impl WorkFolder {
         let folder = Self {
             path: absolute.canonicalize().map_err(refuse_error)?,
         };
-        match folder.is_marked().map_err(refuse_error)? {
-            true => folder.probe().map_err(refuse_error)?,
-            false if !is_empty(&folder.path).map_err(refuse_error)? => {
-                return Err(refuse(
-                    "is not trueput's: it holds files, but no mark of trueput; name \
+        if folder.is_marked().map_err(refuse_error)? {
+            folder.probe().map_err(refuse_error)?;
+        } else if !is_empty(&folder.path).map_err(refuse_error)? {
+            return Err(refuse(
+                "is not trueput's: it holds files, but no mark of trueput; name \
                      an empty or new directory"
-                        .to_owned(),
-                ));
-            }
-            false => folder.mark(created.as_deref()).map_err(|error| {
+                    .to_owned(),
+            ));
+        } else {
+            folder.mark(created.as_deref()).map_err(|error| {
                 remove_empty(&folder.path, created.as_deref());
                 refuse_error(error)
-            })?,
+            })?;
         }
         Ok(folder)
     }

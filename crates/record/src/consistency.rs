@@ -80,9 +80,10 @@ pub fn derive_rates(measured: &mut Measurement) {
 }
 
 fn rate(count: u64, elapsed_s: f64) -> f64 {
-    match elapsed_s > 0.0 {
-        true => count as f64 / elapsed_s,
-        false => 0.0,
+    if elapsed_s > 0.0 {
+        count as f64 / elapsed_s
+    } else {
+        0.0
     }
 }
 

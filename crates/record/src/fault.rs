@@ -232,9 +232,10 @@ impl FaultSchedule {
 impl fmt::Display for FaultSchedule {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let faults: Vec<_> = self.0.iter().map(ToString::to_string).collect();
-        match faults.is_empty() {
-            true => formatter.write_str(Self::NONE),
-            false => formatter.write_str(&faults.join(",")),
+        if faults.is_empty() {
+            formatter.write_str(Self::NONE)
+        } else {
+            formatter.write_str(&faults.join(","))
         }
     }
 }

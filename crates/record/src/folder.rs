@@ -604,12 +604,13 @@ pub fn run_hint(path: &Path) -> String {
 /// be misread.
 fn known_version(path: &Path, text: &[u8]) -> Result<u32, Error> {
     let found = upgrade::stated_version(text);
-    match found > FORMAT_VERSION {
-        true => Err(Error::NewerFormat {
+    if found > FORMAT_VERSION {
+        Err(Error::NewerFormat {
             path: path.to_owned(),
             found,
             known: FORMAT_VERSION,
-        }),
-        false => Ok(found),
+        })
+    } else {
+        Ok(found)
     }
 }

@@ -116,9 +116,10 @@ fn inflate(bytes: &[u8]) -> Result<Vec<u8>, String> {
         .take(most as u64 + 1)
         .read_to_end(&mut plain)
         .map_err(|error| format!("cannot inflate a histogram: {error}"))?;
-    match plain.len() > most {
-        true => Err(format!("a histogram inflates to more than {most} bytes")),
-        false => Ok(plain),
+    if plain.len() > most {
+        Err(format!("a histogram inflates to more than {most} bytes"))
+    } else {
+        Ok(plain)
     }
 }
 
@@ -140,12 +141,13 @@ fn check_header(plain: &[u8]) -> Result<(), String> {
     let (digits, lowest) = (u32::from_be_bytes(digits), u64::from_be_bytes(lowest));
     let highest = u64::from_be_bytes(highest);
     let ours = digits <= u32::from(SIGNIFICANT_DIGITS) && lowest == 1 && highest <= MAX_LATENCY_NS;
-    match ours {
-        true => Ok(()),
-        false => Err(format!(
+    if ours {
+        Ok(())
+    } else {
+        Err(format!(
             "a histogram has {digits} digits from {lowest} to {highest}; at most \
              {SIGNIFICANT_DIGITS} digits from 1 to {MAX_LATENCY_NS} are read"
-        )),
+        ))
     }
 }
 

@@ -30,12 +30,13 @@ impl ValueLimit {
     /// [`Error::TooLarge`] if the file now exceeds its limit.
     pub(crate) fn add(&mut self, path: &Path, text: &[u8]) -> Result<(), Error> {
         self.found = self.found.saturating_add(count(text));
-        match self.found > self.most {
-            true => Err(Error::TooLarge {
+        if self.found > self.most {
+            Err(Error::TooLarge {
                 path: path.to_owned(),
                 problem: format!("it has more than {} JSON values", self.most),
-            }),
-            false => Ok(()),
+            })
+        } else {
+            Ok(())
         }
     }
 }

@@ -36,9 +36,10 @@ impl<'a> LineReader<'a> {
             number: 0,
             line: Vec::new(),
         };
-        match metadata.len() > most_bytes {
-            true => Err(reader.too_large("it has", most_bytes)),
-            false => Ok(reader),
+        if metadata.len() > most_bytes {
+            Err(reader.too_large("it has", most_bytes))
+        } else {
+            Ok(reader)
         }
     }
 

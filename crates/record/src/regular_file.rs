@@ -111,9 +111,10 @@ pub fn read(folder: &Path, within: &Path, most: u64) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     let limited = &mut file.take(most.saturating_add(1));
     limited.read_to_end(&mut bytes).map_err(io)?;
-    match bytes.len() as u64 > most {
-        true => Err(too_large()),
-        false => Ok(bytes),
+    if bytes.len() as u64 > most {
+        Err(too_large())
+    } else {
+        Ok(bytes)
     }
 }
 

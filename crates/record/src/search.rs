@@ -217,9 +217,10 @@ impl TuningSettings {
     /// Returns the trials that are kept for the ablation of the winner: a tenth.
     #[must_use]
     pub fn ablation_trials(&self) -> u32 {
-        match self.trials >= Self::ABLATION_FROM {
-            true => self.trials / 10,
-            false => 0,
+        if self.trials >= Self::ABLATION_FROM {
+            self.trials / 10
+        } else {
+            0
         }
     }
 }

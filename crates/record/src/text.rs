@@ -100,9 +100,10 @@ fn replaced(
     for character in text.chars() {
         let joins_nothing = before.is_ascii() || is_joiner(before) || needs_escape(before);
         let stray = is_joiner(character) && joins_nothing;
-        match stray || hidden(character) {
-            true => write(&mut escaped, character),
-            false => escaped.push(character),
+        if stray || hidden(character) {
+            write(&mut escaped, character);
+        } else {
+            escaped.push(character);
         }
         before = character;
     }

@@ -126,9 +126,10 @@ pub fn count_hint(text: &str) -> String {
 /// ```
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let error = || {
-        let decimals = match text.contains('.') {
-            true => " without decimals",
-            false => "",
+        let decimals = if text.contains('.') {
+            " without decimals"
+        } else {
+            ""
         };
         format!("'{text}' is not a size; write bytes or a unit{decimals}, as in 4096, 64KiB, 1GiB")
     };

@@ -61,9 +61,10 @@ fn with_remarks(result: &AuditResult, remarks: impl Iterator<Item = String>) -> 
     let knobs = result.given_knobs.iter();
     let knobs = knobs.map(|(name, value)| format!("{name}={value}"));
     let knobs: Vec<_> = knobs.chain(remarks).collect();
-    match knobs.is_empty() {
-        true => result.contender.clone(),
-        false => format!("{} ({})", result.contender, knobs.join(", ")),
+    if knobs.is_empty() {
+        result.contender.clone()
+    } else {
+        format!("{} ({})", result.contender, knobs.join(", "))
     }
 }
 

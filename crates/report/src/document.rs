@@ -234,10 +234,7 @@ impl<'a, T> TableBuilder<'a, T> {
     /// Adds columns if a condition holds.
     #[must_use]
     pub fn when(self, condition: bool, add: impl FnOnce(Self) -> Self) -> Self {
-        match condition {
-            true => add(self),
-            false => self,
-        }
+        if condition { add(self) } else { self }
     }
 
     /// The table with its columns.

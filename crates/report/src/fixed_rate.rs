@@ -16,9 +16,10 @@ pub(crate) fn sentences(ranking: &Ranking) -> Vec<String> {
     let Some(rate_per_s) = ranking.rate_per_s else {
         return Vec::new();
     };
-    let of = match ranking.has_several_response_kinds() {
-        true => " of their slowest kind of operation",
-        false => "",
+    let of = if ranking.has_several_response_kinds() {
+        " of their slowest kind of operation"
+    } else {
+        ""
     };
     let mut said = vec![format!(
         "All contenders had the same request rate, {}/s (open loop). Those that kept it are \

@@ -108,9 +108,10 @@ fn sentences(series: &RateSeries) -> Vec<String> {
             point.started_at,
             point.run
         );
-        match step.with.is_empty() {
-            true => line += "; no recorded change.",
-            false => line += &format!(", when {} changed.", joined(&step.with, ", ")),
+        if step.with.is_empty() {
+            line += "; no recorded change.";
+        } else {
+            line += &format!(", when {} changed.", joined(&step.with, ", "));
         }
         lines.push(line);
     }

@@ -74,9 +74,10 @@ fn answer(prediction: &Prediction, point: &PredictedPoint) -> String {
 
 /// The operation whose time is predicted: of a mix, any.
 fn timed_operation(prediction: &Prediction) -> &str {
-    match prediction.operation_share < 1.0 {
-        true => "operation of any kind",
-        false => &prediction.operation,
+    if prediction.operation_share < 1.0 {
+        "operation of any kind"
+    } else {
+        &prediction.operation
     }
 }
 
@@ -159,17 +160,18 @@ fn extrapolation(prediction: &Prediction, point: &PredictedPoint) -> Option<Stri
     if point.beyond_measured <= EXTRAPOLATED {
         return None;
     }
-    Some(match point.added_wait.total_s() > 0.0 {
-        true => format!(
+    Some(if point.added_wait.total_s() > 0.0 {
+        format!(
             "Extrapolated: for {} of the time more clients are active than the {most} that the law \
              is fitted to.",
             per_cent(point.beyond_measured)
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "Extrapolated: {} clients are {} times the {most} that the law is fitted to.",
             point.clients,
             number(f64::from(point.clients) / most)
-        ),
+        )
     })
 }
 
@@ -181,18 +183,22 @@ fn untested_terms(prediction: &Prediction, point: &PredictedPoint) -> Option<Str
     let is_other = asked.nodes != measured.nodes
         || asked.followers != measured.followers
         || asked.step != measured.step;
-    match asked.waits() {
-        true if is_other => Some(format!(
+    if !asked.waits() {
+        return None;
+    }
+    if is_other {
+        return Some(format!(
             "Measured on {}, so the wait for other nodes comes from the terms below alone.",
             commits_on(measured)
-        )),
-        true if asked.network_delay_s > longest_s => Some(format!(
+        ));
+    }
+    (asked.network_delay_s > longest_s).then(|| {
+        format!(
             "The longest delay that was measured is {}; the round trips of {} are calculated.",
             seconds(longest_s),
             seconds(asked.network_delay_s)
-        )),
-        _ => None,
-    }
+        )
+    })
 }
 
 fn commits_on(on: &Replication) -> String {
@@ -320,13 +326,17 @@ fn law_terms(prediction: &Prediction) -> Vec<[String; 3]> {
 /// The parts of a commit's wait beyond what the law contains.
 fn wait_terms(prediction: &Prediction, point: &PredictedPoint) -> Vec<[String; 3]> {
     let (on, costs, added) = (&point.replication, &prediction.follower, &point.added_wait);
-    let contained = match prediction.measured.waits() {
-        true => ", beyond what was measured",
-        false => "",
+    let contained = if prediction.measured.waits() {
+        ", beyond what was measured"
+    } else {
+        ""
     };
-    let source = |is_given: bool, measured: &str| match is_given {
-        true => "given".to_owned(),
-        false => measured.to_owned(),
+    let source = |is_given: bool, measured: &str| {
+        if is_given {
+            "given".to_owned()
+        } else {
+            measured.to_owned()
+        }
     };
     let mut rows = vec![[
         "network".to_owned(),
@@ -376,9 +386,10 @@ fn fastest(followers: u32) -> String {
 
 /// Three digits, however small the figure.
 fn short(value: f64) -> String {
-    match value > 0.0 && value < 1e-3 {
-        true => format!("{value:.2e}"),
-        false => number(value),
+    if value > 0.0 && value < 1e-3 {
+        format!("{value:.2e}")
+    } else {
+        number(value)
     }
 }
 
@@ -396,9 +407,10 @@ fn error_sentences(prediction: &Prediction) -> Vec<String> {
         let checks = prediction.checks.iter().filter(|check| check.kind == kind);
         let judged: Vec<bool> = checks.filter_map(|check| check.is_in_interval).collect();
         let inside = judged.iter().filter(|inside| **inside).count();
-        let inside = match judged.is_empty() {
-            true => String::new(),
-            false => format!("; {inside} of {} within the interval", judged.len()),
+        let inside = if judged.is_empty() {
+            String::new()
+        } else {
+            format!("; {inside} of {} within the interval", judged.len())
         };
         Some(format!(
             "{subject}: off by {} in the median, {} at worst ({}){inside}.",
@@ -433,9 +445,10 @@ fn checks(prediction: &Prediction) -> Table {
 }
 
 fn signed_per_cent(share: f64) -> String {
-    match share < 0.0 {
-        true => format!("−{}", per_cent(-share)),
-        false => format!("+{}", per_cent(share)),
+    if share < 0.0 {
+        format!("−{}", per_cent(-share))
+    } else {
+        format!("+{}", per_cent(share))
     }
 }
 

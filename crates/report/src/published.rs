@@ -71,17 +71,15 @@ pub fn command(published: &PublishedTable) -> Vec<String> {
 
 fn experiment(experiment: &Experiment, workloads: &[&str]) -> Vec<Block> {
     let workload = &experiment.workload;
-    let mut text = match workloads.contains(&workload.as_str()) {
-        true if experiment.plan.is_empty() => {
-            format!("The workload {workload}, with a plan that sets:")
-        }
-        true => format!(
+    let mut text = if !(workloads.contains(&workload.as_str())) {
+        format!("A workload {workload}, which this program does not have; its plan would set:")
+    } else if experiment.plan.is_empty() {
+        format!("The workload {workload}, with a plan that sets:")
+    } else {
+        format!(
             "The workload {workload}, with plans/{}.toml, in which it sets:",
             experiment.plan
-        ),
-        false => {
-            format!("A workload {workload}, which this program does not have; its plan would set:")
-        }
+        )
     };
     if !experiment.differs.is_empty() {
         text = format!("{} {text}", experiment.differs);

@@ -52,9 +52,10 @@ pub(crate) fn labels(rankings: &[Ranking]) -> Vec<String> {
         let found: Vec<_> = differing
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
-        match found.is_empty() {
-            true => heading,
-            false => format!("{heading} ({})", found.join(", ")),
+        if found.is_empty() {
+            heading
+        } else {
+            format!("{heading} ({})", found.join(", "))
         }
     };
     rankings.iter().map(label).collect()

@@ -96,12 +96,13 @@ impl DiskSpace {
     pub fn explained(&self, factor: f64) -> String {
         let needed = format_bytes(self.needed_bytes);
         let expected = format_bytes(self.expected_bytes);
-        match self.needed_bytes == (self.expected_bytes as f64 * factor) as u64 {
-            true => format!(
+        if self.needed_bytes == (self.expected_bytes as f64 * factor) as u64 {
+            format!(
                 "{needed} needed ({factor} times the expected {expected} of \
                 databases)"
-            ),
-            false => format!("{needed} needed"),
+            )
+        } else {
+            format!("{needed} needed")
         }
     }
 

@@ -51,12 +51,13 @@ pub(crate) fn start_workers<'a>(
     if is_cold {
         server.stop(context, Phase::Prepare)?;
     }
-    let cold_start = match is_cold {
-        true => Some(
+    let cold_start = if is_cold {
+        Some(
             page_cache::drop_pages(plan.directory)
                 .map_err(|error| format!("dropping the database's pages: {error}"))?,
-        ),
-        false => None,
+        )
+    } else {
+        None
     };
     let group = memory_group(&spec.conditions)?;
     if is_cold {

@@ -241,10 +241,11 @@ impl<'a> WorkerGroup<'a> {
         let faults = faults.finish()?;
         let completed_requests = self.flushes.end();
         let mut monitor = self.monitor;
-        let killed = match monitor.spec.conditions.crash_and_recover && !monitor.interrupted {
+        let killed = if monitor.spec.conditions.crash_and_recover && !monitor.interrupted {
             // The server first, so that it does not clean up after dead clients.
-            true => self.server.map_or(Ok(0), kill_server)? + monitor.pool.len() as u32,
-            false => 0,
+            self.server.map_or(Ok(0), kill_server)? + monitor.pool.len() as u32
+        } else {
+            0
         };
         if killed > 0 {
             monitor.pool.kill_all();
@@ -262,12 +263,13 @@ impl<'a> WorkerGroup<'a> {
         if executions.iter().any(Option::is_none) {
             return Err(TrialError::Interrupted);
         }
-        let hosts = pool
-            .finish(&mut executions)
-            .map_err(|reason| match interrupted {
-                true => TrialError::Interrupted,
-                false => TrialError::Failed(reason),
-            })?;
+        let hosts = pool.finish(&mut executions).map_err(|reason| {
+            if interrupted {
+                TrialError::Interrupted
+            } else {
+                TrialError::Failed(reason)
+            }
+        })?;
         let server = sampler.server();
         let stalls = match &pool {
             WorkerProcesses::Local(_) => stalls.finish(&executions),
@@ -502,9 +504,10 @@ impl<'a> WorkerMonitor<'a> {
     /// Adds the planned faults to the reason of a failure: one of them may be the cause.
     fn with_faults(&self, reason: String) -> String {
         let faults = &self.spec.conditions.faults;
-        match faults.is_empty() {
-            true => reason,
-            false => format!("{reason} (planned faults: {faults})"),
+        if faults.is_empty() {
+            reason
+        } else {
+            format!("{reason} (planned faults: {faults})")
         }
     }
 

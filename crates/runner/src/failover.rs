@@ -212,9 +212,10 @@ fn recovered_ns(
     let back = (fell..=last).find(is_back)?;
     // The gap may end within the slot.
     let from_ns = back * SLOT_NS;
-    Some(match gap_end_ns < from_ns + SLOT_NS {
-        true => from_ns.max(gap_end_ns),
-        false => from_ns,
+    Some(if gap_end_ns < from_ns + SLOT_NS {
+        from_ns.max(gap_end_ns)
+    } else {
+        from_ns
     })
 }
 
@@ -296,10 +297,7 @@ fn intersection(one: &[(u64, u64)], other: &[(u64, u64)]) -> Vec<(u64, u64)> {
         if both.0 < both.1 {
             common.push(both);
         }
-        match a.1 <= b.1 {
-            true => left += 1,
-            false => right += 1,
-        }
+        if a.1 <= b.1 { left += 1 } else { right += 1 }
     }
     common
 }

@@ -175,9 +175,10 @@ impl Registry {
                 .iter()
                 .map(|engine| engine.info().name)
                 .collect();
-            let hint = match name.contains("://") {
-                true => ": write ENGINE@ADDRESS".to_owned(),
-                false => engine_hint(name, names.iter().copied()),
+            let hint = if name.contains("://") {
+                ": write ENGINE@ADDRESS".to_owned()
+            } else {
+                engine_hint(name, names.iter().copied())
             };
             format!(
                 "unknown engine '{}'{hint}; engines: {}",

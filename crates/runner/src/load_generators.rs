@@ -58,9 +58,10 @@ fn load_generator(
         .collect();
     let units = job.unit_kinds();
     let times = paced.iter().map(|part| part.histograms.as_slice());
-    let responses = match paced.is_empty() {
-        true => Vec::new(),
-        false => summarize_responses(units, &merge_histograms(units.len(), times)?),
+    let responses = if paced.is_empty() {
+        Vec::new()
+    } else {
+        summarize_responses(units, &merge_histograms(units.len(), times)?)
     };
     let workers: usize = own.iter().map(|part| part.workers.len()).sum();
     Ok(LoadGenerator {

@@ -343,9 +343,10 @@ impl<'a> Expansion<'a> {
         let is_users = build.is_some_and(|build| is_address_for(name, build));
         let cannot = |error: trueput_engine::Error| {
             // A server that is the user's is not installed by this program.
-            let reason = match is_users {
-                true => error.to_string(),
-                false => with_install(&error, engine),
+            let reason = if is_users {
+                error.to_string()
+            } else {
+                with_install(&error, engine)
             };
             self.plan_error("engines", format!("{name} cannot be used: {reason}"))
         };
@@ -497,9 +498,10 @@ impl<'a> Expansion<'a> {
     /// Returns the reason why an engine cannot run the workload, preceded by the engine's name.
     fn describe_misfit(&self, engine: &dyn Engine, reason: &str) -> String {
         let name = engine.info().name;
-        match reason.starts_with(name) {
-            true => format!("{}: {reason}", self.plan.workload),
-            false => format!("{name}: {reason}"),
+        if reason.starts_with(name) {
+            format!("{}: {reason}", self.plan.workload)
+        } else {
+            format!("{name}: {reason}")
         }
     }
 
@@ -662,9 +664,10 @@ fn with_full_path(contender: &Contender) -> Contender {
 /// Returns the error of a missing engine, with installation instructions unless it contains them.
 fn with_install(error: &trueput_engine::Error, engine: &dyn Engine) -> String {
     let said = error.to_string();
-    match said.contains("install") {
-        true => said,
-        false => format!("{said}; to install: {}", engine.info().install),
+    if said.contains("install") {
+        said
+    } else {
+        format!("{said}; to install: {}", engine.info().install)
     }
 }
 

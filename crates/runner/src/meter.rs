@@ -466,9 +466,10 @@ impl<'a> ClockMeter<'a> {
         let end_ns = self.clock.delta_as_nanos(open.began, self.now());
         let mut histograms = open.responses;
         // Work that ended by its count, before any time was up, leaves nobody waiting.
-        let waiting = match self.stage.get() >= Stage::OVER {
-            true => open.schedule.backlog(end_ns),
-            false => Vec::new(),
+        let waiting = if self.stage.get() >= Stage::OVER {
+            open.schedule.backlog(end_ns)
+        } else {
+            Vec::new()
         };
         if let Some(first) = histograms.first_mut() {
             for (wait_ns, count) in &waiting {

@@ -58,9 +58,10 @@ impl ResolvedTrial {
 
     /// Returns the isolation of the trial's transactions, as the driver states it.
     pub fn isolation(&self) -> Option<Isolation> {
-        match self.job.uses_sql() {
-            true => self.engine.isolation_in_sql(&self.knobs),
-            false => self.engine.isolation(&self.knobs),
+        if self.job.uses_sql() {
+            self.engine.isolation_in_sql(&self.knobs)
+        } else {
+            self.engine.isolation(&self.knobs)
         }
     }
 }

@@ -129,9 +129,10 @@ impl SampledProcess {
     /// Returns the resources used since the release.
     pub fn usage(&self, lives: bool) -> ResourceUsage {
         let usage = self.last - self.first;
-        match lives || !self.is_native {
-            true => usage + (self.last_io - self.first_io),
-            false => usage,
+        if lives || !self.is_native {
+            usage + (self.last_io - self.first_io)
+        } else {
+            usage
         }
     }
 }

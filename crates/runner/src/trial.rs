@@ -167,9 +167,10 @@ impl TrialSetup {
     /// Returns the bytes that must be free: none if the database exists already, or has its own
     /// file system.
     pub fn needed_bytes(&self, spec: &TrialSpec) -> u64 {
-        match self.existing == ExistingDatabase::Nothing && spec.conditions.file_system.is_none() {
-            true => self.needed_bytes,
-            false => 0,
+        if self.existing == ExistingDatabase::Nothing && spec.conditions.file_system.is_none() {
+            self.needed_bytes
+        } else {
+            0
         }
     }
 
@@ -658,9 +659,10 @@ pub(crate) fn list_reasons_for_doubt(setup: &TrialSetup, trial: &TrialResult) ->
     reasons.extend(failover::list_doubts(resolved, &trial.record));
     if let Some(verification) = trial.record.verification.as_ref().filter(|v| !v.passed) {
         let failures = verification.failures();
-        match failures.is_empty() {
-            true => reasons.push("the workload checked nothing".to_owned()),
-            false => reasons.extend(failures),
+        if failures.is_empty() {
+            reasons.push("the workload checked nothing".to_owned());
+        } else {
+            reasons.extend(failures);
         }
     }
     reasons

@@ -237,9 +237,10 @@ impl WorkerPool {
             Err(error) => format!("cannot be waited for: {error}"),
         };
         let said = process.tail.lines();
-        Err(match said.is_empty() {
-            true => status,
-            false => format!("{status}; it last wrote: {}", said.join(" | ")),
+        Err(if said.is_empty() {
+            status
+        } else {
+            format!("{status}; it last wrote: {}", said.join(" | "))
         })
     }
 }

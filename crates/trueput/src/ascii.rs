@@ -53,9 +53,10 @@ const REPLACEMENTS: &[(char, &str)] = &[
 /// The text with every character of [`REPLACEMENTS`] replaced, except in names that a user chose: a
 /// changed path would not exist. A longer replacement shortens the gap to the next column.
 pub fn transliterated(text: &str) -> Cow<'_, str> {
-    match text.is_ascii() {
-        true => Cow::Borrowed(text),
-        false => Cow::Owned(replaced(text, chosen_names())),
+    if text.is_ascii() {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(replaced(text, chosen_names()))
     }
 }
 

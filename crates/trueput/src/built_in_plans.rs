@@ -109,9 +109,10 @@ pub fn plan_or_workload(target: &str, registry: &Registry) -> Result<PlanFile, F
         note_built_in(target, "workload file", built_in.name);
         return Ok(workload_files::plan_of(built_in.file()?));
     }
-    match names_file {
-        true => workload_files::read(&path, registry),
-        false => Err(unknown(target, registry)),
+    if names_file {
+        workload_files::read(&path, registry)
+    } else {
+        Err(unknown(target, registry))
     }
 }
 

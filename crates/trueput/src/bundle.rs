@@ -39,12 +39,11 @@ impl OpenedBundle {
         let report = read.map_err(|error| self.explained(error))?;
         let mut trials = report.trials.iter();
         let has_ended = trials.any(|trial| trial.outcome != Outcome::Interrupted);
-        match self.is_unpacked() && !has_ended {
-            true => Err(no_bundle(&self.named, "no trial of it has finished")),
-            false => {
-                self.note_lack_of_sums();
-                Ok(report)
-            }
+        if self.is_unpacked() && !has_ended {
+            Err(no_bundle(&self.named, "no trial of it has finished"))
+        } else {
+            self.note_lack_of_sums();
+            Ok(report)
         }
     }
 
@@ -61,9 +60,10 @@ impl OpenedBundle {
     /// Adds a remedy to an error, and names the bundle and the file in it instead of the unpacked
     /// folder, which the user does not know.
     fn explained(&self, error: RecordError) -> Failure {
-        explained(match self.is_unpacked() {
-            true => self.renamed(error),
-            false => error,
+        explained(if self.is_unpacked() {
+            self.renamed(error)
+        } else {
+            error
         })
     }
 

@@ -76,15 +76,17 @@ pub fn carry_out(
     if !json {
         print_time_estimate(folder, manifest)?;
     }
-    let mut progress = match json {
-        true => Progress::json(),
-        false => Progress::for_people().with_standings(standings(folder, manifest)?),
+    let mut progress = if json {
+        Progress::json()
+    } else {
+        Progress::for_people().with_standings(standings(folder, manifest)?)
     };
     let observer = &mut |event: &_| progress.observe(event);
     let summary = trueput_runner::run(folder, manifest, registry, options, observer)?;
-    let written = match json {
-        true => Ok(()),
-        false => repeats::print_stop_reason(folder).and_then(|()| report(folder, screen)),
+    let written = if json {
+        Ok(())
+    } else {
+        repeats::print_stop_reason(folder).and_then(|()| report(folder, screen))
     };
     finish(&summary, written)
 }

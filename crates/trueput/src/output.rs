@@ -38,9 +38,10 @@ pub fn document(text: &str, format: Format) -> Result<(), Failure> {
 
 /// Writes text for people to standard output, in ASCII if the output is limited to it.
 fn for_people(text: &str) -> Result<(), Failure> {
-    match wants_ascii(std::io::stdout().is_terminal()) {
-        true => write_raw(&transliterated(text)),
-        false => write_raw(text),
+    if wants_ascii(std::io::stdout().is_terminal()) {
+        write_raw(&transliterated(text))
+    } else {
+        write_raw(text)
     }
 }
 
@@ -120,18 +121,20 @@ pub fn note(text: &str) {
 
 /// Converts text for people to ASCII if standard error is limited to it.
 pub fn for_standard_error(text: &str) -> Cow<'_, str> {
-    match wants_ascii(std::io::stderr().is_terminal()) {
-        true => transliterated(text),
-        false => Cow::Borrowed(text),
+    if wants_ascii(std::io::stderr().is_terminal()) {
+        transliterated(text)
+    } else {
+        Cow::Borrowed(text)
     }
 }
 
 /// Columns to keep free in lines on standard error for replacements that are wider than the
 /// original.
 pub fn spare_on_standard_error() -> usize {
-    match wants_ascii(std::io::stderr().is_terminal()) {
-        true => ASCII_SPARE,
-        false => 0,
+    if wants_ascii(std::io::stderr().is_terminal()) {
+        ASCII_SPARE
+    } else {
+        0
     }
 }
 

@@ -68,8 +68,9 @@ pub fn check_is_page(file: &Path) -> Result<(), Failure> {
             .read_to_end(&mut first)?;
         std::io::Result::Ok(first.is_empty() || first == BEGINNING)
     };
-    match file.is_file() && !is_page().unwrap_or(true) {
-        true => refused("an existing file that is not a page"),
-        false => Ok(()),
+    if file.is_file() && !is_page().unwrap_or(true) {
+        refused("an existing file that is not a page")
+    } else {
+        Ok(())
     }
 }

@@ -211,9 +211,10 @@ impl Progress {
     fn remembered_conformance(&mut self, subject: &str, passed_at: &str) {
         let day = passed_at.split('T').next().unwrap_or(passed_at);
         let is_first = !std::mem::replace(&mut self.has_noted_remembered, true);
-        let how = match is_first {
-            true => "; --check-again runs the checks again",
-            false => "",
+        let how = if is_first {
+            "; --check-again runs the checks again"
+        } else {
+            ""
         };
         if is_first || matches!(self.style, ProgressStyle::Lines) {
             self.say(&format!(

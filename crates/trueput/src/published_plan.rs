@@ -66,11 +66,12 @@ pub fn parse_scale(text: &str) -> Result<f64, String> {
     let scale: f64 = text.parse().map_err(|_| {
         format!("'{text}' is not a number: write a part of the published size, as in 0.01")
     })?;
-    match scale > 0.0 && scale <= 1.0 {
-        true => Ok(scale),
-        false => Err(format!(
+    if scale > 0.0 && scale <= 1.0 {
+        Ok(scale)
+    } else {
+        Err(format!(
             "scale {text} must be above 0; 1 is the published size"
-        )),
+        ))
     }
 }
 
@@ -124,12 +125,13 @@ pub fn missing(
     let mut absent = engines
         .iter()
         .filter_map(|name| missing_engines(name, registry, builds));
-    match absent.by_ref().count() == engines.len() && !engines.is_empty() {
-        true => Some(format!(
+    if absent.by_ref().count() == engines.len() && !engines.is_empty() {
+        Some(format!(
             "needs {}, which is not installed",
             engines.join(" or ")
-        )),
-        false => None,
+        ))
+    } else {
+        None
     }
 }
 
@@ -153,9 +155,10 @@ fn adapt_experiment(
         let reason: Vec<_> = engines(&published)
             .filter_map(|name| missing_engines(&name, registry, builds))
             .collect();
-        let reason = match reason.is_empty() {
-            true => String::new(),
-            false => format!(": {}", reason.join("; ")),
+        let reason = if reason.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", reason.join("; "))
         };
         return Err(Failure::usage(format!("{PREFIX}{id} {missing}{reason}")));
     }

@@ -52,9 +52,10 @@ pub fn list_width() -> usize {
 
 /// Columns to keep free for replacements that are wider than the original.
 fn ascii_spare() -> usize {
-    match output::is_ascii() {
-        true => output::ASCII_SPARE,
-        false => 0,
+    if output::is_ascii() {
+        output::ASCII_SPARE
+    } else {
+        0
     }
 }
 

@@ -96,12 +96,13 @@ fn takes_duration(workload: &str, registry: &Registry) -> Result<bool, Failure> 
 /// A usage error that says what runs it.
 pub fn refuse_fixed_work(plan: &PlanFile, registry: &Registry) -> Result<(), Failure> {
     let workload = &plan.workload;
-    match takes_duration(workload, registry)? {
-        true => Ok(()),
-        false => Err(Failure::usage(format!(
+    if takes_duration(workload, registry)? {
+        Ok(())
+    } else {
+        Err(Failure::usage(format!(
             "{workload} runs to completion and cannot be rate-limited: 'trueput run {workload}' \
              measures it, and 'trueput tune {workload}' its knobs by the rate"
-        ))),
+        )))
     }
 }
 
@@ -110,9 +111,10 @@ pub fn refuse_fixed_work(plan: &PlanFile, registry: &Registry) -> Result<(), Fai
 /// # Errors
 /// A usage error; `why` says why not, and what to do.
 pub fn refuse_rate(plan: &PlanFile, reason: &str) -> Result<(), Failure> {
-    match plan.conditions.rate_per_s.iter().any(|&rate| rate > 0.0) {
-        true => Err(Failure::usage(reason)),
-        false => Ok(()),
+    if plan.conditions.rate_per_s.iter().any(|&rate| rate > 0.0) {
+        Err(Failure::usage(reason))
+    } else {
+        Ok(())
     }
 }
 
@@ -239,13 +241,14 @@ pub fn check_presets(
     first: &TrialSpec,
 ) -> Result<(), Failure> {
     let has_presets = presets.iter().any(|preset| !preset.settings.is_empty());
-    match strategy == TuningStrategy::Presets && !has_presets {
-        true => Err(Failure::usage(format!(
+    if strategy == TuningStrategy::Presets && !has_presets {
+        Err(Failure::usage(format!(
             "{engine} has no presets that this search may try: 'trueput knobs {engine}' lists \
              those that were published; --no-presets and the bounds of --search exclude some",
             engine = first.engine
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 
@@ -268,9 +271,10 @@ pub fn too_short(given_s: f64, contenders: usize, least_s: f64, or_else: &str) -
 /// Formats a least time for people: above two minutes in whole ones, rounded up so that the time is
 /// enough.
 pub fn at_least(seconds: f64) -> String {
-    match seconds > 120.0 {
-        true => format!("{}m", (seconds / 60.0).ceil()),
-        false => format_seconds(seconds),
+    if seconds > 120.0 {
+        format!("{}m", (seconds / 60.0).ceil())
+    } else {
+        format_seconds(seconds)
     }
 }
 
@@ -367,9 +371,10 @@ impl SearchRun<'_> {
         next: &mut dyn FnMut(&[TrialRecord]) -> Proposal,
         found: fn(&Run) -> serde_json::Value,
     ) -> Result<ExitCode, Failure> {
-        let progress = RefCell::new(match self.json {
-            true => Progress::json(),
-            false => Progress::for_people(),
+        let progress = RefCell::new(if self.json {
+            Progress::json()
+        } else {
+            Progress::for_people()
         });
         let is_idle = Cell::new(false);
         let source = &mut |ended: &[TrialRecord]| {

@@ -97,9 +97,10 @@ pub fn entries<const N: usize>(header: [&str; N], entries: &[Entry<N>], width: u
 
 /// Wraps a line, keeping the gaps between its columns if it fits.
 fn wrap_line(line: &str, width: usize) -> String {
-    match text_width::width(line) <= width {
-        true => format!("{line}\n"),
-        false => wrap(line, width, "").join("\n") + "\n",
+    if text_width::width(line) <= width {
+        format!("{line}\n")
+    } else {
+        wrap(line, width, "").join("\n") + "\n"
     }
 }
 

@@ -121,17 +121,22 @@ impl UntrustedInputs {
         let Some(build) = build else { return };
         let address = Address::of(&build.to_string_lossy());
         let shown = address.redacted();
-        let does = match is_address_for(engine, build) {
-            true if engine == "odbc" => "a data source to connect to by its driver".to_owned(),
-            true => match password_files(&address).as_slice() {
-                [] => "a server to connect to".to_owned(),
-                files => format!(
-                    "a server to connect to, with the first line of {} as password",
-                    files.join(" or ")
-                ),
-            },
-            false if trueput_drivers::is_in_trusted_location(build) => return,
-            false => "code to load or run".to_owned(),
+        let is_address = is_address_for(engine, build);
+        if !is_address && trueput_drivers::is_in_trusted_location(build) {
+            return;
+        }
+        let files = password_files(&address);
+        let does = if !is_address {
+            "code to load or run".to_owned()
+        } else if engine == "odbc" {
+            "a data source to connect to by its driver".to_owned()
+        } else if files.is_empty() {
+            "a server to connect to".to_owned()
+        } else {
+            format!(
+                "a server to connect to, with the first line of {} as password",
+                files.join(" or ")
+            )
         };
         self.add(format!("{engine}@{shown} ({does})"));
     }
@@ -207,11 +212,12 @@ impl Trust {
         for one in &foreign.0 {
             output::note(&format!("  {one}"));
         }
-        match self.trust_plan || ask_user() {
-            true => Ok(()),
-            false => Err(Failure::usage(format!(
+        if self.trust_plan || ask_user() {
+            Ok(())
+        } else {
+            Err(Failure::usage(format!(
                 "{subject} is not trusted: nothing was run"
-            ))),
+            )))
         }
     }
 }

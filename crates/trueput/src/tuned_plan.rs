@@ -255,9 +255,10 @@ fn table(header: &str, values: &Settings) -> String {
 
 fn toml_key(name: &str) -> String {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-    match !name.is_empty() && name.chars().all(is_bare) {
-        true => name.to_owned(),
-        false => toml_text(name),
+    if !name.is_empty() && name.chars().all(is_bare) {
+        name.to_owned()
+    } else {
+        toml_text(name)
     }
 }
 
@@ -493,9 +494,10 @@ mod tests {
                     kind: "op".to_owned(),
                     count: 1_000,
                     latency: LatencySummary {
-                        p99_ns: match rate_per_s > holds_per_s {
-                            true => 9_000_000,
-                            false => 1_000_000,
+                        p99_ns: if rate_per_s > holds_per_s {
+                            9_000_000
+                        } else {
+                            1_000_000
                         },
                         ..LatencySummary::default()
                     },

@@ -207,9 +207,10 @@ impl<'a> TuningSearch<'a> {
         self.settings.trials = u32::try_from(trials).unwrap_or(u32::MAX);
         let ablation = self.settings.ablation_trials() as usize;
         self.search.set_trials(trials - ablation);
-        let length = match trials < before {
-            true => "longer",
-            false => "less time",
+        let length = if trials < before {
+            "longer"
+        } else {
+            "less time"
         };
         self.news.push(format!(
             "trials take {length} than estimated: {trials} are planned, not {before}"
@@ -244,9 +245,10 @@ impl<'a> TuningSearch<'a> {
                     0 => 1.0,
                     _ => HOLDOUT_PART,
                 };
-                return match self.has_time(part, count) {
-                    true => missing,
-                    false => Vec::new(),
+                return if self.has_time(part, count) {
+                    missing
+                } else {
+                    Vec::new()
                 };
             }
         }
@@ -299,9 +301,10 @@ impl<'a> TuningSearch<'a> {
                 })
                 .collect();
             if !missing.is_empty() {
-                return match self.has_time(1.0, entries.len()) {
-                    true => missing,
-                    false => Vec::new(),
+                return if self.has_time(1.0, entries.len()) {
+                    missing
+                } else {
+                    Vec::new()
                 };
             }
         }
@@ -464,12 +467,13 @@ impl<'a> TuningSearch<'a> {
             .flatten()
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
-        let line = match changes.is_empty() {
-            true => format!(
+        let line = if changes.is_empty() {
+            format!(
                 "round {rounds}: nothing is known to be better than the default yet{}",
                 self.most_promising()
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 "round {rounds}: best so far {:+.0} %{} in {} trials: {}",
                 (best.factor - 1.0) * 100.0,
                 best.interval.map_or_else(String::new, |it| {
@@ -478,7 +482,7 @@ impl<'a> TuningSearch<'a> {
                 }),
                 best.repeats,
                 changes.join(", ")
-            ),
+            )
         };
         self.news.push(line);
     }

@@ -134,9 +134,10 @@ fn retry_rate(capacity: &Capacity, settings: &CapacitySettings) -> Option<f64> {
 #[must_use]
 pub fn trial_duration_s(rate_per_s: f64, usual_s: f64, objective: &Objective) -> f64 {
     let needed_s = TAIL_REQUESTS / (rate_per_s * objective.smallest_tail());
-    match needed_s <= usual_s {
-        true => usual_s,
-        false => needed_s.ceil().min(usual_s * MAX_FACTOR),
+    if needed_s <= usual_s {
+        usual_s
+    } else {
+        needed_s.ceil().min(usual_s * MAX_FACTOR)
     }
 }
 

@@ -163,9 +163,10 @@ impl MachineShare {
             MachineFigure::Cores => f64::from(machine.cores),
         };
         let exact = figure * self.share;
-        let mut number = match exact >= SIZE_STEP {
-            true => (exact / SIZE_STEP).floor() * SIZE_STEP,
-            false => exact.floor(),
+        let mut number = if exact >= SIZE_STEP {
+            (exact / SIZE_STEP).floor() * SIZE_STEP
+        } else {
+            exact.floor()
         };
         if let Some(least) = &self.at_least {
             number = number.max(bound(least)?);
@@ -201,9 +202,10 @@ pub fn presets(engine: &str) -> Result<Vec<PublishedPreset>, String> {
     };
     let file: PresetFile = toml::from_str(text)
         .map_err(|error| format!("presets/{engine}.toml: {}", error.message()))?;
-    match file.engine == engine {
-        true => Ok(file.presets),
-        false => Err(format!("presets/{engine}.toml is of {}", file.engine)),
+    if file.engine == engine {
+        Ok(file.presets)
+    } else {
+        Err(format!("presets/{engine}.toml is of {}", file.engine))
     }
 }
 

@@ -218,10 +218,12 @@ impl Search {
         let mut chosen = self.waiting(slots);
         let free = slots - chosen.len();
         let explored = EXPLORATION_PART * self.search_trials() as f64;
-        let repeats = match self.is_sampling() {
-            _ if self.archive.trials() as f64 >= explored => free,
-            true => 0,
-            false => RACERS.min(free),
+        let repeats = if self.archive.trials() as f64 >= explored {
+            free
+        } else if self.is_sampling() {
+            0
+        } else {
+            RACERS.min(free)
         };
         let mut racers = self.racers().into_iter().map(|configuration| Entry {
             configuration,

@@ -85,9 +85,10 @@ impl Space {
                 space.axes.push(axis);
             }
         }
-        match space.axes.is_empty() {
-            true => Err("there is no parameter with a range or choices to search".to_owned()),
-            false => Ok(space),
+        if space.axes.is_empty() {
+            Err("there is no parameter with a range or choices to search".to_owned())
+        } else {
+            Ok(space)
         }
     }
 

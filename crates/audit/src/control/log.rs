@@ -247,9 +247,10 @@ impl Log {
             content => content?,
         };
         let is_of_this_log = content.len() == 16 && number(&content[..8]) == self.number;
-        Ok(match is_of_this_log {
-            true => number(&content[8..]),
-            false => 0,
+        Ok(if is_of_this_log {
+            number(&content[8..])
+        } else {
+            0
         })
     }
 }

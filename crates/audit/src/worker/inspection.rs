@@ -43,9 +43,10 @@ impl OpenableEngine<'_> {
         let server = self.start_server();
         let opened = server.as_ref().is_ok_and(|_| self.open().is_ok());
         drop(server);
-        Ok(match opened {
-            true => Report::Recovered,
-            false => Report::NotRecovered,
+        Ok(if opened {
+            Report::Recovered
+        } else {
+            Report::NotRecovered
         })
     }
 
@@ -113,9 +114,10 @@ impl OpenableEngine<'_> {
         let mut is_there = false;
         let read = session.point_read(PROBE_KEY, &mut |value| is_there = value == PROBE_VALUE);
         read.map_err(|error| error.to_string())?;
-        match is_there {
-            true => Ok(()),
-            false => Err("the commit that followed is missing".to_owned()),
+        if is_there {
+            Ok(())
+        } else {
+            Err("the commit that followed is missing".to_owned())
         }
     }
 

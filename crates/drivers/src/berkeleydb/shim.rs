@@ -269,9 +269,10 @@ impl BerkeleyApi {
         let (class, text) = unsafe {
             let text = CStr::from_ptr((self.exported.strerror)(code)).to_string_lossy();
             let message = CStr::from_ptr((self.shim.take_message)()).to_string_lossy();
-            let text = match message.is_empty() || message == text {
-                true => text.into_owned(),
-                false => format!("{text}: {message}"),
+            let text = if message.is_empty() || message == text {
+                text.into_owned()
+            } else {
+                format!("{text}: {message}")
             };
             ((self.shim.class)(code), text)
         };

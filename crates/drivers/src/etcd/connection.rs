@@ -241,9 +241,10 @@ impl Response {
             return Err(Error::engine("a response without a plain message"));
         }
         let length = self.body.get_u32();
-        match usize::try_from(length) == Ok(self.body.len()) {
-            true => Ok(self.body),
-            false => Err(Error::engine("a response that is not one message")),
+        if usize::try_from(length) == Ok(self.body.len()) {
+            Ok(self.body)
+        } else {
+            Err(Error::engine("a response that is not one message"))
         }
     }
 }

@@ -63,11 +63,12 @@ pub(super) fn version(program: &Path) -> Result<String> {
 /// # Errors
 /// One line, if it is too old.
 pub(super) fn check_version(version: &str, of: &str) -> Result<String> {
-    match numbers(version).as_slice() >= OLDEST.as_slice() {
-        true => Ok(version.to_owned()),
-        false => Err(Error::Unsupported(format!(
+    if numbers(version).as_slice() >= OLDEST.as_slice() {
+        Ok(version.to_owned())
+    } else {
+        Err(Error::Unsupported(format!(
             "{of} is etcd {version}; the oldest supported version is 3.4"
-        ))),
+        )))
     }
 }
 

@@ -61,9 +61,10 @@ fn parse(text: &str) -> BTreeMap<String, Value> {
 fn number(text: &str) -> Option<Value> {
     let number: f64 = text.parse().ok()?;
     let is_whole = number.fract() == 0.0 && number.abs() < 1e15;
-    Some(match is_whole {
-        true => Value::Integer(number as i64),
-        false => Value::Float(number),
+    Some(if is_whole {
+        Value::Integer(number as i64)
+    } else {
+        Value::Float(number)
     })
 }
 

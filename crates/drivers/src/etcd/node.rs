@@ -53,11 +53,12 @@ impl Cluster for EtcdNodes {
         let mut connection = EtcdConnection::open(&address, ROLE_TIMEOUT)?;
         let status: StatusResponse = connection.call(message::STATUS, &message::Empty {})?;
         let own = status.header.map(|header| header.member_id);
-        Ok(match own == Some(status.leader) {
-            true => NodeRole::Leader,
-            false => NodeRole::Follower {
+        Ok(if own == Some(status.leader) {
+            NodeRole::Leader
+        } else {
+            NodeRole::Follower {
                 received: status.raft_index,
-            },
+            }
         })
     }
 

@@ -135,18 +135,16 @@ impl<'d> EtcdSession<'d> {
         };
         let (low, high) = page.covered.clone();
         let mut own = transaction.writes.range(low.clone()..high.clone());
-        let _ = match own.next().is_none() {
-            true => page
-                .records
+        let _ = if own.next().is_none() {
+            page.records
                 .iter()
-                .try_for_each(|record| show(&record.key, &record.value)),
-            false => {
-                let merged = merge(&page.records, &transaction.writes, &page.covered);
-                let mut pass = |(key, value): (Bytes, Bytes)| show(&key, &value);
-                match direction {
-                    Direction::Forward => merged.into_iter().try_for_each(&mut pass),
-                    Direction::Backward => merged.into_iter().rev().try_for_each(&mut pass),
-                }
+                .try_for_each(|record| show(&record.key, &record.value))
+        } else {
+            let merged = merge(&page.records, &transaction.writes, &page.covered);
+            let mut pass = |(key, value): (Bytes, Bytes)| show(&key, &value);
+            match direction {
+                Direction::Forward => merged.into_iter().try_for_each(&mut pass),
+                Direction::Backward => merged.into_iter().rev().try_for_each(&mut pass),
             }
         };
         let is_enough = last.is_some();

@@ -81,9 +81,10 @@ impl DatabaseFolder<'_> {
     /// header of the file may be from before it was opened, and then does not say that recovery is
     /// due.
     pub(super) fn recover_after_power_loss(&self) -> Result<()> {
-        match self.file(SHAPE).exists() {
-            true => self.recover(),
-            false => Ok(()),
+        if self.file(SHAPE).exists() {
+            self.recover()
+        } else {
+            Ok(())
         }
     }
 

@@ -44,10 +44,7 @@ impl<'s> Cursor<'s> {
         let mut own = overlay.range(range, direction).peekable();
         let mut is_found = self.seek_range(range, direction)?;
         loop {
-            let stored = match is_found {
-                true => Some(self.record()?),
-                false => None,
-            };
+            let stored = if is_found { Some(self.record()?) } else { None };
             let stored = stored.filter(|(key, _)| is_within_far_end(range, direction, key));
             let order = match (own.peek(), stored) {
                 (None, None) => break,

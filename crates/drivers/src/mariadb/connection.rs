@@ -142,9 +142,10 @@ impl ValueType {
             | MYSQL_TYPE_VAR_STRING
             | MYSQL_TYPE_VARCHAR => {
                 let is_binary = column.flags().contains(ColumnFlags::BINARY_FLAG);
-                match column.character_set() == BINARY && is_binary {
-                    true => Self::Bytes,
-                    false => Self::Text,
+                if column.character_set() == BINARY && is_binary {
+                    Self::Bytes
+                } else {
+                    Self::Text
                 }
             }
             _ => Self::Itself,

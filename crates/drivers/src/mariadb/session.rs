@@ -183,11 +183,12 @@ impl Session for MariaDbSession<'_> {
         let was_missing = self.missing.contains(key);
         let (prepared, connection) = self.other(3)?;
         let deleted = prepared.execute(connection, &[Datum::Bytes(key)])?;
-        match was_missing && deleted > 0 {
-            true => Err(Error::Conflict(
+        if was_missing && deleted > 0 {
+            Err(Error::Conflict(
                 "another has put the key since it was looked up".to_owned(),
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 

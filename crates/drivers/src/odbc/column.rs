@@ -224,9 +224,10 @@ mod tests {
             unsafe {
                 std::ptr::copy_nonoverlapping(rest.as_ptr(), at.cast(), part);
                 at.cast::<u8>().add(part).write(0);
-                *left = match tells_length || part == rest.len() {
-                    true => rest.len() as Length,
-                    false => NO_TOTAL,
+                *left = if tells_length || part == rest.len() {
+                    rest.len() as Length
+                } else {
+                    NO_TOTAL
                 };
             }
             let is_cut = part < rest.len();

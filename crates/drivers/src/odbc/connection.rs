@@ -197,9 +197,10 @@ impl OdbcConnection {
             (functions.SetStmtAttr)(handle, NOSCAN, 1 as Handle, 0);
             (functions.ExecDirect)(handle, text.as_ptr(), NTS)
         };
-        let done = match is_success(code) || code == NO_DATA {
-            true => Ok(()),
-            false => Err(self.error(manager::STATEMENT, handle)),
+        let done = if is_success(code) || code == NO_DATA {
+            Ok(())
+        } else {
+            Err(self.error(manager::STATEMENT, handle))
         };
         // SAFETY: the statement is used no more.
         unsafe { (functions.FreeHandle)(manager::STATEMENT, handle) };
@@ -207,9 +208,10 @@ impl OdbcConnection {
     }
 
     fn check(&self, code: ReturnCode) -> Result<()> {
-        match is_success(code) {
-            true => Ok(()),
-            false => Err(self.error(manager::CONNECTION, self.handle)),
+        if is_success(code) {
+            Ok(())
+        } else {
+            Err(self.error(manager::CONNECTION, self.handle))
         }
     }
 

@@ -73,9 +73,10 @@ impl OdbcDatabase {
             isolations: TransactionIsolation {
                 write: isolation,
                 // A read transaction sees one snapshot if the data source has snapshots.
-                read: match profile.has_snapshots {
-                    true => isolation.max(REPEATABLE_READ),
-                    false => isolation,
+                read: if profile.has_snapshots {
+                    isolation.max(REPEATABLE_READ)
+                } else {
+                    isolation
                 },
             },
             own: Mutex::new(own),
@@ -118,9 +119,10 @@ impl Database for OdbcDatabase {
 
     fn settings(&self) -> Result<BTreeMap<String, Value>> {
         let dialect = self.profile.dialect;
-        let run = match dialect::is_tested(dialect) {
-            true => "",
-            false => " (written to its manuals and not run by this program's authors)",
+        let run = if dialect::is_tested(dialect) {
+            ""
+        } else {
+            " (written to its manuals and not run by this program's authors)"
         };
         let mut settings: BTreeMap<String, Value> = [
             ("dbms", self.info.dbms.clone()),

@@ -121,18 +121,20 @@ pub(super) fn manager() -> Result<&'static Manager> {
         let code = unsafe {
             let made = (functions.AllocHandle)(ENVIRONMENT, null_mut(), &raw mut environment);
             let version = ODBC_3 as Handle;
-            match is_success(made) {
-                true => (functions.SetEnvAttr)(environment, ODBC_VERSION, version, 0),
-                false => made,
+            if is_success(made) {
+                (functions.SetEnvAttr)(environment, ODBC_VERSION, version, 0)
+            } else {
+                made
             }
         };
-        match is_success(code) {
-            true => Ok(Manager {
+        if is_success(code) {
+            Ok(Manager {
                 functions,
                 environment,
                 _library: library,
-            }),
-            false => Err(Error::engine("unixODBC gives no environment of ODBC 3")),
+            })
+        } else {
+            Err(Error::engine("unixODBC gives no environment of ODBC 3"))
         }
     })
 }
@@ -150,9 +152,10 @@ impl Manager {
         let mut handle = null_mut();
         // SAFETY: the holder is a live handle of the kind under which such handles are made.
         let code = unsafe { (self.functions.AllocHandle)(kind, holder, &raw mut handle) };
-        match is_success(code) {
-            true => Ok(handle),
-            false => Err(Error::engine(self.diagnostic(of_kind, holder, 1).text)),
+        if is_success(code) {
+            Ok(handle)
+        } else {
+            Err(Error::engine(self.diagnostic(of_kind, holder, 1).text))
         }
     }
 
@@ -173,17 +176,18 @@ impl Manager {
                 &raw mut length,
             )
         };
-        match is_success(code) {
-            true => Diagnostic {
+        if is_success(code) {
+            Diagnostic {
                 state: until_nul(&state),
                 native,
                 text: one_line(&until_nul(&text)),
-            },
-            false => Diagnostic {
+            }
+        } else {
+            Diagnostic {
                 state: String::new(),
                 native: 0,
                 text: "the driver failed and did not say why".to_owned(),
-            },
+            }
         }
     }
 

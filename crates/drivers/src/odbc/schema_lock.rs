@@ -98,9 +98,10 @@ impl SchemaLock<'_> {
     fn lock(&self, function: &str) -> Result<()> {
         let lock = postgresql::SCHEMA_LOCK;
         let query = format!("SELECT CASE WHEN {function}({lock}) THEN 'held' ELSE 'not' END");
-        match postgresql::SCHEMA_LOCK_RETRY.until(|| self.query_returns(&query, "held"))? {
-            true => Ok(()),
-            false => Err(self.in_use()),
+        if postgresql::SCHEMA_LOCK_RETRY.until(|| self.query_returns(&query, "held"))? {
+            Ok(())
+        } else {
+            Err(self.in_use())
         }
     }
 

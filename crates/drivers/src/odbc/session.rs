@@ -120,12 +120,13 @@ impl OdbcSession {
 
     fn check_key(&self, key: &[u8]) -> Result<()> {
         let longest = self.profile().keys.longest_key;
-        match key.len() > longest {
-            true => Err(Error::Unsupported(format!(
+        if key.len() > longest {
+            Err(Error::Unsupported(format!(
                 "a key of {} bytes; keys have up to {longest}",
                 key.len()
-            ))),
-            false => Ok(()),
+            )))
+        } else {
+            Ok(())
         }
     }
 
@@ -296,12 +297,11 @@ fn data_of<'v>(
     data: &mut [Datum<'v>; 2],
 ) {
     for ((value, text), datum) in values.iter().zip(texts).zip(data) {
-        *datum = match is_hex {
-            true => {
-                hex::write(value, text);
-                Datum::Text(text)
-            }
-            false => Datum::Bytes(value),
+        *datum = if is_hex {
+            hex::write(value, text);
+            Datum::Text(text)
+        } else {
+            Datum::Bytes(value)
         };
     }
 }

@@ -48,12 +48,13 @@ impl DataSource {
             source.dialect = Some(dialect.ok_or_else(|| unknown_dialect(name))?);
         }
         let named = ["driver", "dsn", "filedsn"];
-        match named.iter().any(|name| source.attribute(name).is_some()) {
-            true => Ok(source),
-            false => Err(Error::Unsupported(format!(
+        if named.iter().any(|name| source.attribute(name).is_some()) {
+            Ok(source)
+        } else {
+            Err(Error::Unsupported(format!(
                 "odbc: '{}' names neither a driver nor a data source; a data source is {FORM}",
                 source.shown()
-            ))),
+            )))
         }
     }
 
@@ -99,9 +100,10 @@ impl DataSource {
         attributes(self.secrets()).fold(text, |text, attribute| {
             let value = attribute.split_once('=').map_or("", |(_, value)| value);
             let value = value.trim().trim_start_matches('{').trim_end_matches('}');
-            match value.is_empty() || !text.contains(value) {
-                true => text,
-                false => text.replace(value, "…"),
+            if value.is_empty() || !text.contains(value) {
+                text
+            } else {
+                text.replace(value, "…")
             }
         })
     }

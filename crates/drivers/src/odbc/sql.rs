@@ -12,9 +12,10 @@ impl OdbcSession {
     fn check_may_write(&self, statement: Statement) -> Result<()> {
         let prepared = self.prepared.get(statement.0);
         let prepared = prepared.ok_or_else(common_errors::no_statement)?;
-        match self.open == Some(Mode::Read) && !prepared.is_reading {
-            true => Err(common_errors::write_in_read()),
-            false => Ok(()),
+        if self.open == Some(Mode::Read) && !prepared.is_reading {
+            Err(common_errors::write_in_read())
+        } else {
+            Ok(())
         }
     }
 

@@ -168,9 +168,10 @@ impl OdbcStatement {
     }
 
     fn check(&self, connection: &OdbcConnection, code: ReturnCode) -> Result<()> {
-        match is_success(code) || code == NO_DATA {
-            true => Ok(()),
-            false => Err(connection.error(manager::STATEMENT, self.handle)),
+        if is_success(code) || code == NO_DATA {
+            Ok(())
+        } else {
+            Err(connection.error(manager::STATEMENT, self.handle))
         }
     }
 
@@ -233,15 +234,14 @@ impl OdbcStatement {
         if self.is_query() {
             return Err(Error::Unsupported("execute of a query".to_owned()));
         }
-        let changed = match self.run(connection, given)? {
-            false => 0,
-            true => {
-                let mut rows = 0;
-                // SAFETY: the statement was executed.
-                let code = unsafe { (self.manager.functions.RowCount)(self.handle, &raw mut rows) };
-                self.check(connection, code)?;
-                rows.max(0)
-            }
+        let changed = if self.run(connection, given)? {
+            let mut rows = 0;
+            // SAFETY: the statement was executed.
+            let code = unsafe { (self.manager.functions.RowCount)(self.handle, &raw mut rows) };
+            self.check(connection, code)?;
+            rows.max(0)
+        } else {
+            0
         };
         self.close();
         Ok(changed.unsigned_abs() as u64)
@@ -258,9 +258,10 @@ impl OdbcStatement {
         visitor: &mut RowVisitor<'_>,
     ) -> Result<u64> {
         let has_rows = self.run(connection, given)?;
-        let shown = match has_rows && self.is_query() {
-            true => self.show(connection, visitor),
-            false => Ok(0),
+        let shown = if has_rows && self.is_query() {
+            self.show(connection, visitor)
+        } else {
+            Ok(0)
         };
         self.close();
         shown

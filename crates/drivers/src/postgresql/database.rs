@@ -283,9 +283,12 @@ impl Database for PostgresqlDatabase {
     /// came late by themselves, so they are not asked there.
     fn count_cache(&self) -> Result<Option<CacheCount<'_>>> {
         CacheCount::of_counters(CacheScope::Database, || {
-            self.with_own(|connection| match connection.can_flush_counters() {
-                true => cache_use(connection),
-                false => Ok(None),
+            self.with_own(|connection| {
+                if connection.can_flush_counters() {
+                    cache_use(connection)
+                } else {
+                    Ok(None)
+                }
             })
         })
     }

@@ -56,9 +56,10 @@ pub(super) fn check_durability(
         (true, true) => "sync and buffered",
         _ => "process",
     };
-    let fits = match wanted.fsync {
-        true => fsync && pages,
-        false => !(fsync && pages),
+    let fits = if wanted.fsync {
+        fsync && pages
+    } else {
+        !(fsync && pages)
     };
     let word = |on| if on { "on" } else { "off" };
     fits.then_some(()).ok_or_else(|| {
@@ -149,12 +150,13 @@ fn lock_schema(
         connection.simple(&statement, &mut |_, text| is_held = text == "t")?;
         Ok(is_held)
     });
-    match is_held? {
-        true => Ok(()),
-        false => Err(Error::Unsupported(format!(
+    if is_held? {
+        Ok(())
+    } else {
+        Err(Error::Unsupported(format!(
             "another run works in the schema '{SCHEMA}' of {address}: wait for its end, or name \
              another database"
-        ))),
+        )))
     }
 }
 

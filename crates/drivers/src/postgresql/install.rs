@@ -68,12 +68,13 @@ pub(super) fn initdb(server: &Path) -> Result<PathBuf> {
 /// [`Error::Engine`], if there is none.
 pub(super) fn tool(server: &Path, name: &str, does: &str) -> Result<PathBuf> {
     let tool = server.with_file_name(name);
-    match tool.is_file() {
-        true => Ok(tool),
-        false => Err(Error::engine(format!(
+    if tool.is_file() {
+        Ok(tool)
+    } else {
+        Err(Error::engine(format!(
             "{} has no {name} in its directory, so it cannot {does}",
             server.display()
-        ))),
+        )))
     }
 }
 
@@ -115,11 +116,12 @@ pub(super) fn check_version_from(oldest: u32, version: &str, of: &str) -> Result
     let major: u32 = digits
         .and_then(|digits| digits.parse().ok())
         .unwrap_or_default();
-    match major >= oldest {
-        true => Ok(version.to_owned()),
-        false => Err(Error::Unsupported(format!(
+    if major >= oldest {
+        Ok(version.to_owned())
+    } else {
+        Err(Error::Unsupported(format!(
             "{of} is PostgreSQL {version}, which is too old; PostgreSQL {oldest} or newer is needed"
-        ))),
+        )))
     }
 }
 

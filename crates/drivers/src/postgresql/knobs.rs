@@ -149,10 +149,7 @@ impl WalSettings {
 
     /// The value of synchronous_commit.
     pub fn commit_word(self) -> &'static str {
-        match self.synchronous_commit {
-            true => "on",
-            false => "off",
-        }
+        if self.synchronous_commit { "on" } else { "off" }
     }
 
     /// The level as a promise puts it.
@@ -165,9 +162,10 @@ impl WalSettings {
 
     /// What follows in the text if pages are not logged whole.
     pub fn pages_text(self) -> &'static str {
-        match self.full_page_writes {
-            true => "",
-            false => ", full_page_writes=off",
+        if self.full_page_writes {
+            ""
+        } else {
+            ", full_page_writes=off"
         }
     }
 }

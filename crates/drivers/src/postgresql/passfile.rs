@@ -19,9 +19,10 @@ pub(super) fn password(address: &ServerAddress) -> Result<Option<Secret>> {
     let Some(path) = set(PASSFILE).map(PathBuf::from).or_else(home) else {
         return Ok(None);
     };
-    match path.exists() {
-        true => Ok(entry(&crate::library::read_secret(&path)?, address)),
-        false => Ok(None),
+    if path.exists() {
+        Ok(entry(&crate::library::read_secret(&path)?, address))
+    } else {
+        Ok(None)
     }
 }
 

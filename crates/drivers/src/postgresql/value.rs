@@ -194,10 +194,11 @@ fn decode_numeric(bytes: &[u8]) -> Result<Datum<'static>> {
         let digit = i128::from(i16::from_be_bytes([digit[0], digit[1]]));
         let exponent = (weight - index) * DIGITS + i32::from(scale);
         let power = |exponent: i32| 10_i128.checked_pow(exponent.unsigned_abs());
-        let part = match exponent >= 0 {
-            true => power(exponent).and_then(|power| digit.checked_mul(power)),
+        let part = if exponent >= 0 {
+            power(exponent).and_then(|power| digit.checked_mul(power))
+        } else {
             // What follows the scale is zeros.
-            false => Some(power(exponent).map_or(0, |power| digit / power)),
+            Some(power(exponent).map_or(0, |power| digit / power))
         };
         let sum = part.and_then(|part| units.checked_add(part));
         units = sum.ok_or_else(too_large)?;

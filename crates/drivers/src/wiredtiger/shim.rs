@@ -121,9 +121,10 @@ impl WiredTigerApi {
         let message = message
             .split_once("], ")
             .map_or(&*message, |(_, rest)| rest);
-        let text = match message.is_empty() {
-            true => text.into_owned(),
-            false => format!("{text}: {message}"),
+        let text = if message.is_empty() {
+            text.into_owned()
+        } else {
+            format!("{text}: {message}")
         };
         match code {
             ROLLBACK => Error::Conflict(text),

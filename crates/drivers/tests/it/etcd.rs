@@ -108,9 +108,10 @@ fn scan(session: &mut dyn Session, direction: Direction, most: u64) -> u64 {
     let mut seen = 0;
     let scanned = session.scan(KeyRange::ALL, direction, &mut |_, _| {
         seen += 1;
-        match seen < most {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
+        if seen < most {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
         }
     });
     scanned.unwrap()

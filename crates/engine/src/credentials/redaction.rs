@@ -31,9 +31,10 @@ pub fn redact_message(message: &str, words: &[String]) -> String {
     pairs
         .iter()
         .fold(message.to_owned(), |text, (whole, safe)| {
-            match whole == safe || whole.is_empty() {
-                true => text,
-                false => text.replace(whole, safe),
+            if whole == safe || whole.is_empty() {
+                text
+            } else {
+                text.replace(whole, safe)
             }
         })
 }
@@ -49,11 +50,12 @@ pub fn redact(word: &str) -> String {
             _ => 0,
         };
         let (name, address) = part.split_at(start);
-        let redacted = match address.contains("://") {
-            true => split(part)
+        let redacted = if address.contains("://") {
+            split(part)
                 .map(|parts| parts.redacted)
-                .or_else(|| truncated(part)),
-            false => split_attributes(address).map(|(redacted, _)| format!("{name}{redacted}")),
+                .or_else(|| truncated(part))
+        } else {
+            split_attributes(address).map(|(redacted, _)| format!("{name}{redacted}"))
         };
         let redacted = redacted.unwrap_or_else(|| part.to_owned());
         // Text before an @ or after the name of a secret suggests a malformed address.

@@ -146,9 +146,10 @@ fn split_options(text: &str) -> Option<(String, String)> {
         None => true,
     };
     let (secret, redacted): (Vec<_>, Vec<_>) = options.split('&').partition(is_secret);
-    let joined = match redacted.is_empty() {
-        true => address.to_owned(),
-        false => format!("{address}?{}", redacted.join("&")),
+    let joined = if redacted.is_empty() {
+        address.to_owned()
+    } else {
+        format!("{address}?{}", redacted.join("&"))
     };
     (!secret.is_empty()).then(|| (joined, secret.join("&")))
 }

@@ -301,9 +301,10 @@ fn serve(
                     // The first error is the one to report.
                     let _ = session.abort();
                 }
-                match error.is_conflict() {
-                    true => StepReply::Ended(TransactionEnd::Refused),
-                    false => StepReply::Failed(format!("{step:?}: {error}")),
+                if error.is_conflict() {
+                    StepReply::Ended(TransactionEnd::Refused)
+                } else {
+                    StepReply::Failed(format!("{step:?}: {error}"))
                 }
             }
         };

@@ -333,9 +333,10 @@ impl Session for FaultySession<'_> {
             let number = self.state.occasions.fetch_add(1, Ordering::SeqCst) + 1;
             if number.is_multiple_of(every) {
                 self.mode = None;
-                match number.is_multiple_of(2 * every) {
-                    true => self.inner.commit()?,
-                    false => self.inner.abort()?,
+                if number.is_multiple_of(2 * every) {
+                    self.inner.commit()?;
+                } else {
+                    self.inner.abort()?;
                 }
                 return Err(Error::Disconnected("the connection was lost".to_owned()));
             }

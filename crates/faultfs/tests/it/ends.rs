@@ -44,9 +44,10 @@ fn killed_server() {
         fs::write(fixture.path("a"), "text").unwrap();
         let mount_point = &fixture.folders.mount_point;
         kill_process(server_of(mount_point).unwrap(), Signal::KILL).unwrap();
-        match stops {
-            true => assert!(fixture.mount.stop().is_err()),
-            false => drop(fixture.mount),
+        if stops {
+            assert!(fixture.mount.stop().is_err());
+        } else {
+            drop(fixture.mount);
         }
         assert!(!is_mounted(mount_point));
         assert_eq!(server_of(mount_point), None);

@@ -177,8 +177,11 @@ fn latency(ranking: &Ranking, cell: &RankedCell) -> Option<LatencyFigure> {
             is_response: false,
         })
     };
-    of(COMMIT).or_else(|| match ranking.has_own_headline {
-        true => of(&ranking.headline),
-        false => of(slowest_kind(ranking)),
+    of(COMMIT).or_else(|| {
+        if ranking.has_own_headline {
+            of(&ranking.headline)
+        } else {
+            of(slowest_kind(ranking))
+        }
     })
 }

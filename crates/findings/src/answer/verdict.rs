@@ -112,9 +112,10 @@ pub(super) fn row_verdicts(ranking: &Ranking, noise: Option<&Noise>) -> Vec<RowV
             }
         }
     };
-    let first = match ranking.rate_per_s.is_some() && !kept(leader) {
-        true => RowVerdict::RateNotKept,
-        false => RowVerdict::Leader,
+    let first = if ranking.rate_per_s.is_some() && !kept(leader) {
+        RowVerdict::RateNotKept
+    } else {
+        RowVerdict::Leader
     };
     std::iter::once(first)
         .chain(others.iter().map(of))
@@ -140,9 +141,10 @@ pub(super) fn ranking_verdict(
     if any(InconclusiveReason::Noise) {
         return RankingVerdict::TooNoisy;
     }
-    match any(InconclusiveReason::Same) {
-        true => RankingVerdict::SameWithin,
-        false => RankingVerdict::Leader,
+    if any(InconclusiveReason::Same) {
+        RankingVerdict::SameWithin
+    } else {
+        RankingVerdict::Leader
     }
 }
 

@@ -75,9 +75,10 @@ pub fn trial_bottleneck<'a>(
     let context = TrialContext {
         cores,
         workers,
-        harness_s_per_operation: match harness_per_s > 0.0 {
-            true => cores.min(workers) / harness_per_s,
-            false => 0.0,
+        harness_s_per_operation: if harness_per_s > 0.0 {
+            cores.min(workers) / harness_per_s
+        } else {
+            0.0
         },
         has_server: measurement.server.is_some() || is_users_server,
         is_all_harness: trial.spec.engine == "null",

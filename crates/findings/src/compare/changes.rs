@@ -246,9 +246,10 @@ fn hash(cell: &SideCell<'_>) -> String {
         let engine = trial.engine.as_ref();
         engine.is_some_and(|engine| engine.origin.starts_with('/'))
     });
-    match loaded {
-        true => reported(cell, |engine| engine.sha256.chars().take(16).collect()),
-        false => String::new(),
+    if loaded {
+        reported(cell, |engine| engine.sha256.chars().take(16).collect())
+    } else {
+        String::new()
     }
 }
 

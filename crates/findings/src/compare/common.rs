@@ -97,9 +97,10 @@ pub(super) fn limits(first: &[TrialRecord], second: &[TrialRecord]) -> Vec<Limit
 
 /// Pairs the hardware limits of two runs; empty for one run, whose contenders all have the same.
 pub(super) fn limits_of_sides(first: &Side, second: &Side, one_run: bool) -> Vec<LimitPair> {
-    match one_run {
-        true => Vec::new(),
-        false => limits(&first.report.trials, &second.report.trials),
+    if one_run {
+        Vec::new()
+    } else {
+        limits(&first.report.trials, &second.report.trials)
     }
 }
 

@@ -97,12 +97,12 @@ impl Side {
             selector,
         };
         let trials = &side.report.trials;
-        let reason = match trials.is_empty() {
-            true => AbsenceReason::NothingFinished,
-            false if trials.iter().any(|trial| side.selector.admits(&trial.spec)) => {
-                return Ok(side);
-            }
-            false => side.selector.explain(&side.report),
+        let reason = if trials.is_empty() {
+            AbsenceReason::NothingFinished
+        } else if trials.iter().any(|trial| side.selector.admits(&trial.spec)) {
+            return Ok(side);
+        } else {
+            side.selector.explain(&side.report)
         };
         let run = side.report.shown_as;
         Err(NoSuchTrial { run, reason })

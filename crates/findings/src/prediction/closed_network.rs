@@ -55,9 +55,10 @@ pub fn steady_state(
     }
     let alone = |index: usize| if index == rates.len() { 1.0 } else { 0.0 };
     let most = logarithms.iter().copied().fold(f64::MIN, f64::max);
-    let weights: Vec<f64> = match delay_s > 0.0 {
-        true => logarithms.iter().map(|one| (one - most).exp()).collect(),
-        false => (0..=rates.len()).map(alone).collect(),
+    let weights: Vec<f64> = if delay_s > 0.0 {
+        logarithms.iter().map(|one| (one - most).exp()).collect()
+    } else {
+        (0..=rates.len()).map(alone).collect()
     };
     let sum: f64 = weights.iter().sum();
     let mean = |of: &dyn Fn(usize) -> f64| {

@@ -232,9 +232,10 @@ fn quantile(quantiles: &[(f64, f64)], share: f64) -> f64 {
     else {
         return quantiles.last().map_or(1.0, |(_, value)| *value);
     };
-    match to > from {
-        true => low + (high - low) * (share - from) / (to - from),
-        false => low,
+    if to > from {
+        low + (high - low) * (share - from) / (to - from)
+    } else {
+        low
     }
 }
 

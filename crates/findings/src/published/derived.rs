@@ -37,10 +37,11 @@ fn gains(ours: &[ComparedRow], rate: usize, on_base_alone: bool) -> Vec<Option<C
     let gain = |index: usize| {
         let row = &ours[index];
         let mut earlier = ours[..index].iter().filter(|one| one.who == row.who);
-        let before = match on_base_alone {
-            true => earlier.next(),
-            false => earlier.next_back(),
-        }?;
+        let before = (if on_base_alone {
+            earlier.next()
+        } else {
+            earlier.next_back()
+        })?;
         let above = row.cells[rate].figure()?;
         let below = before.cells[rate].figure().filter(|below| *below > 0.0)?;
         Some(Cell::Text(format!("{:.1}", (above / below - 1.0) * 100.0)))

@@ -77,9 +77,10 @@ pub fn comparison(published: &PublishedTable, report: &Run) -> Option<PublishedC
     let mut columns = columns(published, layout, &trials);
     let mut theirs = their_rows(published, columns.len());
     let mut ours = our_rows(published, layout, &columns, &trials);
-    let scaled = match layout.exact {
-        true => BTreeMap::new(),
-        false => set_scales(published, &mut columns, &ours, &theirs, &trials),
+    let scaled = if layout.exact {
+        BTreeMap::new()
+    } else {
+        set_scales(published, &mut columns, &ours, &theirs, &trials)
     };
     if layout.exact {
         ours.retain(|row| theirs.iter().any(|other| same_keys(&columns, row, other)));
@@ -212,9 +213,10 @@ fn role(published: &PublishedTable, column: &Column) -> Role {
         .map(ToString::to_string)
         .collect();
     values.dedup();
-    match values.len() == 1 && published.experiment.scales.contains(dimension) {
-        true => Role::Size,
-        false => Role::Key,
+    if values.len() == 1 && published.experiment.scales.contains(dimension) {
+        Role::Size
+    } else {
+        Role::Key
     }
 }
 

@@ -118,9 +118,10 @@ pub fn compare_among(
 ) -> Comparison {
     let paired = paired && first.len() == second.len();
     let level = claim_level(comparisons);
-    let ratio = match paired {
-        true => log_ratio_paired(first, second, level),
-        false => log_ratio_unpaired(first, second, level),
+    let ratio = if paired {
+        log_ratio_paired(first, second, level)
+    } else {
+        log_ratio_unpaired(first, second, level)
     };
     let ranks = rank_test(first, second);
     let signs = paired.then(|| sign_test(first, second));
@@ -171,17 +172,18 @@ pub fn suspicion_level(comparisons: usize) -> f64 {
 /// and Student's interval at `level` leaves out 1.
 #[must_use]
 pub fn looks_slower(first: &[f64], second: &[f64], paired: bool, part: f64, level: f64) -> bool {
-    let (ratio, agreed) = match paired {
-        true => (
+    let (ratio, agreed) = if paired {
+        (
             log_ratio_paired(first, second, level),
             first.iter().zip(second).all(|(one, other)| other < one),
-        ),
-        false => (
+        )
+    } else {
+        (
             log_ratio_unpaired(first, second, level),
             first
                 .iter()
                 .all(|one| second.iter().all(|other| other < one)),
-        ),
+        )
     };
     let beyond = |ratio: Interval| ratio.estimate < 1.0 - part && ratio.high < 1.0;
     agreed && ratio.is_some_and(beyond)
@@ -215,12 +217,13 @@ impl Scatter {
 
     /// The ratio above 1 that this many repeats of each show with a chance of 80 %.
     fn shown_by(&self, first: f64, second: f64, level: f64) -> Option<f64> {
-        let (error, freedom) = match self.paired {
-            true => ((self.variance / first).sqrt(), first - 1.0),
-            false => (
+        let (error, freedom) = if self.paired {
+            ((self.variance / first).sqrt(), first - 1.0)
+        } else {
+            (
                 (self.variance * (1.0 / first + 1.0 / second)).sqrt(),
                 first + second - 2.0,
-            ),
+            )
         };
         let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
         // If there is a difference, the statistic's distribution is wider than Student's, and the
@@ -243,9 +246,10 @@ pub fn smallest_ratio(first: &[f64], second: &[f64], paired: bool, level: f64) -
 /// at the observed scatter. `None` if the present number would, or if [`MAX_REPEATS`] would not.
 #[must_use]
 pub fn repeats_needed(first: &[f64], second: &[f64], paired: bool, level: f64) -> Option<usize> {
-    let ratio = match paired {
-        true => log_ratio_paired(first, second, level)?,
-        false => log_ratio_unpaired(first, second, level)?,
+    let ratio = if paired {
+        log_ratio_paired(first, second, level)?
+    } else {
+        log_ratio_unpaired(first, second, level)?
     };
     let seen = ratio.estimate.max(1.0 / ratio.estimate);
     let scatter = Scatter::of(first, second, paired)?;
@@ -259,9 +263,10 @@ pub fn repeats_needed(first: &[f64], second: &[f64], paired: bool, level: f64) -
     }
     while enough - too_few > 1 {
         let middle = usize::midpoint(too_few, enough);
-        match shows(middle) {
-            true => enough = middle,
-            false => too_few = middle,
+        if shows(middle) {
+            enough = middle;
+        } else {
+            too_few = middle;
         }
     }
     Some(enough)

@@ -52,8 +52,9 @@ pub fn inconclusive_reason(
     };
     let within = overlap && scatter.is_within_noise(one.median, other.median);
     let alike = one.median == other.median;
-    match ratio.holds(1.0) && (within || alike) {
-        true => Some(InconclusiveReason::Noise),
-        false => Some(InconclusiveReason::TooFewRepeats),
+    if ratio.holds(1.0) && (within || alike) {
+        Some(InconclusiveReason::Noise)
+    } else {
+        Some(InconclusiveReason::TooFewRepeats)
     }
 }

@@ -76,9 +76,10 @@ pub(super) fn below(state: &mut u64, limit: usize) -> usize {
 /// if there is no interval.
 #[must_use]
 pub(super) fn log_ratio_chance(before: &[f64], after: &[f64], paired: bool) -> Option<f64> {
-    let (mean, error, freedom) = match paired {
-        true => paired_moments(before, after)?,
-        false => unpaired_moments(before, after)?,
+    let (mean, error, freedom) = if paired {
+        paired_moments(before, after)?
+    } else {
+        unpaired_moments(before, after)?
     };
     if error == 0.0 {
         return Some(if mean == 0.0 { 1.0 } else { 0.0 });
@@ -195,9 +196,12 @@ mod tests {
     fn the_chance_of_a_ratio_is_what_its_interval_goes_by() {
         for paired in [true, false] {
             let chance = log_ratio_chance(&A, &B, paired).unwrap();
-            let at = |level| match paired {
-                true => log_ratio_paired(&A, &B, level).unwrap(),
-                false => log_ratio_unpaired(&A, &B, level).unwrap(),
+            let at = |level| {
+                if paired {
+                    log_ratio_paired(&A, &B, level).unwrap()
+                } else {
+                    log_ratio_unpaired(&A, &B, level).unwrap()
+                }
             };
             assert!(!at(1.0 - chance * 1.01).holds(1.0) && at(1.0 - chance * 0.99).holds(1.0));
         }

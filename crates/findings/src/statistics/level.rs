@@ -66,9 +66,10 @@ fn step_p_value(values: &[f64], level: f64) -> f64 {
         as_clear += u32::from(step >= clearest);
         as_clear_as_can_be += u32::from(step >= most);
     }
-    match as_clear <= as_clear_as_can_be {
-        true => by_student,
-        false => by_student.max(f64::from(as_clear) / (orders as f64 + 1.0)),
+    if as_clear <= as_clear_as_can_be {
+        by_student
+    } else {
+        by_student.max(f64::from(as_clear) / (orders as f64 + 1.0))
     }
 }
 

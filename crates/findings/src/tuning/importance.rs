@@ -121,9 +121,10 @@ fn axes<'a>(trials: &[&'a TrialRecord]) -> Vec<KnobAxis<'a>> {
 impl KnobAxis<'_> {
     /// The number of categories; 0 for a range.
     fn categories(&self) -> usize {
-        match self.is_categorical {
-            true => self.texts.len(),
-            false => 0,
+        if self.is_categorical {
+            self.texts.len()
+        } else {
+            0
         }
     }
 

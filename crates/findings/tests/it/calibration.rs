@@ -166,9 +166,10 @@ fn gate_fails(noise: Noise, count: usize, repeats: usize, part: f64, factor: f64
             results.any(|rates| {
                 let looks = looks_slower(&rates[0], &rates[1], paired, part, level);
                 let claimed = claim_level(count);
-                let interval = match paired {
-                    true => log_ratio_paired(&rates[0], &rates[1], claimed),
-                    false => log_ratio_unpaired(&rates[0], &rates[1], claimed),
+                let interval = if paired {
+                    log_ratio_paired(&rates[0], &rates[1], claimed)
+                } else {
+                    log_ratio_unpaired(&rates[0], &rates[1], claimed)
                 };
                 looks || interval.unwrap().high < 1.0 - part
             })

@@ -132,9 +132,10 @@ impl Cluster for ShellCluster {
     }
 
     fn follow(&self, number: u32, _leader: u32, site: &ClusterSite) -> Result<()> {
-        match site.folder(number).join(DEAF).exists() {
-            true => Err(Error::Disconnected(format!("node {number} does not hear"))),
-            false => Ok(()),
+        if site.folder(number).join(DEAF).exists() {
+            Err(Error::Disconnected(format!("node {number} does not hear")))
+        } else {
+            Ok(())
         }
     }
 

@@ -107,9 +107,10 @@ fn collect_family(root: ProcessIdentity, known: &Mutex<HashSet<ProcessIdentity>>
     known.retain(|&(pid, began)| {
         process::is_alive(pid) && process::read_start_time_ticks(pid) == Some(began)
     });
-    let mut all = match process::read_start_time_ticks(root.0) == Some(root.1) {
-        true => list_members(root.0),
-        false => Vec::new(),
+    let mut all = if process::read_start_time_ticks(root.0) == Some(root.1) {
+        list_members(root.0)
+    } else {
+        Vec::new()
     };
     let orphans: Vec<u32> = known.iter().map(|&(pid, _)| pid).collect();
     for pid in orphans {

@@ -47,9 +47,10 @@ impl Service for Script {
         let questions = spec.directory.join(QUESTIONS);
         let questions = options.create(true).append(true).open(questions);
         questions.unwrap().write_all(b"?").unwrap();
-        match spec.directory.join("refused").exists() {
-            true => Err(Error::engine("wrong password")),
-            false => Ok(spec.directory.join("ready").exists()),
+        if spec.directory.join("refused").exists() {
+            Err(Error::engine("wrong password"))
+        } else {
+            Ok(spec.directory.join("ready").exists())
         }
     }
 
@@ -396,12 +397,13 @@ fn a_folder_that_the_user_cannot_reach_is_refused_by_name() {
     let below = folder.path().join("instance");
     std::fs::create_dir(&below).unwrap();
     let refused = start(&GOOD, &below).err();
-    match nix::unistd::geteuid().is_root() {
-        true => assert!(
+    if nix::unistd::geteuid().is_root() {
+        assert!(
             refused
                 .unwrap()
                 .contains(&folder.path().display().to_string())
-        ),
-        false => assert_eq!(refused, None),
+        );
+    } else {
+        assert_eq!(refused, None);
     }
 }

@@ -370,9 +370,10 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<String>> {
             Err(reason) => failures.push(reason),
         }
     }
-    match failures.is_empty() {
-        true => Ok(()),
-        false => Err(failures),
+    if failures.is_empty() {
+        Ok(())
+    } else {
+        Err(failures)
     }
 }
 

@@ -144,9 +144,10 @@ fn kernel_messages(context: &mut File, error: Errno) -> String {
                 .map(|text| text.trim().to_owned()),
         );
     }
-    match said.is_empty() {
-        true => describe_error(&io::Error::from(error)),
-        false => said.join("; "),
+    if said.is_empty() {
+        describe_error(&io::Error::from(error))
+    } else {
+        said.join("; ")
     }
 }
 
@@ -180,9 +181,10 @@ impl KernelLog {
                 found.push(message.to_owned());
             }
         }
-        match found.is_empty() || found.iter().any(|line| line.contains(&said)) {
-            true if found.is_empty() => said,
-            _ => found.join("; "),
+        if found.is_empty() {
+            said
+        } else {
+            found.join("; ")
         }
     }
 }

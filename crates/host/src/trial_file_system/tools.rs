@@ -125,12 +125,13 @@ pub fn check(wanted: &FileSystem) -> Result<(), FileSystemError> {
             check_kind(kind)?;
             check_journal(wanted, kind)?;
             may_mount()?;
-            match Path::new(CONTROL).exists() {
-                true => Ok(()),
-                false => Err(FileSystemError::Missing(format!(
+            if Path::new(CONTROL).exists() {
+                Ok(())
+            } else {
+                Err(FileSystemError::Missing(format!(
                     "{wanted} needs a loop device, but {CONTROL} is missing: load the kernel \
                      module 'loop', or give the container its devices"
-                ))),
+                )))
             }
         }
     }
@@ -255,9 +256,10 @@ fn run(program: &Path, words: &[String]) -> Result<String, String> {
     }
     let errors = String::from_utf8_lossy(&output.stderr);
     let said = String::from_utf8_lossy(&output.stdout);
-    let said = match errors.trim().is_empty() {
-        true => said,
-        false => errors,
+    let said = if errors.trim().is_empty() {
+        said
+    } else {
+        errors
     };
     let said: Vec<_> = said
         .lines()

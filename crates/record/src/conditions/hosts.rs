@@ -44,12 +44,13 @@ impl FromStr for HostList {
             }
             names.push(name.to_owned());
         }
-        match names.len() > MAX_HOSTS {
-            true => Err(format!(
+        if names.len() > MAX_HOSTS {
+            Err(format!(
                 "{} hosts exceed the maximum of {MAX_HOSTS}",
                 names.len()
-            )),
-            false => Ok(Self(names)),
+            ))
+        } else {
+            Ok(Self(names))
         }
     }
 }
@@ -62,11 +63,12 @@ fn check_name(name: &str) -> Result<(), String> {
         && !name.starts_with('-')
         && !name.contains("@-")
         && name.chars().all(allowed);
-    match is_name {
-        true => Ok(()),
-        false => Err(format!(
+    if is_name {
+        Ok(())
+    } else {
+        Err(format!(
             "'{name}' is not a host name; write names as ssh takes them, as in a,b or me@a"
-        )),
+        ))
     }
 }
 

@@ -123,9 +123,10 @@ fn the_sizes_of_the_2014_tables_add_up() {
             let (database, process) = (size("db_size_kib"), size("process_size_kib"));
             let total = size("total_size_kib");
             // LMDB's database is mapped into its process.
-            let expected = match row.text("engine").unwrap().starts_with("lmdb") {
-                true => process,
-                false => database + process,
+            let expected = if row.text("engine").unwrap().starts_with("lmdb") {
+                process
+            } else {
+                database + process
             };
             assert_eq!(total, expected, "{id} {:?}", row.text("engine"));
         }

@@ -71,9 +71,10 @@ impl Layout {
 
     /// Untrusted texts as lines, at most this many; the last line counts the rest.
     pub(crate) fn listed(self, texts: &[String], most: usize) -> Vec<String> {
-        let found = match texts.len() <= most {
-            true => texts.len(),
-            false => most.saturating_sub(1),
+        let found = if texts.len() <= most {
+            texts.len()
+        } else {
+            most.saturating_sub(1)
         };
         let more = texts.len() - found;
         let mut lines: Vec<_> = texts[..found]
@@ -102,9 +103,10 @@ impl Layout {
             let cells = row.iter().zip(widths).enumerate();
             let cells = cells.map(|(column, (cell, most))| {
                 let cell = cut_name(cell, most);
-                match column < left {
-                    true => padded(&cell, most),
-                    false => pad_left(&cell, most),
+                if column < left {
+                    padded(&cell, most)
+                } else {
+                    pad_left(&cell, most)
                 }
             });
             let line = cells.collect::<Vec<_>>().join("  ");

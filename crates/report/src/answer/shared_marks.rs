@@ -32,9 +32,10 @@ impl PlainRanking {
             row.contender = name;
             row.marks = left;
         }
-        let labels = match shared.is_empty() {
-            true => String::new(),
-            false => format!(" [{}]", labels(&shared, ", ")),
+        let labels = if shared.is_empty() {
+            String::new()
+        } else {
+            format!(" [{}]", labels(&shared, ", "))
         };
         Self {
             ranking: plain,

@@ -40,9 +40,10 @@ pub fn standings(answer: &Answer, columns: usize) -> Vec<String> {
     let levels: BTreeSet<_> = answer.rankings.iter().map(level).collect();
     let by_level = levels.len() == answer.rankings.len();
     let line = |ranking: &RankingAnswer| {
-        let subject = match by_level {
-            true => level(ranking),
-            false => short(&ranking.subject),
+        let subject = if by_level {
+            level(ranking)
+        } else {
+            short(&ranking.subject)
         };
         let rows: Vec<_> = ranking.rows.iter().map(figure).collect();
         let order = match ranking.subject.rate_per_s {
@@ -55,9 +56,10 @@ pub fn standings(answer: &Answer, columns: usize) -> Vec<String> {
             columns,
         )
     };
-    let found = match answer.rankings.len() <= MAX_RANKINGS {
-        true => answer.rankings.len(),
-        false => MAX_RANKINGS - 1,
+    let found = if answer.rankings.len() <= MAX_RANKINGS {
+        answer.rankings.len()
+    } else {
+        MAX_RANKINGS - 1
     };
     let mut lines: Vec<_> = answer.rankings[..found].iter().map(line).collect();
     let more = answer.rankings.len() - found;

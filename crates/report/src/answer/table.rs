@@ -94,9 +94,10 @@ impl Grid {
         {
             let most = self.widths[index];
             let cell = cut_name(cell, most);
-            parts.push(match LEFT.contains(&index) {
-                true => padded(&cell, most),
-                false => pad_left(&cell, most),
+            parts.push(if LEFT.contains(&index) {
+                padded(&cell, most)
+            } else {
+                pad_left(&cell, most)
             });
         }
         parts.join("  ").trim_end().to_owned()
@@ -172,9 +173,10 @@ pub(crate) fn rank_text(row: &AnswerRow) -> String {
 
 /// A share in per cent, or a factor if response times are compared: `85 %`, `1.42x`.
 pub(super) fn share_text(share: LeaderShare, at_rate: bool) -> String {
-    match at_rate {
-        true => format!("{}x", number(share.estimate)),
-        false => format!("{} %", percentage(share.estimate, share)),
+    if at_rate {
+        format!("{}x", number(share.estimate))
+    } else {
+        format!("{} %", percentage(share.estimate, share))
     }
 }
 
@@ -186,9 +188,12 @@ pub(super) fn interval_text(share: LeaderShare, at_rate: bool) -> String {
 /// The ends of the interval of a share: `71–98`.
 pub(super) fn interval_ends(share: LeaderShare, at_rate: bool) -> Option<String> {
     let interval = share.interval?;
-    let [low, high] = [interval.low, interval.high].map(|end| match at_rate {
-        true => number(end),
-        false => percentage(end, share),
+    let [low, high] = [interval.low, interval.high].map(|end| {
+        if at_rate {
+            number(end)
+        } else {
+            percentage(end, share)
+        }
     });
     Some(format!("{low}–{high}"))
 }

@@ -214,9 +214,10 @@ impl AnswerScreen<'_> {
         lines.extend(self.not_ranked_lines(layout, left));
         if self.0.rankings.is_empty() && others == 0 && room > 1 {
             let ended = self.0.trials.planned > self.0.trials.missing;
-            let text = match ended {
-                true => "No valid trials, so nothing is ranked.",
-                false => "No trial of this run has finished, so there is nothing to rank.",
+            let text = if ended {
+                "No valid trials, so nothing is ranked."
+            } else {
+                "No trial of this run has finished, so there is nothing to rank."
             };
             lines.push((Paint::Plain, String::new()));
             let text = layout.wrapped(text, "", 1).into_iter();
@@ -367,10 +368,11 @@ impl<'a> RankingBlock<'a> {
 
     /// Number of lines if at most this many rows are shown.
     fn cost(&self, rows: usize) -> usize {
-        let rows = match rows < self.rows.len() {
+        let rows = if rows < self.rows.len() {
             // The others are counted in a line of their own.
-            true => rows + 1,
-            false => self.rows.len(),
+            rows + 1
+        } else {
+            self.rows.len()
         };
         self.before.len() + rows + self.after.len()
     }
@@ -450,9 +452,10 @@ fn skipped_lines(text: &str, layout: Layout) -> Vec<String> {
 fn one_line_each(rankings: &[RankingAnswer], layout: Layout, room: usize) -> Vec<PaintedLine> {
     let columns = layout.columns();
     let room = room.saturating_sub(1);
-    let found = match rankings.len() <= room {
-        true => rankings.len(),
-        false => room.saturating_sub(1),
+    let found = if rankings.len() <= room {
+        rankings.len()
+    } else {
+        room.saturating_sub(1)
     };
     let results: Vec<_> = rankings.iter().map(|one| shown(&result(one))).collect();
     let subjects: Vec<_> = rankings
@@ -523,9 +526,10 @@ fn not_ranked_block(
         (Paint::Bold, cut_end(heading, columns)),
     ];
     let room = room.saturating_sub(lines.len());
-    let found = match figures.len() <= room {
-        true => figures.len(),
-        false => room.saturating_sub(1),
+    let found = if figures.len() <= room {
+        figures.len()
+    } else {
+        room.saturating_sub(1)
     };
     let cells: Vec<_> = figures[..found]
         .iter()
@@ -600,9 +604,10 @@ fn not_ranked_rows(cells: &[[String; 5]], columns: usize) -> (Vec<String>, Vec<b
                 1 => cut_list(cell, most),
                 _ => cut_name(cell, most),
             };
-            line += &match column < 2 {
-                true => padded(&cell, most + 2),
-                false => pad_left(&cell, most) + "  ",
+            line += &if column < 2 {
+                padded(&cell, most + 2)
+            } else {
+                pad_left(&cell, most) + "  "
             };
         }
         cut_end(line.trim_end(), columns)

@@ -142,9 +142,10 @@ fn change_line(listed: &ChangeSubjects<'_>, compared: &SideComparison) -> String
     let of_all = |it: &trueput_findings::compare::CellResult| {
         listed.subjects.contains(&super::narrate::both(it))
     };
-    let subject = match listed.subjects.is_empty() || compared.results.iter().all(of_all) {
-        true => String::new(),
-        false => format!("{}: ", listed.subjects.join(", ")),
+    let subject = if listed.subjects.is_empty() || compared.results.iter().all(of_all) {
+        String::new()
+    } else {
+        format!("{}: ", listed.subjects.join(", "))
     };
     let change = listed.change;
     format!(

@@ -10,9 +10,10 @@ pub fn same_library(compared: &SideComparison) -> Option<String> {
     let same = compared.results.iter().filter(|it| it.same_library);
     let same: Vec<_> = same.collect();
     let fact = "ran the same library (same SHA-256)";
-    let cause = match compared.one_run {
-        true => "so they differ by chance or by the machine",
-        false => "so a difference comes from the machine or the settings",
+    let cause = if compared.one_run {
+        "so they differ by chance or by the machine"
+    } else {
+        "so a difference comes from the machine or the settings"
     };
     if same.is_empty() {
         return None;
@@ -45,9 +46,10 @@ pub fn disturbances(compared: &SideComparison) -> Vec<String> {
         *last += " than in run A";
     }
     let second = reasons(&compared.second);
-    let second = match second.is_empty() && !moved.is_empty() {
-        true => Some(format!("in run B {}", moved.join("; "))),
-        false => clause("run B", [second, moved].concat()),
+    let second = if second.is_empty() && !moved.is_empty() {
+        Some(format!("in run B {}", moved.join("; ")))
+    } else {
+        clause("run B", [second, moved].concat())
     };
     let clauses = [clause("run A", first), second];
     clauses.into_iter().flatten().collect()

@@ -217,9 +217,10 @@ fn count_agreeing_repeats(result: &CellResult) -> String {
         };
     };
     let with_it = if below { of - won } else { won };
-    match with_it == of {
-        true => format!(" (in all {of} pairs)"),
-        false => format!(" (in {with_it} of {of} pairs)"),
+    if with_it == of {
+        format!(" (in all {of} pairs)")
+    } else {
+        format!(" (in {with_it} of {of} pairs)")
     }
 }
 
@@ -232,9 +233,10 @@ fn verdict(result: &CellResult) -> &'static str {
 /// The contenders of a result: one name if they are equal.
 pub(super) fn both(result: &CellResult) -> String {
     let (first, second) = (result.first_name(), result.second_name());
-    match first == second {
-        true => first,
-        false => format!("{first} → {second}"),
+    if first == second {
+        first
+    } else {
+        format!("{first} → {second}")
     }
 }
 
@@ -448,8 +450,9 @@ fn noise(compared: &SideComparison) -> Vec<String> {
 /// The compared response times in words.
 fn responses_words(responses: &Responses) -> String {
     let (first, second) = (&responses.first_kind, &responses.second_kind);
-    match first == second {
-        true => format!("response p99 of {first}"),
-        false => format!("response p99 of {first} and {second}"),
+    if first == second {
+        format!("response p99 of {first}")
+    } else {
+        format!("response p99 of {first} and {second}")
     }
 }

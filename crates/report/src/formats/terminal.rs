@@ -29,9 +29,12 @@ pub fn render_with(blocks: &[Block], style: Style, every_column: &str) -> String
     let width = style.width.map_or(usize::MAX, usize::from).max(NARROWEST);
     // In a file, tables and commands may have any width; prose is wrapped to stay readable.
     let prose = style.width.map_or(PROSE, |_| width);
-    let paint = |code: &str, line: &str| match style.color {
-        true => format!("{code}{line}{PLAIN}"),
-        false => line.to_owned(),
+    let paint = |code: &str, line: &str| {
+        if style.color {
+            format!("{code}{line}{PLAIN}")
+        } else {
+            line.to_owned()
+        }
     };
     let mut parts = Vec::new();
     for block in blocks.iter().map(Block::shown) {

@@ -145,9 +145,10 @@ fn notes(row: &StepRow) -> Option<String> {
         StepState::Measured if row.index == 0 => None,
         StepState::Measured => {
             let changes = joined(&row.changes, ", ");
-            let costs = match row.costs.is_empty() {
-                true => "none stated by the driver".to_owned(),
-                false => joined(&row.costs, "; "),
+            let costs = if row.costs.is_empty() {
+                "none stated by the driver".to_owned()
+            } else {
+                joined(&row.costs, "; ")
             };
             Some(format!("{name}: {changes}. Cost: {costs}"))
         }

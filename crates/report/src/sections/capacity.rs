@@ -75,10 +75,12 @@ pub fn last_probe(capacity: &Capacity) -> Option<String> {
         .map(|figure| format!("{} {}", figure.metric, formatted(figure)))
         .collect();
     let is_at_capacity = capacity.holds_per_s == Some(last.rate_per_s);
-    let verdict = match last.judgement.holds() {
-        true => format!("holds, {}", figures.join(", ")),
-        false if is_at_capacity => format!("failed once: {}", violations(last)),
-        false => format!("fails: {}", violations(last)),
+    let verdict = if last.judgement.holds() {
+        format!("holds, {}", figures.join(", "))
+    } else if is_at_capacity {
+        format!("failed once: {}", violations(last))
+    } else {
+        format!("fails: {}", violations(last))
     };
     let known = match (capacity.holds_per_s, capacity.fails_per_s) {
         (Some(holds), Some(fails)) => {
@@ -367,9 +369,10 @@ fn held_trials(capacity: &Capacity) -> String {
         capacity.held_trials(),
         capacity.probes_at_capacity().count(),
     );
-    match held == all {
-        true => format!("{held} trials"),
-        false => format!("{held} of {all} trials"),
+    if held == all {
+        format!("{held} trials")
+    } else {
+        format!("{held} of {all} trials")
     }
 }
 
@@ -413,9 +416,10 @@ pub(super) fn which<'a>(
 }
 
 pub(super) fn rate(per_s: f64) -> String {
-    match per_s >= 100.0 {
-        true => separate(&format!("{per_s:.0}")),
-        false => number(per_s),
+    if per_s >= 100.0 {
+        separate(&format!("{per_s:.0}"))
+    } else {
+        number(per_s)
     }
 }
 

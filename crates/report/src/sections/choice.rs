@@ -89,14 +89,15 @@ fn above_capacity(candidate: &Candidate, rate_per_s: f64) -> String {
     let (Some(holds_per_s), Some(fails_per_s)) = (best.holds_per_s, best.fails_per_s) else {
         return String::new();
     };
-    match rate_per_s >= fails_per_s {
-        true => format!(
+    if rate_per_s >= fails_per_s {
+        format!(
             " {} kept the objective in most of these trials, although its search found only {}/s: \
              its capacity may be higher.",
             name(candidate),
             rate(holds_per_s)
-        ),
-        false => String::new(),
+        )
+    } else {
+        String::new()
     }
 }
 
@@ -211,9 +212,10 @@ impl<'a> ChoiceView<'a> {
             "{}{}{}: {objective} {}",
             self.refusal(first),
             name(first),
-            match first.is_tuned_better() {
-                true => " with the knobs below",
-                false => " with its default knobs",
+            if first.is_tuned_better() {
+                " with the knobs below"
+            } else {
+                " with its default knobs"
             },
             match first.best().state {
                 CapacityState::Confirmed => format!("up to {} requests/s", rate(holds_per_s)),
@@ -308,9 +310,10 @@ impl<'a> ChoiceView<'a> {
         };
         let surprises = [(first, own_held), (second, other_held)].map(|(candidate, held)| {
             let is_most = run_off.pairs >= MIN_PAIRS && 2 * held > run_off.pairs;
-            match is_most {
-                true => above_capacity(candidate, run_off.rate_per_s),
-                false => String::new(),
+            if is_most {
+                above_capacity(candidate, run_off.rate_per_s)
+            } else {
+                String::new()
             }
         });
         text + &surprises.concat()

@@ -129,21 +129,19 @@ fn effect_in_words(effect: &FaultEffect) -> String {
         [node] if !effect.order.contains("=node-") => format!("{} (node-{node})", effect.order),
         _ => effect.order.clone(),
     };
-    match effect.gap_s.1 > effect.usual_gap_s {
-        true => format!(
+    if effect.gap_s.1 > effect.usual_gap_s {
+        format!(
             "{order}: nobody commits for {}, {back}",
             at_least(range(effect.gap_s), effect.gap_is_open)
-        ),
-        false => format!("{order}: no longer gap than before the first fault, {back}"),
+        )
+    } else {
+        format!("{order}: no longer gap than before the first fault, {back}")
     }
 }
 
 /// A time that may not have ended.
 fn at_least(time: String, is_open: bool) -> String {
-    match is_open {
-        true => format!("≥ {time}"),
-        false => time,
-    }
+    if is_open { format!("≥ {time}") } else { time }
 }
 
 fn commits_in_words(totals: &FailoverTotals) -> String {
@@ -182,8 +180,9 @@ fn are(count: u64, noun: &str) -> String {
 /// A range of times: `1.1 s`, `1.1 s to 1.3 s`.
 fn range((least_s, most_s): (f64, f64)) -> String {
     let (least, most) = (seconds(least_s), seconds(most_s));
-    match least == most {
-        true => most,
-        false => format!("{least} to {most}"),
+    if least == most {
+        most
+    } else {
+        format!("{least} to {most}")
     }
 }

@@ -49,9 +49,12 @@ fn value_text(effect: &KnobEffect, value: &Value) -> String {
 /// The effects as a table; `None` if no trials differ by only one knob.
 fn table(effects: &[KnobEffect], rankings: &[Ranking]) -> Option<Block> {
     let several = effects.iter().any(|effect| !effect.distinction.is_empty());
-    let times = |ratio: f64| match ratio.is_finite() {
-        true => format!("{} ×", number(ratio)),
-        false => "–".to_owned(),
+    let times = |ratio: f64| {
+        if ratio.is_finite() {
+            format!("{} ×", number(ratio))
+        } else {
+            "–".to_owned()
+        }
     };
     let table = Table::of(effects)
         .text("knob", 0, |effect| {

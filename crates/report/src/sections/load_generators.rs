@@ -95,9 +95,12 @@ fn warning(trial: &str, generator: &LoadGenerator) -> Option<String> {
 
 fn rate_table(rows: &[RateRow<'_>]) -> Table {
     let latency = |of: fn(&OperationSummary) -> u64| {
-        move |row: &RateRow<'_>| match row.operation.latency.is_measured() {
-            true => nanoseconds(of(row.operation) as f64),
-            false => "–".to_owned(),
+        move |row: &RateRow<'_>| {
+            if row.operation.latency.is_measured() {
+                nanoseconds(of(row.operation) as f64)
+            } else {
+                "–".to_owned()
+            }
         }
     };
     Table::of(rows)

@@ -84,9 +84,10 @@ fn sentence(name: &str, cliff: &Cliff) -> String {
         (false, 0) => events.join("; "),
         (false, more) => format!("{}; and {more} more", events.join("; ")),
     };
-    let until = match cliff.recovered {
-        true => "",
-        false => ", until the end",
+    let until = if cliff.recovered {
+        ""
+    } else {
+        ", until the end"
     };
     format!(
         "{name}: drop of {} at {} s, for {} s{until}: {events}",

@@ -33,9 +33,10 @@ const HERE: &str = "here";
 fn document(comparisons: &[PublishedComparison]) -> Option<Part> {
     let first = comparisons.first()?;
     let heading = format!("Compared with \"{}\" ({})", first.document, first.year);
-    let advice = match comparisons.iter().any(|one| !one.ratios.is_empty()) {
-        true => "compare ratios within a set, not absolute rates",
-        false => "do not compare their figures with ours",
+    let advice = if comparisons.iter().any(|one| !one.ratios.is_empty()) {
+        "compare ratios within a set, not absolute rates"
+    } else {
+        "do not compare their figures with ours"
     };
     let text = format!(
         "The rows of {} come from another machine: {advice}. Differences:",
@@ -55,9 +56,10 @@ fn document(comparisons: &[PublishedComparison]) -> Option<Part> {
             let subject = format!("{}, inside each set", capitalized(&ratios.title));
             blocks.push(Block::Text(format!("{subject}:")));
             let caption = format!("{}: {subject}", comparison.title);
-            let table = match ratios.rows.iter().any(|row| row.figure.is_some()) {
-                true => figures_table(ratios, comparison),
-                false => ratio_table(ratios, comparison),
+            let table = if ratios.rows.iter().any(|row| row.figure.is_some()) {
+                figures_table(ratios, comparison)
+            } else {
+                ratio_table(ratios, comparison)
             };
             blocks.push(Block::Table(table.captioned(caption)));
             if !ratios.note.is_empty() {
@@ -98,18 +100,23 @@ fn figures(comparison: &PublishedComparison) -> Vec<Block> {
 
 /// A heading with the size at which its figures were measured, if it is stated.
 fn at_size(title: &str, size: &str) -> String {
-    match size.is_empty() {
-        true => title.to_owned(),
-        false => format!("{title} at {size}"),
+    if size.is_empty() {
+        title.to_owned()
+    } else {
+        format!("{title} at {size}")
     }
 }
 
 /// Rows in the document's layout, with whose each is before it.
 fn table(comparison: &PublishedComparison, rows: &[&ComparedRow], size: &str) -> Table {
-    let mut table = Table::of(rows).text("from", 0, |row| match row.ours {
-        true if row.who.is_empty() => HERE.to_owned(),
-        true => format!("{HERE}: {}", row.who),
-        false => comparison.year.clone(),
+    let mut table = Table::of(rows).text("from", 0, |row| {
+        if !row.ours {
+            comparison.year.clone()
+        } else if row.who.is_empty() {
+            HERE.to_owned()
+        } else {
+            format!("{HERE}: {}", row.who)
+        }
     });
     for (place, column) in comparison.columns.iter().enumerate() {
         let title = match column.role {

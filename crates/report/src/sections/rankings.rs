@@ -31,9 +31,10 @@ pub(crate) struct Rankings;
 
 impl Section for Rankings {
     fn parts(&self, input: &SectionInput<'_>) -> Vec<Part> {
-        let labels = match input.is_page {
-            true => labels(&input.rankings),
-            false => input.rankings.iter().map(ranking_heading).collect(),
+        let labels = if input.is_page {
+            labels(&input.rankings)
+        } else {
+            input.rankings.iter().map(ranking_heading).collect()
         };
         let rankings = input.rankings.iter().zip(labels).enumerate();
         let part = |(index, (ranking, title))| {

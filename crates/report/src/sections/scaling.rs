@@ -34,9 +34,12 @@ pub fn table(series: &[(String, Result<Fit, FitError>)]) -> Table {
     let fitted: Vec<(&String, &Fit)> = fitted.collect();
     let described = |fit: &Fit| fit.misfits().is_empty();
     let coefficient = |of: fn(&Fit) -> &Coefficient| {
-        move |(_, fit): &(&String, &Fit)| match described(fit) {
-            true => with_interval(of(fit)),
-            false => "–".to_owned(),
+        move |(_, fit): &(&String, &Fit)| {
+            if described(fit) {
+                with_interval(of(fit))
+            } else {
+                "–".to_owned()
+            }
         }
     };
     Table::of(&fitted)
@@ -45,9 +48,12 @@ pub fn table(series: &[(String, Result<Fit, FitError>)]) -> Table {
         .figures("σ, contention (95 %)", 0, coefficient(|fit| &fit.sigma))
         .figures("κ, coherency (95 %)", 0, coefficient(|fit| &fit.kappa))
         .figures("R²", 2, |(_, fit)| format!("{:.4}", fit.r_squared))
-        .text("peak", 0, |(_, fit)| match described(fit) {
-            true => peak(fit),
-            false => "does not fit".to_owned(),
+        .text("peak", 0, |(_, fit)| {
+            if described(fit) {
+                peak(fit)
+            } else {
+                "does not fit".to_owned()
+            }
         })
         .build()
 }
@@ -96,9 +102,10 @@ pub fn sentences(name: &str, fit: &Result<Fit, FitError>) -> Vec<String> {
             "{name}: the law does not fit, so no serial share and no peak are shown: {reason}."
         )];
     }
-    let contention = match fit.sigma.may_be_zero() {
-        true => "no significant contention".to_owned(),
-        false => format!("{} of the work is serial", per_cent(fit.sigma.value)),
+    let contention = if fit.sigma.may_be_zero() {
+        "no significant contention".to_owned()
+    } else {
+        format!("{} of the work is serial", per_cent(fit.sigma.value))
     };
     let mut said = vec![format!("{name}: {contention}.")];
     said.push(match fit.peak {
@@ -111,12 +118,13 @@ pub fn sentences(name: &str, fit: &Result<Fit, FitError>) -> Vec<String> {
             per_s,
             beyond_measured,
         } => {
-            let forecast = match beyond_measured {
-                true => format!(
+            let forecast = if beyond_measured {
+                format!(
                     ", extrapolated from at most {} workers",
                     workers_of(fit.most_workers())
-                ),
-                false => String::new(),
+                )
+            } else {
+                String::new()
             };
             format!(
                 "{name}: the law peaks at {} workers with {}/s{forecast}.",
@@ -188,9 +196,10 @@ fn short(value: f64) -> String {
 
 /// A number of workers: whole ones without a point.
 fn workers_of(workers: f64) -> String {
-    match workers.fract() == 0.0 {
-        true => format!("{workers}"),
-        false => number(workers),
+    if workers.fract() == 0.0 {
+        format!("{workers}")
+    } else {
+        number(workers)
     }
 }
 

@@ -110,15 +110,16 @@ impl<'a> TuningView<'a> {
 
     fn heading(&self) -> String {
         let (spec, goal) = (self.default, self.goal());
-        match self.is_whole_run {
-            true => format!(
+        if self.is_whole_run {
+            format!(
                 "{}, {}, {}, {}: knobs by {goal}",
                 spec.contender(),
                 storage_words::level(spec.durability, &self.storage()),
                 spec.workload,
                 counted(u64::from(spec.workers), "worker")
-            ),
-            false => format!("{}: the search for knobs, by {goal}", spec.contender()),
+            )
+        } else {
+            format!("{}: the search for knobs, by {goal}", spec.contender())
         }
     }
 
@@ -317,9 +318,10 @@ impl<'a> TuningView<'a> {
 
     /// The winner beside the default once more: by its plan, or by a command if there is none.
     fn rerun(&self, winner: &TunedConfiguration) -> [Block; 2] {
-        let plan = match self.is_whole_run {
-            true => plan_blocks(self.run),
-            false => None,
+        let plan = if self.is_whole_run {
+            plan_blocks(self.run)
+        } else {
+            None
         };
         plan.unwrap_or_else(|| {
             [

@@ -100,9 +100,10 @@ fn a_cliff_behind_short_seconds_lies_where_the_clock_says_and_has_the_events_of_
     ends.extend((12..=26).map(|second| f64::from(second) + 0.6));
     let second = |(index, at_s): (usize, &f64)| TimelineSecond {
         at_s: *at_s,
-        counts: match (12.0..17.0).contains(at_s) {
-            true => vec![1_500; 2],
-            false => vec![3_000 + index as u64 * 7 % 13 * 4; 2],
+        counts: if (12.0..17.0).contains(at_s) {
+            vec![1_500; 2]
+        } else {
+            vec![3_000 + index as u64 * 7 % 13 * 4; 2]
         },
         ..TimelineSecond::default()
     };

@@ -24,9 +24,10 @@ fn schemes() -> Vec<BTreeMap<&'static str, &'static str>> {
 fn luminance(color: &str) -> f64 {
     let channel = |from: usize| {
         let part = f64::from(u8::from_str_radix(&color[from..from + 2], 16).unwrap()) / 255.0;
-        match part <= 0.039_28 {
-            true => part / 12.92,
-            false => ((part + 0.055) / 1.055).powf(2.4),
+        if part <= 0.039_28 {
+            part / 12.92
+        } else {
+            ((part + 0.055) / 1.055).powf(2.4)
         }
     };
     0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5)

@@ -53,13 +53,14 @@ pub(crate) fn check_reach(
     let build = spec.build.as_deref();
     let is_server = engine.service().is_some()
         || build.is_some_and(|build| is_address_for(&spec.engine, build));
-    match is_server || !engine.capabilities().retains_data {
-        true => Ok(()),
-        false => Err(format!(
+    if is_server || !engine.capabilities().retains_data {
+        Ok(())
+    } else {
+        Err(format!(
             "{} is a library whose database is on this host, and workers on other hosts cannot \
              open it: name a server, as in postgresql@postgres://HOST/DATABASE, or remove hosts",
             spec.engine
-        )),
+        ))
     }
 }
 

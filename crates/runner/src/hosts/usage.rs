@@ -23,9 +23,10 @@ impl HostUsageReader {
         let cpus = placement::list_cpus_of_all(&[std::process::id()]);
         Self {
             cores: u32::try_from(cpus.len()).unwrap_or(u32::MAX).max(1),
-            cpus: match cpus.is_empty() {
-                true => CpuSet::all(),
-                false => CpuSet::of(&cpus),
+            cpus: if cpus.is_empty() {
+                CpuSet::all()
+            } else {
+                CpuSet::of(&cpus)
             },
             processes: Vec::new(),
         }

@@ -100,12 +100,13 @@ impl Expansion<'_> {
                 names.push(&one.engine);
             }
         }
-        match names.is_empty() {
-            true => "the plan names no engine; see 'trueput engines'".to_owned(),
-            false => format!(
+        if names.is_empty() {
+            "the plan names no engine; see 'trueput engines'".to_owned()
+        } else {
+            format!(
                 "the run has no {engine}; its engines are {}",
                 names.join(", ")
-            ),
+            )
         }
     }
 }

@@ -90,9 +90,12 @@ fn variant(varied: &[String], parameters: &BTreeMap<String, String>) -> String {
         let value = parameters.get(name).map_or("default", String::as_str);
         text.push_str(&format!("-{name}_{value}"));
     }
-    let plain = |c: char| match c.is_ascii_alphanumeric() || "-_.".contains(c) {
-        true => c,
-        false => '_',
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || "-_.".contains(c) {
+            c
+        } else {
+            '_'
+        }
     };
     text.chars().map(plain).take(MAX_VARIANT).collect()
 }

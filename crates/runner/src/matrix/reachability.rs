@@ -44,12 +44,13 @@ impl Matrix {
                 .extend(reason.map(|reason| format!("{engine}: {reason}")));
         }
         name_trials(&mut self.trials);
-        match self.trials.is_empty() {
-            true => Err(Error {
+        if self.trials.is_empty() {
+            Err(Error {
                 place: plan.origin.of("engines"),
                 message: nothing_left(&self.skipped),
-            }),
-            false => Ok(()),
+            })
+        } else {
+            Ok(())
         }
     }
 }

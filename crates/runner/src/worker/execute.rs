@@ -444,9 +444,10 @@ impl ThreadMonitor<'_> {
         let mut outputs = Vec::with_capacity(self.counters.len());
         let warms_up = self.conditions.warm_up_s > 0.0;
         // Without a warm-up the counts begin before the first operation.
-        let before = match warms_up {
-            true => None,
-            false => Some((self.count_cache()?, read_own_usage()?)),
+        let before = if warms_up {
+            None
+        } else {
+            Some((self.count_cache()?, read_own_usage()?))
         };
         let began = Instant::now();
         self.gate.open(released);

@@ -279,17 +279,14 @@ impl Session for FailoverSession<'_> {
     ) -> Result<u64> {
         let mut own = 0;
         let scanned = self.pass(|session| {
-            session.scan(
-                range,
-                direction,
-                &mut |key, value| match key.starts_with(MARKER) {
-                    true => {
-                        own += 1;
-                        std::ops::ControlFlow::Continue(())
-                    }
-                    false => visitor(key, value),
-                },
-            )
+            session.scan(range, direction, &mut |key, value| {
+                if key.starts_with(MARKER) {
+                    own += 1;
+                    std::ops::ControlFlow::Continue(())
+                } else {
+                    visitor(key, value)
+                }
+            })
         });
         scanned.map(|count| count - own)
     }

@@ -192,9 +192,10 @@ impl HostAgent {
             })?;
         }
         while let Some(left_ns) = at_ns.checked_sub(read_monotonic_ns()?) {
-            match left_ns > 100_000 {
-                true => std::thread::sleep(Duration::from_nanos(left_ns - 60_000)),
-                false => std::hint::spin_loop(),
+            if left_ns > 100_000 {
+                std::thread::sleep(Duration::from_nanos(left_ns - 60_000));
+            } else {
+                std::hint::spin_loop();
             }
         }
         self.pool.send_all(&Instruction::Start);
@@ -209,12 +210,13 @@ impl HostAgent {
     /// The runner is silent for too long: the workers must not go on without it.
     fn check_runner(&self, now_ns: u64) -> Result<(), String> {
         let silent_ns = now_ns.saturating_sub(self.heard_ns.load(Ordering::Relaxed));
-        match Duration::from_nanos(silent_ns) > SILENCE_TIMEOUT {
-            true => Err(format!(
+        if Duration::from_nanos(silent_ns) > SILENCE_TIMEOUT {
+            Err(format!(
                 "the runner has sent nothing for {} s: it is paused, or the network is down",
                 SILENCE_TIMEOUT.as_secs()
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 

@@ -163,9 +163,10 @@ pub(super) fn read_mission() -> Result<Mission, String> {
         }
     };
     let warms_up = assignment.spec.conditions.warm_up_s > 0.0;
-    let control = Arc::new(WorkerControl::new(match warms_up {
-        true => Stage::warming(),
-        false => Stage::measured(),
+    let control = Arc::new(WorkerControl::new(if warms_up {
+        Stage::warming()
+    } else {
+        Stage::measured()
     }));
     let heard = Arc::clone(&control);
     let measured = matches!(assignment.task, WorkerTask::Execute { .. });

@@ -98,9 +98,10 @@ impl<'a> RecordingSession<'a> {
 
     fn close(&mut self, keeps: bool) {
         self.open = None;
-        match keeps {
-            true => self.committed = self.length,
-            false => self.length = self.committed,
+        if keeps {
+            self.committed = self.length;
+        } else {
+            self.length = self.committed;
         }
     }
 }

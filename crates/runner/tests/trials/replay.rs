@@ -34,9 +34,12 @@ fn level(number: u64) -> u32 {
 
 /// The latencies that a worker replays, nanoseconds.
 fn share(worker: u32, workers: u32) -> impl Iterator<Item = u64> {
-    let mine = move |number: &u64| match level(*number) >= SLOW_LEVEL {
-        true => worker == workers - 1,
-        false => *number % u64::from(workers) == u64::from(worker),
+    let mine = move |number: &u64| {
+        if level(*number) >= SLOW_LEVEL {
+            worker == workers - 1
+        } else {
+            *number % u64::from(workers) == u64::from(worker)
+        }
     };
     (0..OPERATIONS)
         .filter(mine)

@@ -42,10 +42,9 @@ fn counts_add_up(record: &TrialRecord) {
 /// pauses, it would be half as much again.
 fn paused_workers_count_no_time() {
     for as_threads in [false, true] {
-        let trials = pair(1.2).into_iter().map(|spec| match as_threads {
-            true => threads(spec),
-            false => spec,
-        });
+        let trials = pair(1.2)
+            .into_iter()
+            .map(|spec| if as_threads { threads(spec) } else { spec });
         let began = Instant::now();
         let records = Bench::new().records(trials.collect());
         let passed_s = began.elapsed().as_secs_f64();

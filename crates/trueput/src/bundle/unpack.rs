@@ -66,12 +66,13 @@ struct BundleContents {
 pub fn unpack(bundle: &Path, place: &Path, most_bytes: u64) -> Result<bool, String> {
     let is_over = Rc::new(Cell::new(false));
     let unpacked = unpack_limited(bundle, place, most_bytes, &is_over);
-    match is_over.get() {
-        true => Err(format!(
+    if is_over.get() {
+        Err(format!(
             "it unpacks to more than {}; {RAISE}",
             format_bytes(most_bytes)
-        )),
-        false => unpacked,
+        ))
+    } else {
+        unpacked
     }
 }
 
@@ -180,9 +181,10 @@ fn read_to_the_end(archive: Archive) -> Result<(), String> {
     }
     let mut file = rest.inner.into_inner();
     let following = file.fill_buf().map_err(|error| error.to_string())?;
-    match following.is_empty() {
-        true => Ok(()),
-        false => Err("data follows the end of the compressed data".to_owned()),
+    if following.is_empty() {
+        Ok(())
+    } else {
+        Err("data follows the end of the compressed data".to_owned())
     }
 }
 
@@ -217,9 +219,12 @@ fn check(found: &BundleContents) -> Result<(), String> {
 
 /// The error for an archive of several runs.
 fn several_runs_error(runs: &[&PathBuf]) -> String {
-    let name = |root: &&PathBuf| match root.as_os_str().is_empty() {
-        true => ".".to_owned(),
-        false => shown(root),
+    let name = |root: &&PathBuf| {
+        if root.as_os_str().is_empty() {
+            ".".to_owned()
+        } else {
+            shown(root)
+        }
     };
     let names: Vec<_> = runs.iter().map(name).collect();
     format!(

@@ -130,9 +130,10 @@ pub fn report(
     let Some(record) = replay::find_record(folder, size.most_bytes)? else {
         return Ok(None);
     };
-    match json {
-        true => output::json(&serde_json::to_value(&record).map_err(Failure::usage)?)?,
-        false => write_report(&record, folder, screen)?,
+    if json {
+        output::json(&serde_json::to_value(&record).map_err(Failure::usage)?)?;
+    } else {
+        write_report(&record, folder, screen)?;
     }
     Ok(Some(ExitCode::SUCCESS))
 }
@@ -198,9 +199,10 @@ fn check_block_form(file_system: &FileSystem) -> Result<(), Failure> {
 
 fn parse_budget(text: &str) -> Result<Duration, String> {
     let seconds = parse_seconds(text)?;
-    match seconds >= 1.0 {
-        true => Ok(Duration::from_secs_f64(seconds)),
-        false => Err(format!("'{text}' is too short: give a second or more")),
+    if seconds >= 1.0 {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err(format!("'{text}' is too short: give a second or more"))
     }
 }
 
@@ -231,9 +233,10 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     }
     let session = Session::begin(arguments, registry)?;
     let (record, folder) = session.audit_all(&subjects, skipped)?;
-    match arguments.json {
-        true => output::json(&serde_json::to_value(&record).map_err(Failure::usage)?)?,
-        false => write_report(&record, &folder, arguments.screen)?,
+    if arguments.json {
+        output::json(&serde_json::to_value(&record).map_err(Failure::usage)?)?;
+    } else {
+        write_report(&record, &folder, arguments.screen)?;
     }
     Ok(session::exit_code(&record, !arguments.model.is_empty()))
 }

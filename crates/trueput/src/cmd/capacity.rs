@@ -134,9 +134,10 @@ fn create(
     let (overrides, trust) = (&arguments.overrides, arguments.trust);
     let mut plan = search_run::read_plan(target, overrides, trust, registry)?;
     search_run::refuse_fixed_work(&plan, registry)?;
-    let reason = match overrides.conditions.is_given("rate") {
-        true => "capacity finds the rate itself: leave out --rate".to_owned(),
-        false => format!("'{target}' gives a rate, which capacity finds: leave it out by --rate 0"),
+    let reason = if overrides.conditions.is_given("rate") {
+        "capacity finds the rate itself: leave out --rate".to_owned()
+    } else {
+        format!("'{target}' gives a rate, which capacity finds: leave it out by --rate 0")
     };
     search_run::refuse_rate(&plan, &reason)?;
     let arrival = std::mem::take(&mut plan.conditions.arrival);

@@ -451,18 +451,20 @@ fn budget_s(
         of_defaults
     };
     let least_s = (one_each_s * least).ceil();
-    let tuned_trials = match is_tuned {
-        true => usual + 2 * MIN_TUNING_TRIALS,
-        false => 0,
+    let tuned_trials = if is_tuned {
+        usual + 2 * MIN_TUNING_TRIALS
+    } else {
+        0
     };
     let usual_s = one_each_s * f64::from(usual + tuned_trials) / search::SEARCH_PART;
     match question.budget_s {
         None => Ok(usual_s.max(least_s).ceil()),
         Some(given_s) if given_s >= least_s => Ok(given_s),
         Some(given_s) => {
-            let or_else = match is_tuned && !must_tune {
-                true => ", or --no-tuning",
-                false => "",
+            let or_else = if is_tuned && !must_tune {
+                ", or --no-tuning"
+            } else {
+                ""
             };
             let count = trials.len();
             Err(search_run::too_short(given_s, count, least_s, or_else))

@@ -51,9 +51,10 @@ pub struct Arguments {
 /// If standard output is closed.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let is_everywhere = arguments.results.is_empty() && arguments.work.is_empty();
-    let found = match is_everywhere {
-        true => find_everywhere(Path::new("results")),
-        false => find(&arguments.results, &arguments.work),
+    let found = if is_everywhere {
+        find_everywhere(Path::new("results"))
+    } else {
+        find(&arguments.results, &arguments.work)
     };
     if !arguments.json {
         list(&found)?;
@@ -78,9 +79,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             (true, false) => "some of it could not be removed",
         })?;
     }
-    Ok(match (found.is_empty() && is_forgotten) || removed {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::from(FAILED),
+    Ok(if (found.is_empty() && is_forgotten) || removed {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(FAILED)
     })
 }
 

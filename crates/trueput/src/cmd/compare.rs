@@ -120,9 +120,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 /// The comparison for people: one screen, or everything.
 fn text(arguments: &Arguments, compared: &[SideComparison], format: Format) -> String {
     let screen = arguments.screen;
-    match screen.full {
-        true => render(compared, format, screen.style(ChartsWhen::Auto)),
-        false => render_usual(compared, format, screen.layout()),
+    if screen.full {
+        render(compared, format, screen.style(ChartsWhen::Auto))
+    } else {
+        render_usual(compared, format, screen.layout())
     }
 }
 

@@ -130,9 +130,10 @@ impl Gate {
             .max_by(|one, other| one.1.total_cmp(&other.1));
         if let Some((widest, loss)) = unsure {
             let (widest, loss) = (named(widest), per_cent(loss));
-            let more = match allow_unsure {
-                true => "passed, because of --allow-unsure",
-                false => "more repeats narrow the interval; --allow-unsure passes such results",
+            let more = if allow_unsure {
+                "passed, because of --allow-unsure"
+            } else {
+                "more repeats narrow the interval; --allow-unsure passes such results"
             };
             self.reasons.push(format!(
                 "cannot exclude a fall of {limit}: {widest} may be slower by {loss} (confidence \

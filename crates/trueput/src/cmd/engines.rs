@@ -50,24 +50,21 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         output::json(&listed.iter().map(described).collect())?;
         return Ok(ExitCode::SUCCESS);
     }
-    match arguments.screen.full {
-        true => {
-            let rows: Vec<_> = listed.iter().flat_map(rows).collect();
-            let header = [
-                "engine",
-                "version",
-                "workers",
-                "durability",
-                "isolation",
-                "from",
-            ];
-            output::write(&table::align(header, &rows))?;
-        }
-        false => {
-            let style = arguments.screen.style(ChartsWhen::Never);
-            let text = render_with(&overview::overview(&listed), style, "--full");
-            output::document(&text, Format::Terminal)?;
-        }
+    if arguments.screen.full {
+        let rows: Vec<_> = listed.iter().flat_map(rows).collect();
+        let header = [
+            "engine",
+            "version",
+            "workers",
+            "durability",
+            "isolation",
+            "from",
+        ];
+        output::write(&table::align(header, &rows))?;
+    } else {
+        let style = arguments.screen.style(ChartsWhen::Never);
+        let text = render_with(&overview::overview(&listed), style, "--full");
+        output::document(&text, Format::Terminal)?;
     }
     let cautions = registry
         .engines

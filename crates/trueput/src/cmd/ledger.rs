@@ -97,9 +97,10 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     }
     let (folder, manifest) = create(&plan, arguments, &mut options, registry)?;
     execute::print_build_warnings(&manifest, registry);
-    let mut progress = match arguments.json {
-        true => Progress::json(),
-        false => Progress::for_people(),
+    let mut progress = if arguments.json {
+        Progress::json()
+    } else {
+        Progress::for_people()
     };
     let observer = &mut |event: &_| progress.observe(event);
     let summary = trueput_runner::run(&folder, &manifest, registry, &options, observer)?;
@@ -138,12 +139,13 @@ fn plan(arguments: &Arguments, registry: &Registry) -> Result<PlanFile, Failure>
         let steps: Result<Vec<_>, _> = arguments.steps.iter().map(resolve).collect();
         plan.steps = steps.map_err(Failure::usage)?;
     }
-    match plan.steps.is_empty() {
-        false => Ok(plan),
-        true => Err(Failure::usage(format!(
+    if plan.steps.is_empty() {
+        Err(Failure::usage(format!(
             "'{}' has no steps; add --step 'NAME: KEY=VALUE', or [[step]] to a plan",
             arguments.target
-        ))),
+        )))
+    } else {
+        Ok(plan)
     }
 }
 

@@ -257,9 +257,12 @@ fn words(settings: &Settings) -> String {
 fn entry(spec: &TrialSpec, size: u64, shared: &Settings, registry: &Registry) -> Entry<4> {
     let mut own = spec.settings.clone();
     own.retain(|name, _| !shared.contains_key(name));
-    let labeled = |label: &str, text: String| match text.is_empty() {
-        true => text,
-        false => format!("{label}: {text}"),
+    let labeled = |label: &str, text: String| {
+        if text.is_empty() {
+            text
+        } else {
+            format!("{label}: {text}")
+        }
     };
     Entry {
         cells: [

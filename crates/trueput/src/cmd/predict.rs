@@ -101,9 +101,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let side = Side::new(&arguments.run, run, selector);
     let side = side.map_err(|reason| Error::from(reason.called(&program_name())))?;
     let prediction = predict(&side, &arguments.request())?;
-    let format = match arguments.json {
-        true => Format::Json,
-        false => Format::Terminal,
+    let format = if arguments.json {
+        Format::Json
+    } else {
+        Format::Terminal
     };
     let style = arguments.screen.style(ChartsWhen::Never);
     output::document(&render(&prediction, format, style), format)?;

@@ -48,9 +48,10 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         None => list(arguments.json, registry)?,
         Some(id) => {
             let published = named(id).map_err(Failure::usage)?;
-            let format = match arguments.json {
-                true => Format::Json,
-                false => arguments.format.unwrap_or(Format::Terminal),
+            let format = if arguments.json {
+                Format::Json
+            } else {
+                arguments.format.unwrap_or(Format::Terminal)
             };
             let workloads = registry.workloads.iter();
             let workloads: Vec<_> = workloads.map(|workload| workload.info().name).collect();

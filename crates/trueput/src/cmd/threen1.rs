@@ -97,9 +97,10 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             WORKLOAD, about, trials, nothing, results, &options, registry, command,
         )?
     };
-    let format = match arguments.json {
-        true => LineFormat::Json,
-        false => LineFormat::Words(arguments.screen.columns()),
+    let format = if arguments.json {
+        LineFormat::Json
+    } else {
+        LineFormat::Words(arguments.screen.columns())
     };
     if let LineFormat::Words(columns) = format {
         threen1_header(columns).map_or(Ok(()), |header| output::line(&header))?;

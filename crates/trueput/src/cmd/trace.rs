@@ -133,9 +133,10 @@ fn replay(arguments: &ReplayArguments, registry: &Registry) -> Result<ExitCode, 
 fn describe(arguments: &DescribeArguments) -> Result<ExitCode, Failure> {
     let format = arguments.format.map_or(FormatChoice::Auto, Into::into);
     let summary = summarize(&arguments.file, format).map_err(Failure::usage)?;
-    match arguments.json {
-        true => output::json(&document(&summary))?,
-        false => output::write(&text(&arguments.file, &summary))?,
+    if arguments.json {
+        output::json(&document(&summary))?;
+    } else {
+        output::write(&text(&arguments.file, &summary))?;
     }
     Ok(match summary.damaged_lines {
         0 => ExitCode::SUCCESS,

@@ -102,13 +102,15 @@ impl TimeLeftEstimator {
     pub fn run_left(&self, now: Instant) -> Option<Duration> {
         let to_come = self.trials.saturating_sub(self.begun);
         let ended = u32::try_from(self.ended).ok().filter(|&ended| ended > 0)?;
-        let mean = match self.knows_all_cells {
-            true => self.cells.values().sum::<Duration>() / u32::try_from(self.cells.len()).ok()?,
-            false => self.ended_at.duration_since(self.run_began) / ended,
+        let mean = if self.knows_all_cells {
+            self.cells.values().sum::<Duration>() / u32::try_from(self.cells.len()).ok()?
+        } else {
+            self.ended_at.duration_since(self.run_began) / ended
         };
-        let later = match self.knows_all_cells {
-            true => self.time_of_last(to_come)?,
-            false => mean * u32::try_from(to_come).ok()?,
+        let later = if self.knows_all_cells {
+            self.time_of_last(to_come)?
+        } else {
+            mean * u32::try_from(to_come).ok()?
         };
         let of_this = mean.saturating_sub(now.duration_since(self.trial_began));
         Some(self.trial_left(now).unwrap_or(of_this) + later)

@@ -183,9 +183,10 @@ fn the_ablation_of_a_winner_shows_which_knobs_gain() {
     let changes = &found.configurations[winner].changes;
     for gain in &found.ablation {
         let factor = gain.factor.unwrap();
-        match ["cache_size", "mmap_size"].contains(&gain.knob.as_str()) {
-            true => assert!((1.4..1.6).contains(&factor), "{gain:?}"),
-            false => assert!((0.95..1.05).contains(&factor), "{gain:?}"),
+        if ["cache_size", "mmap_size"].contains(&gain.knob.as_str()) {
+            assert!((1.4..1.6).contains(&factor), "{gain:?}");
+        } else {
+            assert!((0.95..1.05).contains(&factor), "{gain:?}");
         }
         assert!(changes.contains_key(&gain.knob));
         assert!(gain.comparison.ratio.is_some(), "three rounds or more");

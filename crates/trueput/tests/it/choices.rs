@@ -114,9 +114,10 @@ fn a_capacity_is_found_with_the_default_and_with_the_knobs_that_a_search_finds()
     let report = unwrapped(&stdout(
         &bench.run_expecting(0, &format!("report {folder}")),
     ));
-    let words: &[_] = match is_tuned {
-        true => &["tuned in", "found knobs with", "found better knobs"],
-        false => &["found no knobs that were better", "the time was up after"],
+    let words: &[_] = if is_tuned {
+        &["tuned in", "found knobs with", "found better knobs"]
+    } else {
+        &["found no knobs that were better", "the time was up after"]
     };
     assert!(words.iter().any(|it| report.contains(it)), "{report}");
     // With one contender, the answer has its search for knobs.

@@ -318,9 +318,10 @@ fn make(place: &Path, corpus: &Corpus, random: &mut Random) -> String {
                 ),
             };
             let mut bytes = std::fs::read(&file).unwrap();
-            match is_log {
-                true => mutate_log(&mut bytes, random),
-                false => mutate(&mut bytes, random),
+            if is_log {
+                mutate_log(&mut bytes, random);
+            } else {
+                mutate(&mut bytes, random);
             }
             std::fs::write(file, bytes).unwrap();
             "input"

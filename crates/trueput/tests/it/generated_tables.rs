@@ -62,9 +62,10 @@ fn presets() -> String {
         let presets = trueput_tuner::presets::presets(engine).unwrap();
         presets.into_iter().map(move |preset| {
             let values: Vec<_> = preset.stated_values().collect();
-            let source = match preset.url.starts_with("http") {
-                true => format!("[{}]({})", preset.title, preset.url),
-                false => format!("{} ([table](../{}))", preset.title, preset.url),
+            let source = if preset.url.starts_with("http") {
+                format!("[{}]({})", preset.title, preset.url)
+            } else {
+                format!("{} ([table](../{}))", preset.title, preset.url)
             };
             let engine = format!("`{engine}`");
             let name = format!("`{}`", preset.name);
@@ -125,13 +126,15 @@ fn engines() -> String {
     let levels = Durability::ALL.map(Durability::name);
     let rows = trueput::registry().engines.iter().map(|engine| {
         let capabilities = engine.capabilities();
-        let workers = match capabilities.several_processes {
-            true => "processes",
-            false => "threads",
+        let workers = if capabilities.several_processes {
+            "processes"
+        } else {
+            "threads"
         };
-        let writers = match capabilities.concurrent_writers {
-            true => "overlapping",
-            false => "one at a time",
+        let writers = if capabilities.concurrent_writers {
+            "overlapping"
+        } else {
+            "one at a time"
         };
         let levels = Durability::ALL.map(|level| match engine.promise(level) {
             Some(_) => "yes".to_owned(),
@@ -218,9 +221,10 @@ fn audited(audits: &[PublishedAudit], engine: &str, level: Durability) -> String
         .map(|model| format!("{}: {}", model.model, states(model)))
         .collect();
     let all = count(audit);
-    match refuted.is_empty() {
-        true => all.to_string(),
-        false => format!("{all}; {}", refuted.join(", ")),
+    if refuted.is_empty() {
+        all.to_string()
+    } else {
+        format!("{all}; {}", refuted.join(", "))
     }
 }
 

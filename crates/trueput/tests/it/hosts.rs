@@ -43,9 +43,10 @@ impl HostBench {
     /// The program, with the hosts' configuration of ssh.
     fn command(&self, line: &str) -> Command {
         let config = self.hosts.ssh_config();
-        let line = match line.contains("--ssh-config") {
-            true => line.to_owned(),
-            false => format!("{line} --ssh-config {}", config.display()),
+        let line = if line.contains("--ssh-config") {
+            line.to_owned()
+        } else {
+            format!("{line} --ssh-config {}", config.display())
         };
         let mut command = self.bench.command(&line);
         self.hosts.enter_runner(&mut command).unwrap();
@@ -94,9 +95,12 @@ impl HostBench {
     /// The configuration of ssh with another value of a key.
     fn configuration_with(&self, key: &str, value: &str) -> PathBuf {
         let text = std::fs::read_to_string(self.hosts.ssh_config()).unwrap();
-        let lines = text.lines().map(|line| match line.trim().starts_with(key) {
-            true => format!(" {key} {value}\n"),
-            false => format!("{line}\n"),
+        let lines = text.lines().map(|line| {
+            if line.trim().starts_with(key) {
+                format!(" {key} {value}\n")
+            } else {
+                format!("{line}\n")
+            }
         });
         self.bench
             .write("changed_config", &lines.collect::<String>())

@@ -101,14 +101,13 @@ fn every_build_that_can_be_installed_has_one_line_wherever_it_is_missing() {
     ] {
         let lines: Vec<_> = table.lines().filter(|line| line.contains(title)).collect();
         // A build that is in a system-wide folder is here, whatever the home.
-        match to_install(engine).iter().any(|one| one == title) {
-            true => {
-                assert_eq!(lines.len(), 1, "{title}: {table}");
-                assert!(lines[0].starts_with(engine), "{table}");
-                let install = format!("{title}: make engines-all");
-                assert!(lines[0].ends_with(&install), "{table}");
-            }
-            false => assert_eq!(lines.len(), 0, "{title}: {table}"),
+        if to_install(engine).iter().any(|one| one == title) {
+            assert_eq!(lines.len(), 1, "{title}: {table}");
+            assert!(lines[0].starts_with(engine), "{table}");
+            let install = format!("{title}: make engines-all");
+            assert!(lines[0].ends_with(&install), "{table}");
+        } else {
+            assert_eq!(lines.len(), 0, "{title}: {table}");
         }
     }
     // The control: what is compiled in is not to be installed.
@@ -187,10 +186,10 @@ const PRIVATE_PHRASES: [&str; 16] = [
 fn files_below(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
-        match path.is_dir() {
-            true => files_below(&path, ending, found),
-            false if path.to_string_lossy().ends_with(ending) => found.push(path),
-            false => {}
+        if path.is_dir() {
+            files_below(&path, ending, found);
+        } else if path.to_string_lossy().ends_with(ending) {
+            found.push(path);
         }
     }
 }

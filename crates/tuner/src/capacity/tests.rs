@@ -151,9 +151,10 @@ fn a_rate_that_held_before_a_disturbance_is_tried_again_after_it() {
     let (mut trials, mut steady, mut disturbed) = (0, step(8_000.0), step(0.0));
     let found = search(&settings("p99<5ms"), 10_000.0, |probe| {
         trials += 1;
-        match (4..=20).contains(&trials) {
-            true => disturbed(probe),
-            false => steady(probe),
+        if (4..=20).contains(&trials) {
+            disturbed(probe)
+        } else {
+            steady(probe)
         }
     });
     assert_eq!(found.state, CapacityState::Confirmed);
@@ -234,9 +235,10 @@ fn pauses_in_some_trials_hardly_lower_a_capacity() {
     let found = (0..SEEDS).map(|seed| {
         let (mut random, mut paused, mut steady) = (seed, step(0.0), step(LIMIT_PER_S));
         let found = search(&settings("p99<5ms"), 1_000.0, |probe| {
-            match uniform(&mut random) < 0.1 {
-                true => paused(probe),
-                false => steady(probe),
+            if uniform(&mut random) < 0.1 {
+                paused(probe)
+            } else {
+                steady(probe)
             }
         });
         assert_eq!(found.state, CapacityState::Confirmed, "{seed}");
@@ -302,9 +304,10 @@ fn theory_per_s(limit_s: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0 / SERVICE_S);
     for _ in 0..60 {
         let middle = f64::midpoint(low, high);
-        match waits_at_most(limit_s - SERVICE_S, middle) >= 0.99 {
-            true => low = middle,
-            false => high = middle,
+        if waits_at_most(limit_s - SERVICE_S, middle) >= 0.99 {
+            low = middle;
+        } else {
+            high = middle;
         }
     }
     low

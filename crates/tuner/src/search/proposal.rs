@@ -69,11 +69,11 @@ impl Search {
                 .or_else(|| self.random_settings(random));
         }
         let drawn = self.archive.count(Purpose::Random) + self.archive.count(Purpose::Model);
-        match drawn % RANDOM_EVERY == RANDOM_EVERY - 1 {
-            true => self.random_settings(random),
-            false => self
-                .best_expected(samples, random)
-                .or_else(|| self.random_settings(random)),
+        if drawn % RANDOM_EVERY == RANDOM_EVERY - 1 {
+            self.random_settings(random)
+        } else {
+            self.best_expected(samples, random)
+                .or_else(|| self.random_settings(random))
         }
     }
 

@@ -138,9 +138,12 @@ fn recorded_outcomes_lead_to_the_same_next_round() {
 
 #[test]
 fn what_the_fence_refuses_is_never_proposed() {
-    let fence = |settings: &Settings| match settings.contains_key("flush") {
-        true => Err("fsync off keeps less than sync".to_owned()),
-        false => Ok(()),
+    let fence = |settings: &Settings| {
+        if settings.contains_key("flush") {
+            Err("fsync off keeps less than sync".to_owned())
+        } else {
+            Ok(())
+        }
     };
     let unsafe_preset = preset("fast", &[("flush", false.into())]);
     for strategy in [

@@ -123,9 +123,10 @@ impl Axis {
             return self.special[part(position / share, self.special.len())].clone();
         }
         let at = ((position - share) / (1.0 - share)).clamp(0.0, 1.0);
-        let exact = match is_log {
-            true => low * (high / low).powf(at),
-            false => low + at * (high - low),
+        let exact = if is_log {
+            low * (high / low).powf(at)
+        } else {
+            low + at * (high - low)
         };
         let rounded = number.bucket(exact).clamp(low, high);
         let is_default = |value: f64| number.bucket(value) == number.bucket(exact);
@@ -153,9 +154,10 @@ impl Axis {
                 low, high, is_log, ..
             } => {
                 let number = as_number(value).unwrap_or(*low).clamp(*low, *high);
-                let at = match is_log {
-                    true => (number / low).ln() / (high / low).ln(),
-                    false => (number - low) / (high - low),
+                let at = if *is_log {
+                    (number / low).ln() / (high / low).ln()
+                } else {
+                    (number - low) / (high - low)
                 };
                 let at = if at.is_finite() { at } else { 0.5 };
                 share + (1.0 - share) * at
@@ -180,9 +182,10 @@ impl Axis {
     }
 
     fn special_share(&self) -> f64 {
-        match self.special.is_empty() {
-            true => 0.0,
-            false => SPECIAL_SHARE,
+        if self.special.is_empty() {
+            0.0
+        } else {
+            SPECIAL_SHARE
         }
     }
 }
@@ -277,9 +280,10 @@ impl Number {
             Self::Real => {
                 // A division by a whole power of ten gives the number that its digits mean.
                 let digits = 1 - size.log10().floor() as i32;
-                match digits >= 0 {
-                    true => (exact * 10_f64.powi(digits)).round() / 10_f64.powi(digits),
-                    false => significant(10_f64.powi(-digits)),
+                if digits >= 0 {
+                    (exact * 10_f64.powi(digits)).round() / 10_f64.powi(digits)
+                } else {
+                    significant(10_f64.powi(-digits))
                 }
             }
         }

@@ -91,6 +91,15 @@ impl HistoryConfig {
         (KEY_BYTES + value) as f64
     }
 
+    /// A list is read to be appended to, a register in half of the cases.
+    fn draw_write(&self, random: &mut Random) -> Access {
+        if self.model == ModelName::Register && random.below(2) == 0 {
+            Access::Overwrite
+        } else {
+            Access::Update
+        }
+    }
+
     /// Draws what a transaction does into `room`, and returns it.
     pub fn plan<'r>(
         &self,
@@ -103,14 +112,12 @@ impl HistoryConfig {
             let writes = random.below(100) < self.write_percent;
             *planned = PlannedOperation {
                 slot: random.below(self.keys.into()) as usize,
-                access: match writes {
-                    // A list is read to be appended to, a register in half of the cases.
-                    true if self.model == ModelName::Register && random.below(2) == 0 => {
-                        Access::Overwrite
-                    }
-                    true => Access::Update,
-                    false if random.below(100) < self.scan_percent => Access::Scan,
-                    false => Access::Get,
+                access: if writes {
+                    self.draw_write(random)
+                } else if random.below(100) < self.scan_percent {
+                    Access::Scan
+                } else {
+                    Access::Get
                 },
             };
         }

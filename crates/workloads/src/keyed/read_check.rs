@@ -154,12 +154,11 @@ impl ReadCounts {
                 format!("{count} {} (first record {first})", fault.description())
             })
             .collect();
-        match wrong.is_empty() {
-            true => Check::new(name, true, when_right()),
-            false => {
-                let detail = format!("{} of {} looked at", wrong.join(", "), self.checked);
-                Check::new(name, false, detail)
-            }
+        if wrong.is_empty() {
+            Check::new(name, true, when_right())
+        } else {
+            let detail = format!("{} of {} looked at", wrong.join(", "), self.checked);
+            Check::new(name, false, detail)
         }
     }
 }

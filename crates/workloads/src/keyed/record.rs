@@ -229,9 +229,10 @@ impl<L: ValueLengths> RecordMaker<L> {
     pub(crate) fn check_whole(&mut self, item: u64, value: &[u8]) -> Result<u32, String> {
         let version = self.values.check_all(item, value);
         let version = version.map_err(|error| error.to_string())?;
-        match self.lengths.fits(item, version, value.len()) {
-            true => Ok(version),
-            false => Err(format!("record {item} has {} bytes", value.len())),
+        if self.lengths.fits(item, version, value.len()) {
+            Ok(version)
+        } else {
+            Err(format!("record {item} has {} bytes", value.len()))
         }
     }
 

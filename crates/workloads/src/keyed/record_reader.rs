@@ -139,9 +139,10 @@ impl<'w, L: ValueLengths> RecordReader<'w, L> {
         floor: usize,
     ) -> Result<()> {
         let (wanted, verifies) = (u64::from(records), self.verifies);
-        let floors = match verifies {
-            true => &self.floors[floor..floor + records as usize],
-            false => &[],
+        let floors = if verifies {
+            &self.floors[floor..floor + records as usize]
+        } else {
+            &[]
         };
         let key = self.keys.write(item, &mut self.key);
         let from = (item, floors);

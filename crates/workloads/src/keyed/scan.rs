@@ -20,9 +20,10 @@ pub(crate) fn scan_first(
     session.scan(range, Direction::Forward, &mut |key, value| {
         visit(key, value);
         shown += 1;
-        match shown < limit {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
+        if shown < limit {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
         }
     })?;
     Ok(shown)
@@ -99,9 +100,10 @@ impl<'w, L: ValueLengths> ScanCheck<'w, L> {
     }
 
     fn after(&self, item: u64) -> Option<u64> {
-        match self.reverse {
-            false => item.checked_add(1),
-            true => item.checked_sub(1),
+        if self.reverse {
+            item.checked_sub(1)
+        } else {
+            item.checked_add(1)
         }
     }
 

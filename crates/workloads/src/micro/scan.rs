@@ -58,9 +58,10 @@ pub(super) fn scan_all(
         0
     };
     let end = share.end.min(records);
-    let (mut next, rewind) = match reverse {
-        false => (start, 0),
-        true => (end.max(1) - 1, records - 1),
+    let (mut next, rewind) = if reverse {
+        (end.max(1) - 1, records - 1)
+    } else {
+        (start, 0)
     };
     let mut left = quota.unwrap_or(u64::MAX);
     let mut begun = left > 0 && task.meter.next_unit();
@@ -118,9 +119,10 @@ impl ScanPass {
                 }
                 shown += 1;
                 due = self.finish(meter, [kind, unit], left);
-                match due {
-                    true => ControlFlow::Continue(()),
-                    false => ControlFlow::Break(()),
+                if due {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
                 }
             };
             session.scan(range, direction, visit).map(drop)

@@ -55,9 +55,10 @@ impl LogShape {
 
 /// The file of a log, or of a worker's.
 pub(super) fn path(directory: &Path, apart: bool, worker: u32) -> PathBuf {
-    match apart {
-        true => directory.join(format!("log-{worker:04}")),
-        false => directory.join("log"),
+    if apart {
+        directory.join(format!("log-{worker:04}"))
+    } else {
+        directory.join("log")
     }
 }
 
@@ -84,12 +85,13 @@ pub(super) fn total_units(operations: u64) -> u64 {
 
 /// Refuses a size of direct writes that no device takes.
 pub(super) fn check_direct(name: &str, bytes: u64) -> Result<(), String> {
-    match bytes.is_multiple_of(512) {
-        true => Ok(()),
-        false => Err(format!(
+    if bytes.is_multiple_of(512) {
+        Ok(())
+    } else {
+        Err(format!(
             "direct writes need whole blocks: {name}={bytes} is not a multiple of 512 (most file \
              systems want 4096)"
-        )),
+        ))
     }
 }
 

@@ -64,9 +64,10 @@ impl Mapping {
     fn checked_offset(&self, offset: u64, bytes: usize) -> io::Result<usize> {
         let offset = usize::try_from(offset).map_err(|_| ErrorKind::InvalidInput)?;
         let end = offset.checked_add(bytes);
-        match end.is_some_and(|end| end <= self.length.get()) {
-            true => Ok(offset),
-            false => Err(ErrorKind::InvalidInput.into()),
+        if end.is_some_and(|end| end <= self.length.get()) {
+            Ok(offset)
+        } else {
+            Err(ErrorKind::InvalidInput.into())
         }
     }
 }

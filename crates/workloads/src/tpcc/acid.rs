@@ -286,9 +286,10 @@ impl PaymentBalances {
 
 fn compare(name: &str, expected: PaymentBalances, found: PaymentBalances) -> Check {
     let passed = expected == found;
-    let detail = match passed {
-        true => format!("{found:?}"),
-        false => format!("expected {expected:?}, found {found:?}"),
+    let detail = if passed {
+        format!("{found:?}")
+    } else {
+        format!("expected {expected:?}, found {found:?}")
     };
     Check::new(name, passed, detail)
 }

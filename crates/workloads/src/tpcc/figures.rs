@@ -118,9 +118,10 @@ fn pacing_checks(
         Check::new(
             "90th percentiles of response times within their limits (clause 5.2.5.7)",
             slow.is_empty(),
-            match slow.is_empty() {
-                true => "all".to_owned(),
-                false => slow.join("; "),
+            if slow.is_empty() {
+                "all".to_owned()
+            } else {
+                slow.join("; ")
             },
         ),
     ]

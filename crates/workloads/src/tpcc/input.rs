@@ -168,11 +168,12 @@ impl TerminalUsers {
         (worker, workers): (u32, u32),
     ) -> Self {
         let warehouses = scale.warehouses;
-        let homes = match workers >= warehouses {
-            true => vec![worker % warehouses + 1],
-            false => (1..=warehouses)
+        let homes = if workers >= warehouses {
+            vec![worker % warehouses + 1]
+        } else {
+            (1..=warehouses)
                 .filter(|home| (home - 1) % workers == worker)
-                .collect(),
+                .collect()
         };
         Self {
             scale,
@@ -233,13 +234,10 @@ impl TerminalUsers {
     /// By last name in 60 of 100 cases (clauses 2.5.1.2 and 2.6.1.2).
     fn choose_customer(&mut self) -> CustomerSelector {
         let (constants, scale) = (self.constants, self.scale);
-        match happens(&mut self.random, 60.0) {
-            true => CustomerSelector::LastName(last_name(
-                constants.name(&mut self.random, scale.names()),
-            )),
-            false => {
-                CustomerSelector::Number(constants.customer(&mut self.random, scale.customers))
-            }
+        if happens(&mut self.random, 60.0) {
+            CustomerSelector::LastName(last_name(constants.name(&mut self.random, scale.names())))
+        } else {
+            CustomerSelector::Number(constants.customer(&mut self.random, scale.customers))
         }
     }
 
@@ -255,13 +253,15 @@ impl TerminalUsers {
             let item = constants.item(&mut self.random, scale.items);
             let is_remote = happens(&mut self.random, self.remote.lines_percent);
             *line = Line {
-                item: match is_rolled_back && index + 1 == count {
-                    true => unused_item(&scale),
-                    false => item,
+                item: if is_rolled_back && index + 1 == count {
+                    unused_item(&scale)
+                } else {
+                    item
                 },
-                supplier: match is_remote {
-                    true => self.other_warehouse(home),
-                    false => home,
+                supplier: if is_remote {
+                    self.other_warehouse(home)
+                } else {
+                    home
                 },
                 quantity: uniform(&mut self.random, 1, 10) as u8,
             };
@@ -272,9 +272,10 @@ impl TerminalUsers {
     fn payment(&mut self, home: u32) -> Payment {
         let district = self.any_district();
         let is_remote = happens(&mut self.random, self.remote.payments_percent);
-        let (customer_warehouse, customer_district) = match is_remote {
-            true => (self.other_warehouse(home), self.any_district()),
-            false => (home, district),
+        let (customer_warehouse, customer_district) = if is_remote {
+            (self.other_warehouse(home), self.any_district())
+        } else {
+            (home, district)
         };
         Payment {
             warehouse: home,

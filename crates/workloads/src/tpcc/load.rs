@@ -30,9 +30,10 @@ pub(super) fn load(
     tables.create().context(|| "making the tables".to_owned())?;
     drop(tables);
     drop(session);
-    let writers = match target.capabilities.concurrent_writers {
-        true => target.threads.clamp(1, scale.warehouses),
-        false => 1,
+    let writers = if target.capabilities.concurrent_writers {
+        target.threads.clamp(1, scale.warehouses)
+    } else {
+        1
     };
     // The items are the first piece, and each warehouse is one.
     let pieces = scale.warehouses as usize + 1;

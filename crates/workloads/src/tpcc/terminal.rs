@@ -75,13 +75,12 @@ pub(super) fn run(task: &mut JobTask<'_>, settings: &Settings) -> Result<WorkerF
     while left != Some(0) && terminal.meter.next_unit() {
         let warming = terminal.meter.is_warming_up();
         let input = terminal.users.next_input();
-        let goes_on = match settings.is_paced {
-            true => terminal.run_terminal_cycle(&input)?,
-            false => {
-                let kind = terminal.transact(&input)?;
-                terminal.record_answer(kind);
-                true
-            }
+        let goes_on = if settings.is_paced {
+            terminal.run_terminal_cycle(&input)?
+        } else {
+            let kind = terminal.transact(&input)?;
+            terminal.record_answer(kind);
+            true
         };
         if !goes_on {
             break;

@@ -71,9 +71,10 @@ pub fn new_order(
     }
     attempt(tables, Mode::Write, |tables| {
         let (ordered, complete) = place_order(tables, scratch, input, at)?;
-        Ok(match complete {
-            true => Completion::Commit(ordered),
-            false => Completion::RollBack(NewOrderOutcome::RolledBack),
+        Ok(if complete {
+            Completion::Commit(ordered)
+        } else {
+            Completion::RollBack(NewOrderOutcome::RolledBack)
         })
     })
 }

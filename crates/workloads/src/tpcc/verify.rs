@@ -37,12 +37,11 @@ pub(super) fn check_load(settings: &Settings, target: &JobDatabase<'_>) -> Resul
     let failed: Vec<_> = failed
         .map(|Check { name, detail, .. }| format!("{name}: {detail}"))
         .collect();
-    match failed.is_empty() {
-        true => Ok(()),
-        false => {
-            let failed = failed.join("; ");
-            Err(Error::Workload(format!("after the load, {failed}")))
-        }
+    if failed.is_empty() {
+        Ok(())
+    } else {
+        let failed = failed.join("; ");
+        Err(Error::Workload(format!("after the load, {failed}")))
     }
 }
 

@@ -82,9 +82,10 @@ pub(super) fn read(
                     }
                     Ok((found, is_header)) => {
                         let format = format.insert(found);
-                        match is_header {
-                            true => continue,
-                            false => text_of(&buffer).and_then(|line| format.parse(line)),
+                        if is_header {
+                            continue;
+                        } else {
+                            text_of(&buffer).and_then(|line| format.parse(line))
                         }
                     }
                 }

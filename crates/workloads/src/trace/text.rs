@@ -36,16 +36,16 @@ fn quoted_field(quoted: &str) -> Result<(Cow<'_, str>, &str), String> {
     let mut from = 0;
     while let Some(place) = quoted[from..].find('"') {
         let end = from + place;
-        match quoted[end + 1..].starts_with('"') {
-            true => from = end + 2,
-            false => {
-                let field = &quoted[..end];
-                let field = match field.contains("\"\"") {
-                    true => Cow::Owned(field.replace("\"\"", "\"")),
-                    false => Cow::Borrowed(field),
-                };
-                return Ok((field, &quoted[end + 1..]));
-            }
+        if quoted[end + 1..].starts_with('"') {
+            from = end + 2;
+        } else {
+            let field = &quoted[..end];
+            let field = if field.contains("\"\"") {
+                Cow::Owned(field.replace("\"\"", "\""))
+            } else {
+                Cow::Borrowed(field)
+            };
+            return Ok((field, &quoted[end + 1..]));
         }
     }
     Err("a quoted field does not end; close it with a double quote".to_owned())

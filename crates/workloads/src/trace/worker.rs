@@ -44,9 +44,10 @@ impl<'w> Worker<'w> {
     ) -> Self {
         let config = &*replay.config;
         let maker = maker_of(&replay.config, values);
-        let most_records = match task.verifies_reads() {
-            true => config.most_records(),
-            false => 0,
+        let most_records = if task.verifies_reads() {
+            config.most_records()
+        } else {
+            0
         };
         Self {
             config,

@@ -41,9 +41,10 @@ impl SharedState {
         generation: u32,
         complete: bool,
     ) -> Result<Self> {
-        let known = match properties.updates() {
-            true => properties.records + properties.expected_inserts(),
-            false => 0,
+        let known = if properties.updates() {
+            properties.records + properties.expected_inserts()
+        } else {
+            0
         };
         Ok(Self {
             maker: record_maker(properties.shape, seed)?,

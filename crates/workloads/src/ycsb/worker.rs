@@ -138,9 +138,10 @@ impl<'a> Worker<'a> {
         properties: &'a Properties,
         shared: &'a SharedState,
     ) -> Result<Self> {
-        let items = match properties.has_kind(Kind::Insert) {
-            true => Items::Growing(shared.inserts.clone()),
-            false => Items::Fixed(properties.records),
+        let items = if properties.has_kind(Kind::Insert) {
+            Items::Growing(shared.inserts.clone())
+        } else {
+            Items::Fixed(properties.records)
         };
         let (worker, workers) = (task.worker, task.workers);
         // Trials that share a load do not repeat each other.
@@ -343,9 +344,10 @@ impl<'a> Worker<'a> {
                     }
                     Err(named) => reads.count(named, Err(ReadFault::Foreign)),
                 }
-                let in_order = match is_first {
-                    true => key == start,
-                    false => key > last.as_slice(),
+                let in_order = if is_first {
+                    key == start
+                } else {
+                    key > last.as_slice()
                 };
                 if !in_order {
                     reads.add(ReadFault::Disorder, item);

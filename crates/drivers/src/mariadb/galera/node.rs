@@ -223,11 +223,12 @@ fn status(site: &ClusterSite, number: u32) -> Result<NodeStatus> {
 /// Returns the role of a running node: every one that takes transactions leads.
 pub(super) fn role(site: &ClusterSite, number: u32) -> Result<NodeRole> {
     let status = status(site, number)?;
-    Ok(match status.takes_transactions() {
-        true => NodeRole::Leader,
-        false => NodeRole::Follower {
+    Ok(if status.takes_transactions() {
+        NodeRole::Leader
+    } else {
+        NodeRole::Follower {
             received: u64::try_from(status.last_committed()).unwrap_or_default(),
-        },
+        }
     })
 }
 

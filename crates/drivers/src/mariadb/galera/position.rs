@@ -94,12 +94,13 @@ pub(super) fn allow_bootstrap(node: &Path, is_allowed: bool) -> Result<()> {
     let failed = |error: std::io::Error| Error::engine(format!("{}: {error}", path.display()));
     let text = std::fs::read_to_string(&path).map_err(failed)?;
     let wanted = format!("safe_to_bootstrap: {}", u8::from(is_allowed));
-    let lines = text
-        .lines()
-        .map(|line| match line.starts_with("safe_to_bootstrap:") {
-            true => wanted.as_str(),
-            false => line,
-        });
+    let lines = text.lines().map(|line| {
+        if line.starts_with("safe_to_bootstrap:") {
+            wanted.as_str()
+        } else {
+            line
+        }
+    });
     let changed: Vec<&str> = lines.collect();
     std::fs::write(&path, changed.join("\n") + "\n").map_err(failed)
 }
@@ -135,9 +136,10 @@ pub(super) fn of_stopped(node: &Path) -> Result<Option<Position>> {
     let Some(saved) = saved(node)? else {
         return Ok(None);
     };
-    let position = match saved.is_lost() {
-        true => recovered(node)?,
-        false => saved.position,
+    let position = if saved.is_lost() {
+        recovered(node)?
+    } else {
+        saved.position
     };
     Ok(Some(position).filter(Position::is_known))
 }

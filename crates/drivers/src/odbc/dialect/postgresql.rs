@@ -23,9 +23,12 @@ pub(super) static PROFILE: DialectProfile = DialectProfile {
     ],
     // It would set and release a savepoint around each statement, a round trip each, so that one
     // that fails does not end the transaction: ours are aborted then.
-    more: |info| match info.driver.starts_with("psqlodbc") {
-        true => "Protocol=7.4-0",
-        false => "",
+    more: |info| {
+        if info.driver.starts_with("psqlodbc") {
+            "Protocol=7.4-0"
+        } else {
+            ""
+        }
     },
     native_errors: NativeErrors {
         deadlocks: &[],

@@ -76,9 +76,10 @@ fn durability_settings(durability: Durability) -> Option<DurabilitySettings> {
 /// goes by the first word, and shows no rows of an `UPDATE … RETURNING`.
 pub(super) fn written_as_query(statement: &str, is_reading: bool) -> StatementText {
     let returns = statement.to_ascii_uppercase().contains(" RETURNING ");
-    let text = match returns && !is_reading {
-        true => format!("WITH no_rows AS (SELECT 1) {statement}"),
-        false => statement.to_owned(),
+    let text = if returns && !is_reading {
+        format!("WITH no_rows AS (SELECT 1) {statement}")
+    } else {
+        statement.to_owned()
     };
     StatementText {
         text,

@@ -94,9 +94,10 @@ impl Service for NodeServer {
     }
 
     fn make(&self, spec: &OpenSpec<'_>) -> Result<Vec<Command>> {
-        match self.follows() {
-            true => self.make_follower(spec),
-            false => self.make_leader(spec),
+        if self.follows() {
+            self.make_follower(spec)
+        } else {
+            self.make_leader(spec)
         }
     }
 

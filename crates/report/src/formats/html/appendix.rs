@@ -235,9 +235,10 @@ pub(crate) fn again(report: &Run) -> (Vec<Block>, Block) {
         "This page, and every figure of every trial:".to_owned(),
     ));
     // A bundle has no folder for its page.
-    let page = match report.shown_as == report.folder {
-        true => "--html",
-        false => "--html page.html",
+    let page = if report.shown_as == report.folder {
+        "--html"
+    } else {
+        "--html page.html"
     };
     blocks.push(words(&format!("trueput report {folder} {page}")));
     blocks.push(words(&format!("trueput report {folder} --format csv")));

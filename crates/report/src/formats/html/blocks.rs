@@ -135,9 +135,10 @@ fn column_switch(spare: &[Option<&'static str>], caption: &str) -> Markup {
     if spare.iter().all(Option::is_none) {
         return html! {};
     }
-    let class = match spare.contains(&Some("spare")) {
-        true => "columns",
-        false => "columns narrow",
+    let class = if spare.contains(&Some("spare")) {
+        "columns"
+    } else {
+        "columns narrow"
     };
     html! {
         label class=(class) {

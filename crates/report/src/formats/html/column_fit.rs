@@ -97,9 +97,10 @@ impl PageWidth {
         let cells = table.rows.iter().filter_map(|row| row.get(index));
         let longest = cells.map(|cell| characters(cell)).max();
         let longest = longest.unwrap_or_default() * CHARACTER;
-        let title = match self.breaks {
-            true => column.title.split(' ').map(characters).max(),
-            false => Some(characters(&column.title)),
+        let title = if self.breaks {
+            column.title.split(' ').map(characters).max()
+        } else {
+            Some(characters(&column.title))
         };
         let mark = if self.breaks { 0 } else { SORT_MARK };
         // A column without a title has a number sign.

@@ -73,9 +73,10 @@ pub(crate) fn table(answer: &Answer, anchor: impl Fn(usize) -> String, caption: 
 
 /// The summary line of folded rows.
 fn counted(more: &[LeaderRow<'_>]) -> String {
-    match more.iter().all(|row| row.verdict.is_none()) {
-        true => format!("{} more with only one contender", more.len()),
-        false => format!("{} more", more.len()),
+    if more.iter().all(|row| row.verdict.is_none()) {
+        format!("{} more with only one contender", more.len())
+    } else {
+        format!("{} more", more.len())
     }
 }
 
@@ -143,9 +144,10 @@ fn ranked(ranking: &RankingAnswer) -> LeaderRow<'_> {
     let factor = ranking.lead.map(|lead| factor(lead, second));
     LeaderRow {
         subject: &ranking.subject,
-        leader: match no_order {
-            true => "none".to_owned(),
-            false => leader.contender.clone(),
+        leader: if no_order {
+            "none".to_owned()
+        } else {
+            leader.contender.clone()
         },
         rate: if no_order {
             String::new()
@@ -153,9 +155,10 @@ fn ranked(ranking: &RankingAnswer) -> LeaderRow<'_> {
             leading_figure(ranking) + &kept_note(leader.objective.as_ref())
         },
         factor: factor.filter(|_| !no_order).unwrap_or_default(),
-        others: match no_order {
-            true => String::new(),
-            false => describe_others(ranking.verdict, &ranking.inconclusive),
+        others: if no_order {
+            String::new()
+        } else {
+            describe_others(ranking.verdict, &ranking.inconclusive)
         },
         verdict: Some(ranking.verdict),
     }

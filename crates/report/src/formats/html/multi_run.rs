@@ -17,9 +17,10 @@ impl RunLabel {
     /// A section's title with the run before it, so titles are unique.
     pub(crate) fn titled(&self, title: &str) -> String {
         let Self { number, host } = self;
-        match host.is_empty() {
-            true => format!("Run {number}: {title}"),
-            false => format!("Run {number} ({host}): {title}"),
+        if host.is_empty() {
+            format!("Run {number}: {title}")
+        } else {
+            format!("Run {number} ({host}): {title}")
         }
     }
 

@@ -52,9 +52,10 @@ fn counts(report: &Run) -> String {
     let said: Vec<_> = said
         .map(|(count, subject)| format!("{} {subject}", thousands(*count as u64)))
         .collect();
-    let mut said = match said.is_empty() {
-        true => "none is planned".to_owned(),
-        false => said.join(", "),
+    let mut said = if said.is_empty() {
+        "none is planned".to_owned()
+    } else {
+        said.join(", ")
     };
     if let Some(enough) = enough.filter(|_| spared > 0) {
         said += &format!(", since {}", enough.words());

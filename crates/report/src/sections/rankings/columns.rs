@@ -26,9 +26,10 @@ type ContenderTable<'a> = TableBuilder<'a, RankedCell>;
 /// nothing: the cells are sorted by name, without shares of the best.
 pub fn ranked(ranking: &Ranking, ranks: Option<Vec<String>>, charts: Charts) -> Table {
     let in_order = ranks.is_some();
-    let cells = match in_order {
-        true => ranking.cells.clone(),
-        false => by_name(&ranking.cells),
+    let cells = if in_order {
+        ranking.cells.clone()
+    } else {
+        by_name(&ranking.cells)
     };
     let mut ranks = ranks.into_iter().flatten();
     let mut table = Table::of(&cells).when(in_order, |table| {
@@ -135,9 +136,12 @@ fn responses<'a>(table: ContenderTable<'a>, ranking: &Ranking) -> ContenderTable
     let of_rate = |value: fn(&FixedRateResult) -> String| {
         move |cell: &RankedCell| cell.at_rate.as_ref().map_or_else(String::new, value)
     };
-    let kept = of_rate(|one| match one.kept {
-        true => "yes".to_owned(),
-        false => format!("no: backlog {}", separate(&one.backlog.to_string())),
+    let kept = of_rate(|one| {
+        if one.kept {
+            "yes".to_owned()
+        } else {
+            format!("no: backlog {}", separate(&one.backlog.to_string()))
+        }
     });
     let is_late = |cell: &RankedCell| cell.at_rate.as_ref().is_some_and(|one| !one.kept);
     let p99 = of_rate(|one| nanoseconds(one.response_p99_ns.median));
@@ -165,9 +169,10 @@ fn responses<'a>(table: ContenderTable<'a>, ranking: &Ranking) -> ContenderTable
 
 /// The number of a version, or all numbers if there are two. The full text is below the table.
 fn short_version(version: &str) -> &str {
-    match version.contains(SEVERAL_VERSIONS) {
-        true => version,
-        false => version_number(version),
+    if version.contains(SEVERAL_VERSIONS) {
+        version
+    } else {
+        version_number(version)
     }
 }
 

@@ -48,17 +48,18 @@ fn rates(report: &Run, ranking: &Ranking, in_order: bool) -> Option<Chart> {
         ChartGroup::of_row(cell.name(), row)
     };
     let (name, most) = (best.name(), number(best.figures.headline_per_s.median));
-    let (cells, first, order) = match in_order {
-        true => (
+    let (cells, first, order) = if in_order {
+        (
             ranking.cells.clone(),
             format!("{name} has the highest rate, {most}"),
             "",
-        ),
-        false => (
+        )
+    } else {
+        (
             by_name(&ranking.cells),
             "they have no order".to_owned(),
             BY_NAME,
-        ),
+        )
     };
     let groups: Vec<_> = cells.iter().map(group).collect();
     let is_marked = in_order && groups.len() > 1 && ranking.rate_per_s.is_none();

@@ -19,9 +19,10 @@ pub struct ProgressLine {
 impl ProgressLine {
     /// Creates the line for one subject, with the most states of each model.
     pub fn new(subject: String, states: u64, budget: Option<Duration>) -> Self {
-        let bar = match std::io::stderr().is_terminal() {
-            true => ProgressBar::new_spinner(),
-            false => ProgressBar::hidden(),
+        let bar = if std::io::stderr().is_terminal() {
+            ProgressBar::new_spinner()
+        } else {
+            ProgressBar::hidden()
         };
         if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
             bar.set_style(style);

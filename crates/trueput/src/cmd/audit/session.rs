@@ -195,9 +195,10 @@ impl<'a> Session<'a> {
     fn id(&self, subject: &Subject, record: &AuditRecord) -> String {
         let engine = subject.contender();
         let file = engine.rsplit('/').next().unwrap_or(&engine).to_owned();
-        let prefix = match subject.library.is_some() {
-            true => format!("{}-{file}", subject.engine),
-            false => subject.engine.clone(),
+        let prefix = if subject.library.is_some() {
+            format!("{}-{file}", subject.engine)
+        } else {
+            subject.engine.clone()
         };
         let mut id = format!("{prefix}-{}", subject.durability);
         if subject.claim != subject.durability {
@@ -420,9 +421,10 @@ pub(super) fn options(arguments: &Arguments, scratch: &Path) -> Result<AuditOpti
     let program = std::env::current_exe();
     let program = program
         .map_err(|error| Failure::Other(format!("cannot find this program's file: {error}")))?;
-    let models = match arguments.model.is_empty() {
-        true => StorageModel::ALL.to_vec(),
-        false => arguments.model.clone(),
+    let models = if arguments.model.is_empty() {
+        StorageModel::ALL.to_vec()
+    } else {
+        arguments.model.clone()
     };
     Ok(AuditOptions {
         program,

@@ -49,9 +49,10 @@ pub fn in_words(settings: &Settings, between: &str, before: &str) -> String {
         .iter()
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
-    match words.is_empty() {
-        true => String::new(),
-        false => format!("{before}{}", words.join(between)),
+    if words.is_empty() {
+        String::new()
+    } else {
+        format!("{before}{}", words.join(between))
     }
 }
 

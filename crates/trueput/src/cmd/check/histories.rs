@@ -171,9 +171,10 @@ impl<'a> HistoryRun<'a> {
             (ended.collect::<Result<Vec<_>, _>>(), caused)
         });
         caused?;
-        match self.is_stopped() {
-            true => Err("stopped".to_owned()),
-            false => self.verify(worked?),
+        if self.is_stopped() {
+            Err("stopped".to_owned())
+        } else {
+            self.verify(worked?)
         }
     }
 

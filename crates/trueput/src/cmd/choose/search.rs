@@ -48,9 +48,10 @@ const CELLS: u32 = 100_000;
 
 /// The part of the time for the capacities of the defaults.
 pub fn default_part(has_tuning: bool) -> f64 {
-    match has_tuning {
-        true => DEFAULT_PART,
-        false => SEARCH_PART,
+    if has_tuning {
+        DEFAULT_PART
+    } else {
+        SEARCH_PART
     }
 }
 
@@ -305,9 +306,10 @@ impl<'a> ChoiceSearch<'a> {
         self.news
             .extend(result.map(|line| format!("tuned, {line}")));
         let has_begun = ended.iter().any(|trial| is_probe_of(&tuned, trial));
-        let next = match has_begun {
-            true => next_trial(&tuned, &self.settings.capacity, ended),
-            false => Some(tuned),
+        let next = if has_begun {
+            next_trial(&tuned, &self.settings.capacity, ended)
+        } else {
+            Some(tuned)
         };
         let clock = &mut tuning.clock;
         let next = next.filter(|spec| clock.has_time_for(0, 1, trial_time::trial_s(spec)));

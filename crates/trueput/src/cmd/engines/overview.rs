@@ -53,15 +53,14 @@ pub(super) fn overview(listed: &[EngineListing]) -> Vec<Block> {
         ));
         blocks.push(Block::List(audited));
     }
-    let rest = match absent.is_empty() {
-        true => {
-            "--full shows the libraries' paths. ENGINE@PATH names a build of your own.".to_owned()
-        }
-        false => format!(
+    let rest = if absent.is_empty() {
+        "--full shows the libraries' paths. ENGINE@PATH names a build of your own.".to_owned()
+    } else {
+        format!(
             "Not here: {}. --full shows how to install them, and the libraries' paths. ENGINE@PATH \
              names a build of your own.",
             absent.join(", ")
-        ),
+        )
     };
     blocks.push(Block::Text(rest));
     blocks

@@ -122,24 +122,24 @@ fn setting(
         return Ok(());
     }
     names.push("durability");
-    match is_a_knob {
-        true => Ok(()),
-        false => Err(format!(
+    if is_a_knob {
+        Ok(())
+    } else {
+        Err(format!(
             "neither an engine of the plan nor its workload has it{}",
             did_you_mean(key, names)
-        )),
+        ))
     }
 }
 
 /// The names of the plan's engines.
 fn engines(plan: &PlanFile, registry: &Registry) -> Vec<String> {
     let is_present = |name: &str| name == PRESENT_ENGINES;
-    match plan.engines.iter().any(|one| is_present(&one.engine)) {
-        true => {
-            let all = registry.engines.iter();
-            all.map(|engine| engine.info().name.to_owned()).collect()
-        }
-        false => plan.engines.iter().map(|one| one.engine.clone()).collect(),
+    if plan.engines.iter().any(|one| is_present(&one.engine)) {
+        let all = registry.engines.iter();
+        all.map(|engine| engine.info().name.to_owned()).collect()
+    } else {
+        plan.engines.iter().map(|one| one.engine.clone()).collect()
     }
 }
 

@@ -138,13 +138,12 @@ impl PlanProperties {
             }
             let place = &given.place;
             let taken = asked.take(&given.name, &given.value);
-            match taken.map_err(|error| Failure::usage(format!("{place}: {error}")))? {
-                true => {}
-                false => asked.warnings.push(format!(
+            if !(taken.map_err(|error| Failure::usage(format!("{place}: {error}")))?) {
+                asked.warnings.push(format!(
                     "{place}: '{}' is not a property of the workload and is ignored{}",
                     given.name,
                     did_you_mean(&given.name, Ycsb.settings().iter().map(|knob| knob.name))
-                )),
+                ));
             }
         }
         let of_count = all.iter().find(|given| given.name == "insertcount");

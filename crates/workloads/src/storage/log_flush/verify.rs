@@ -33,9 +33,10 @@ pub(super) fn verify(
     let mut verifier = LogVerifier::new(job.log, target, ended.verify);
     for file in 0..job.files(target.workers) {
         let path = log::path(target.directory, job.apart, file);
-        let own = match job.apart {
-            true => file as usize..file as usize + 1,
-            false => 0..written.len(),
+        let own = if job.apart {
+            file as usize..file as usize + 1
+        } else {
+            0..written.len()
         };
         let read = |error: io::Error| io_error("reading back", &path, &error);
         let opened = open_uncached(&path).map_err(read)?;
@@ -73,9 +74,10 @@ fn results(
         let shared = commits as f64 / flushes as f64;
         put("commits_per_flush", Value::Float(shared));
     }
-    let most = match job.apart {
-        true => written.iter().copied().max().unwrap_or_default(),
-        false => written.iter().sum(),
+    let most = if job.apart {
+        written.iter().copied().max().unwrap_or_default()
+    } else {
+        written.iter().sum()
     };
     if job.log.place == LogPosition::End {
         put("laps", most.div_ceil(job.log.records).into());
@@ -86,12 +88,13 @@ fn results(
 fn check_counts(job: &LogFlushJob, ended: &ExecutionSummary, written: &[u64]) -> Check {
     let counted = ended.count(kinds::COMMIT);
     let written: u64 = written.iter().sum();
-    match job.warm_up {
-        false => Check::equal("commits counted", &written, &counted),
-        true => Check::new(
+    if job.warm_up {
+        Check::new(
             "commits counted",
             counted <= written,
             format!("{counted} of {written}, the warm-up's included"),
-        ),
+        )
+    } else {
+        Check::equal("commits counted", &written, &counted)
     }
 }

@@ -190,9 +190,10 @@ impl AcidSuite<'_> {
         if after.entered() != left {
             return Ok(run.check(name, &after.entered(), &[left]));
         }
-        let allowed = match run.has_overtaken {
-            true => vec![before],
-            false => vec![before, after],
+        let allowed = if run.has_overtaken {
+            vec![before]
+        } else {
+            vec![before, after]
         };
         Ok(run.check(name, &run.second, &allowed))
     }

@@ -142,9 +142,10 @@ impl DialectSyntax {
     pub(super) fn rows_at_once(&self, columns: usize) -> usize {
         const MAX_ROWS: usize = 100;
         const MAX_PARAMETERS: usize = 900;
-        match self.has_rows {
-            true => (MAX_PARAMETERS / columns.max(1)).clamp(1, MAX_ROWS),
-            false => 1,
+        if self.has_rows {
+            (MAX_PARAMETERS / columns.max(1)).clamp(1, MAX_ROWS)
+        } else {
+            1
         }
     }
 }

@@ -250,9 +250,10 @@ impl SqlTables<'_> {
 
     /// The parameters of a condition of [`DialectSyntax::one_of`].
     fn push_numbers<'n>(&self, numbers: &'n [i64], parameters: &mut Vec<Datum<'n>>) {
-        match self.syntax.has_arrays {
-            true => parameters.push(Datum::Integers(numbers)),
-            false => parameters.extend(numbers.iter().map(|number| Datum::Integer(*number))),
+        if self.syntax.has_arrays {
+            parameters.push(Datum::Integers(numbers));
+        } else {
+            parameters.extend(numbers.iter().map(|number| Datum::Integer(*number)));
         }
     }
 }

@@ -167,9 +167,10 @@ impl SqlTables<'_> {
         let pay = self.statement(paid.pay, 0, |syntax| {
             let amount = syntax.money_parameter();
             let set = format!("UPDATE {table} SET {prefix}ytd = {prefix}ytd + {amount}");
-            match has_returning {
-                true => format!("{set} WHERE {condition} RETURNING {columns}"),
-                false => format!("{set} WHERE {condition}"),
+            if has_returning {
+                format!("{set} WHERE {condition} RETURNING {columns}")
+            } else {
+                format!("{set} WHERE {condition}")
             }
         })?;
         if has_returning {

@@ -22,9 +22,10 @@ fn preparation_statement(dialect: Dialect) -> Option<&'static str> {
 /// The query for a table's rows in the order of their keys.
 fn by_key(table: Table) -> String {
     let (rows, key) = (schema::all(table), schema::key_columns(table));
-    match key.is_empty() {
-        true => rows,
-        false => format!("{rows} ORDER BY {}", schema::names(key)),
+    if key.is_empty() {
+        rows
+    } else {
+        format!("{rows} ORDER BY {}", schema::names(key))
     }
 }
 

@@ -215,9 +215,10 @@ fn accesses(seed: u64) -> Vec<Access> {
     for (number, ((_, begin_ns, end_ns), is_write)) in (1..).zip(times.into_iter().zip(kinds)) {
         let is_unknown = is_write && random.below(5) == 0;
         let takes_effect = is_write && !(is_unknown && random.below(2) == 0);
-        let shown = match is_wild && random.below(4) == 0 {
-            true => random.below(writes + 1),
-            false => value,
+        let shown = if is_wild && random.below(4) == 0 {
+            random.below(writes + 1)
+        } else {
+            value
         };
         if takes_effect {
             value = number;

@@ -65,9 +65,10 @@ fn a_stale_read_beside_a_writer_is_seen() {
         let mut bench = Bench::timed(2, given).with(fault);
         // The reads after these puts are enough to meet a former value.
         bench.until_puts = 3_000;
-        match processes {
-            true => bench.in_processes(),
-            false => bench,
+        if processes {
+            bench.in_processes()
+        } else {
+            bench
         }
     };
     for processes in [false, true] {

@@ -72,9 +72,10 @@ fn trimmed(value: f64) -> String {
         size => (2 - size.log10().floor() as i32).clamp(0, 9),
     };
     let text = format!("{value:.*}", digits as usize);
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
     }
 }
 
@@ -90,9 +91,12 @@ fn with_unit(value: f64, units: &[(f64, &str)]) -> String {
 /// A short form of a figure: `20k`, `1.5M`, `100 µs`.
 pub(super) fn written(unit: Unit, value: f64) -> String {
     let thousands = [(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T")];
-    let brief = |value: f64| match value.abs() < 1.0 {
-        true => trimmed(value),
-        false => with_unit(value, &thousands).replace(' ', ""),
+    let brief = |value: f64| {
+        if value.abs() < 1.0 {
+            trimmed(value)
+        } else {
+            with_unit(value, &thousands).replace(' ', "")
+        }
     };
     match unit {
         _ if value == 0.0 => "0".to_owned(),

@@ -353,12 +353,11 @@ pub(super) fn ratios(chart: &Chart) -> Markup {
         bar_row(group, one, full_figure(Unit::Times, ratio), body)
     };
     let rows: Vec<_> = drawn(chart).map(row).collect();
-    let round = match high / low > 10.0 {
-        true => {
-            let powers = low.log10().floor() as i32..=high.log10().ceil() as i32;
-            powers.map(|power| 10_f64.powi(power)).collect()
-        }
-        false => axis::ticks(low, high, TICKS),
+    let round = if high / low > 10.0 {
+        let powers = low.log10().floor() as i32..=high.log10().ceil() as i32;
+        powers.map(|power| 10_f64.powi(power)).collect()
+    } else {
+        axis::ticks(low, high, TICKS)
     };
     let within = round.iter().filter(|tick| (low..=high).contains(*tick));
     let tick = |figure: &f64| Tick {

@@ -39,9 +39,10 @@ pub(super) fn of(chart: &Chart, looks: &Appearance) -> Markup {
 
 /// The color of a word: one that all charts have in common.
 pub(super) fn paint(color: usize) -> String {
-    match color < COLORS {
-        true => format!("var(--c{color})"),
-        false => "var(--faint)".to_owned(),
+    if color < COLORS {
+        format!("var(--c{color})")
+    } else {
+        "var(--faint)".to_owned()
     }
 }
 

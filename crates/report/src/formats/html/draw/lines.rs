@@ -228,9 +228,12 @@ pub(super) fn percentiles(chart: &Chart, looks: &Appearance) -> Markup {
     let most = below.fold(50.0, f64::max);
     let logarithm = |percentile: f64| -(1.0 - percentile / 100.0).log10();
     let end = (logarithm(most) + 0.7).ceil();
-    let place = |percentile: f64| match percentile >= 100.0 {
-        true => 1.0,
-        false => (logarithm(percentile) - FIRST) / (end - FIRST),
+    let place = |percentile: f64| {
+        if percentile >= 100.0 {
+            1.0
+        } else {
+            (logarithm(percentile) - FIRST) / (end - FIRST)
+        }
     };
     let side = TimeAxis::of(rows().map(|row| row.1).chain(chart.reference));
     let line = |rows: &Vec<Point>| {

@@ -393,9 +393,10 @@ impl<'a> Model<'a> {
             if cell.network_delay_s < self.measured.network_delay_s {
                 continue;
             }
-            let kind = match cell.network_delay_s > self.measured.network_delay_s {
-                true => CheckKind::OtherDelay,
-                false => CheckKind::MoreWorkers,
+            let kind = if cell.network_delay_s > self.measured.network_delay_s {
+                CheckKind::OtherDelay
+            } else {
+                CheckKind::MoreWorkers
             };
             let point = self.point(cell.workers, replication)?;
             checks.push(self.checked(cell, kind, point.per_s, point.interval_per_s));
@@ -455,9 +456,10 @@ fn follower_costs(
 }
 
 fn or_measured<T: Copy>(asked: &[T], measured: T) -> Vec<T> {
-    match asked.is_empty() {
-        true => vec![measured],
-        false => asked.to_vec(),
+    if asked.is_empty() {
+        vec![measured]
+    } else {
+        asked.to_vec()
     }
 }
 
@@ -475,15 +477,17 @@ fn replication(
             || request.follower_flush_s.is_some()
             || request.follower_apply_s.is_some()
             || network_delay_s > 0.0;
-        return match needs_nodes {
-            true => Err(Error::NoNetwork),
-            false => Ok(Replication::NONE),
+        return if needs_nodes {
+            Err(Error::NoNetwork)
+        } else {
+            Ok(Replication::NONE)
         };
     }
     let is_cluster = measured.nodes > 1;
-    let usual = match is_cluster {
-        true => (measured.followers, measured.step),
-        false => (1, FollowerStep::On),
+    let usual = if is_cluster {
+        (measured.followers, measured.step)
+    } else {
+        (1, FollowerStep::On)
     };
     let followers = request.followers.unwrap_or(usual.0);
     if followers >= nodes {

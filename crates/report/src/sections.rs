@@ -117,10 +117,7 @@ impl<'a> Deref for SectionInput<'a> {
 impl SectionInput<'_> {
     /// The charts of the page; none for the other formats.
     fn page_charts(&self, charts: impl FnOnce() -> Vec<Chart>) -> Vec<Chart> {
-        match self.is_page {
-            true => charts(),
-            false => Vec::new(),
-        }
+        if self.is_page { charts() } else { Vec::new() }
     }
 }
 

@@ -170,13 +170,14 @@ impl Job for TraceJob {
     }
 
     fn check_crash(&self, _survival: Survival) -> Result<(), String> {
-        match self.replay.deletes() {
-            true => Err(
+        if self.replay.deletes() {
+            Err(
                 "the trace inserts or deletes keys, and a key that is missing after a crash could \
                  be either: give load=all and a trace without deletes, or remove crash_and_recover"
                     .to_owned(),
-            ),
-            false => Ok(()),
+            )
+        } else {
+            Ok(())
         }
     }
 

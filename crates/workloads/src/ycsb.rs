@@ -126,10 +126,12 @@ impl Job for YcsbJob {
     }
 
     fn live_bytes(&self, counts: &[u64]) -> Option<u64> {
-        let inserts = match self.properties.has_kind(Kind::Insert) {
-            true if self.warms_up => return None,
-            true => *counts.get(self.kinds.index(Kind::Insert))?,
-            false => 0,
+        let inserts = if !self.properties.has_kind(Kind::Insert) {
+            0
+        } else if self.warms_up {
+            return None;
+        } else {
+            *counts.get(self.kinds.index(Kind::Insert))?
         };
         let records = self.properties.records + inserts;
         Some((records as f64 * self.record_bytes()) as u64)

@@ -163,9 +163,10 @@ impl WeakSession<'_> {
         );
         let in_place = self.is_in_place();
         let open = self.open.as_mut().unwrap();
-        let mut records = match keeps_snapshot {
-            true => (*open.began_with).clone(),
-            false => (*self.shared.state().current).clone(),
+        let mut records = if keeps_snapshot {
+            (*open.began_with).clone()
+        } else {
+            (*self.shared.state().current).clone()
         };
         if !in_place {
             for (key, value) in &open.puts {

@@ -450,9 +450,10 @@ pub fn copy_folder(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap().flatten() {
         let target = to.join(entry.file_name());
-        match entry.path().is_dir() {
-            true => copy_folder(&entry.path(), &target),
-            false => drop(std::fs::copy(entry.path(), target).unwrap()),
+        if entry.path().is_dir() {
+            copy_folder(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
         }
     }
 }

@@ -443,9 +443,10 @@ fn remove_from_user_folder(folder: &Path, theirs: &Path) -> Result<(), String> {
         return Err(strange());
     }
     let Some(work) = WorkFolder::open_marked(work) else {
-        return match theirs.exists() {
-            true => Err(strange()),
-            false => Ok(()),
+        return if theirs.exists() {
+            Err(strange())
+        } else {
+            Ok(())
         };
     };
     refuse_foreign_mounts(theirs, &[])?;

@@ -208,9 +208,10 @@ impl LogFlushJob {
 
 impl Job for LogFlushJob {
     fn kinds(&self) -> &'static [&'static str] {
-        match self.shares_flushes() {
-            true => &kinds::NAMES,
-            false => &kinds::NAMES[..kinds::FLUSH],
+        if self.shares_flushes() {
+            &kinds::NAMES
+        } else {
+            &kinds::NAMES[..kinds::FLUSH]
         }
     }
 

@@ -215,9 +215,10 @@ fn evidence(second: &TimelineSecond, span_s: f64, context: &TrialContext) -> Evi
     Evidence {
         cpu_share: over(cpu_s, available_s),
         kernel_share: over(second.system_cpu_s, cpu_s),
-        harness_share: match context.is_all_harness {
-            true => 1.0,
-            false => over(operations as f64 * context.harness_s_per_operation, cpu_s),
+        harness_share: if context.is_all_harness {
+            1.0
+        } else {
+            over(operations as f64 * context.harness_s_per_operation, cpu_s)
         },
         others_share: over(neighbors.cpu_s, machine_s),
         kernel_threads_share: over(neighbors.kernel_s.unwrap_or_default(), machine_s),
@@ -301,9 +302,10 @@ pub fn judge(seen: &Evidence, context: &TrialContext) -> Bottleneck {
     }
     if with_kernel >= 0.85 {
         let in_kernel = ours * seen.kernel_share + seen.kernel_threads_share;
-        return match in_kernel * 2.0 >= with_kernel {
-            true => Bottleneck::CpuInKernel,
-            false => Bottleneck::CpuInEngine,
+        return if in_kernel * 2.0 >= with_kernel {
+            Bottleneck::CpuInKernel
+        } else {
+            Bottleneck::CpuInEngine
         };
     }
     if context.keeps_rate && seen.cpu_share < 0.7 && !waits_for_device {
@@ -316,10 +318,13 @@ pub fn judge(seen: &Evidence, context: &TrialContext) -> Bottleneck {
     if context.workers > 1.0 && !context.has_server && per_worker >= 20.0 {
         return Bottleneck::SingleWriterLock;
     }
-    match seen.cpu_share >= 0.6 {
-        true if seen.kernel_share >= 0.5 => Bottleneck::CpuInKernel,
-        true => Bottleneck::CpuInEngine,
-        false => Bottleneck::Unclear,
+    let is_busy = seen.cpu_share >= 0.6;
+    if is_busy && seen.kernel_share >= 0.5 {
+        Bottleneck::CpuInKernel
+    } else if is_busy {
+        Bottleneck::CpuInEngine
+    } else {
+        Bottleneck::Unclear
     }
 }
 

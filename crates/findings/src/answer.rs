@@ -413,12 +413,13 @@ fn threads(report: &Run) -> Vec<String> {
             specs.filter(|spec| spec.worker_kind == kind && spec.engine != HARNESS_ENGINE);
         of_kind.map(|spec| spec.engine.as_str()).collect()
     };
-    match of(WorkerKind::Processes).is_empty() {
-        true => Vec::new(),
-        false => of(WorkerKind::Threads)
+    if of(WorkerKind::Processes).is_empty() {
+        Vec::new()
+    } else {
+        of(WorkerKind::Threads)
             .into_iter()
             .map(str::to_owned)
-            .collect(),
+            .collect()
     }
 }
 

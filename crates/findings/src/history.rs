@@ -264,12 +264,11 @@ fn sides(runs: Vec<Result<Run, String>>, selector: &Selector) -> (Vec<Side>, Vec
             {
                 Some(known) => {
                     // One of the copies may be damaged.
-                    let (kept, other) = match run.trials.len() > known.trials.len() {
-                        true => {
-                            let other = std::mem::replace(known, run);
-                            (&*known, other)
-                        }
-                        false => (&*known, run),
+                    let (kept, other) = if run.trials.len() > known.trials.len() {
+                        let other = std::mem::replace(known, run);
+                        (&*known, other)
+                    } else {
+                        (&*known, run)
                     };
                     skipped.push(SkippedRecord::Copy {
                         copy: other.shown_as.display().to_string(),

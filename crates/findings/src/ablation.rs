@@ -265,16 +265,18 @@ impl<'a> Builder<'a> {
     fn headline(&self, base: &TrialSpec) -> String {
         let of_workload = |trial: &&TrialRecord| trial.spec.workload == base.workload;
         let trials: Vec<_> = self.report.trials.iter().filter(of_workload).collect();
-        match trials.is_empty() {
-            true => String::new(),
-            false => headline(&self.report.manifest, &trials),
+        if trials.is_empty() {
+            String::new()
+        } else {
+            headline(&self.report.manifest, &trials)
         }
     }
 
     fn unit(&self, base: &TrialSpec, headline: &str) -> String {
-        match is_tpcc(base) {
-            true => "transactions/min".to_owned(),
-            false => format!("{}/s", plural(headline)),
+        if is_tpcc(base) {
+            "transactions/min".to_owned()
+        } else {
+            format!("{}/s", plural(headline))
         }
     }
 
@@ -369,9 +371,10 @@ fn is_tpcc(spec: &TrialSpec) -> bool {
 
 /// The rate of a trial in its ablation's unit.
 fn rate(measured: &Measurement, spec: &TrialSpec, headline: &str) -> Option<f64> {
-    match is_tpcc(spec) {
-        true => transactions_per_minute(measured),
-        false => measured.operation(headline).map(|kind| kind.per_s),
+    if is_tpcc(spec) {
+        transactions_per_minute(measured)
+    } else {
+        measured.operation(headline).map(|kind| kind.per_s)
     }
 }
 

@@ -378,7 +378,7 @@ fn an_engine_that_panics_fails_its_check_and_the_others_go_on() {
     };
     let said = detail(&checks).unwrap();
     assert!(
-        said.contains("panicked at ") && said.contains("faulty_engine/mod.rs:"),
+        said.contains("panicked at ") && said.contains("faulty_engine.rs:"),
         "{said}"
     );
     assert_eq!(said.lines().count(), 1, "{said}");

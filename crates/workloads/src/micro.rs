@@ -172,13 +172,14 @@ impl Job for MicroJob {
     }
 
     fn check_crash(&self, _survival: Survival) -> Result<(), String> {
-        match self.config.deletes() {
-            true => Err(
+        if self.config.deletes() {
+            Err(
                 "with deletes it cannot verify what a crash lost: choose a test that \
                     fills, overwrites or reads, or remove crash_and_recover"
                     .to_owned(),
-            ),
-            false => Ok(()),
+            )
+        } else {
+            Ok(())
         }
     }
 

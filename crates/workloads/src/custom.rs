@@ -141,13 +141,14 @@ impl Job for CustomJob {
     }
 
     fn check_crash(&self, _survival: Survival) -> Result<(), String> {
-        match self.config.deletes() {
-            true => Err(
+        if self.config.deletes() {
+            Err(
                 "with deletes it cannot verify what a crash lost: remove delete from operations, \
                  or remove crash_and_recover"
                     .to_owned(),
-            ),
-            false => Ok(()),
+            )
+        } else {
+            Ok(())
         }
     }
 

@@ -1,9 +1,9 @@
 //! The state of a run.
 
-use crate::conformance_result::{ConformanceResult, HungSuite, IsolationResult};
 use crate::hosts::workers::HostWorkers;
-use crate::phase_limit::{ExpectedWork, LimitedPhase, PhaseClock};
-use crate::resolution::{ResolvedTrial, resolve_trial};
+use crate::plan::resolution::{ResolvedTrial, resolve_trial};
+use crate::trial::conformance_result::{ConformanceResult, HungSuite, IsolationResult};
+use crate::trial::phase_limit::{ExpectedWork, LimitedPhase, PhaseClock};
 use crate::{Event, Options, Registry};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};

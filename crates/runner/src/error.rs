@@ -1,7 +1,7 @@
 //! Errors that prevent a run from starting or continuing. The failure of a trial is not an error:
 //! it is recorded.
 
-use crate::disk_space::DiskSpace;
+use crate::plan::disk_space::DiskSpace;
 use std::path::PathBuf;
 use trueput_host::work_folder::WorkFolderError;
 use trueput_record::value::format_bytes;

@@ -7,6 +7,7 @@
 mod clock_offset;
 pub(crate) mod connection;
 pub(crate) mod fit;
+pub(crate) mod load_generators;
 pub(crate) mod protocol;
 pub(crate) mod usage;
 pub(crate) mod workers;

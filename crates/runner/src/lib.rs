@@ -2,135 +2,47 @@
 //!
 //! Engines and workloads are passed to the runner as trait objects; it names none of them.
 //!
-//! # Modules
-//!
-//! - `aggregate`: a trial's measurement, from the results of its workers
-//! - `arrival_schedule`: when each unit of an open loop is due
-//! - `audit_store`: the audits that this user made
-//! - `audited_only`: skips trials whose promise was not audited
-//! - `clock`: the clock of the measured part
-//! - `conformance`, `conformance_cache`, `conformance_result`: the conformance suite before a trial
 //! - `context`: the state of a run
-//! - `crash_recovery`: deliberate crashes, and the time until the database serves again
-//! - `database_reuse`: a database that the next trial uses
-//! - `database_size`: the size of a database's files
-//! - `disk_space`: the space that trials need
-//! - `engine_events`: checkpoints, compactions and stalls during a trial
-//! - `environment`: a cold database, a memory limit
 //! - `error`, `event`: errors and events of a run
-//! - `execution`: the measured part of a trial
-//! - `failover`: what planned faults did to the workers of a cluster
-//! - `fault_injector`: causes planned faults at their times
-//! - `flush_evidence`: whether the device's flushes explain the commits
-//! - `hardware_limits`: rates of the machine without an engine
+//! - `evidence`: what is observed around a trial, and its measurement
 //! - `hosts`: workers on other hosts, over ssh
-//! - `load_generators`: the rows of each other host that ran workers
-//! - `log_directory`: the folder of an engine's log
-//! - `matrix`: a plan, expanded into its trials
-//! - `meter`: counting and timing in the measured loop
-//! - `phase_limit`: how long each phase of a trial may go on without progress
-//! - `preflight`: checks before any work starts
+//! - `plan`: a plan, expanded into its trials, with checks and estimates
 //! - `program`: this program: its version and hash
-//! - `protocol`: instructions and reports between runner and workers
-//! - `repeats`: repeats until the result is precise enough
-//! - `resolution`: a trial's names and settings, resolved to engine and workload
-//! - `resume`: checks of a run folder before a run continues in it
 //! - `run`: a run: checks, run folder, trials
-//! - `run_watch`: the limits of released workers
-//! - `sampler`: samples of processes and machine once a second
-//! - `server_lifecycle`: the server of a trial's engine
-//! - `stalls`: parts of a trial that did not run
-//! - `storage_stack`: the storage below a trial
-//! - `summaries`: counts and latencies of several processes together
-//! - `time_estimate`: how long a run takes
-//! - `time_slice_group`, `time_slicing`: contenders that run side by side in slices
-//! - `timeline`: a trial second by second
-//! - `trace_file`, `trace_folder`: the requests of a trial, recorded
-//! - `trial`: one trial: prepare, execute, verify
-//! - `trial_group`: a trial, or those that share time slices, with the suites before them
-//! - `trial_store`: what is written of a trial that has ended
-//! - `user_folder`: a folder of entries that belongs to this user alone
-//! - `worker`, `worker_pool`, `worker_processes`, `worker_task`: worker processes and their tasks
+//! - `trial`: a trial, from its engine's suites to its record
+//! - `workers`: worker processes, their protocol and their meter
 
-mod aggregate;
-mod arrival_schedule;
-mod attachment;
-mod audit_store;
-mod audited_only;
-mod cautions;
-mod clock;
-mod cluster_nodes;
-mod conformance;
-mod conformance_cache;
-mod conformance_result;
 mod context;
-mod contradictions;
-mod crash_recovery;
-mod database_path;
-mod database_reuse;
-mod database_size;
-pub mod disk_space;
-mod engine_events;
-mod environment;
-pub mod error;
-pub mod event;
-mod execution;
-mod failover;
-mod fault_injector;
-mod flush_evidence;
-mod hardware_limits;
+mod error;
+mod event;
+mod evidence;
 mod hosts;
-mod isolation_check;
-mod load_generators;
-mod log_directory;
-pub mod matrix;
-pub mod meter;
-mod phase_limit;
-mod preflight;
+mod plan;
 mod program;
-mod protocol;
-mod repeats;
-mod resolution;
-mod resume;
 mod run;
-mod run_watch;
-mod sampler;
-mod server_lifecycle;
-mod stalls;
-mod storage_stack;
-mod summaries;
-mod time_estimate;
-mod time_slice_group;
-mod time_slicing;
-mod timeline;
-mod trace_file;
-mod trace_folder;
 mod trial;
-mod trial_group;
-mod trial_store;
-mod user_folder;
-pub mod worker;
-mod worker_pool;
-mod worker_processes;
-mod worker_task;
+mod workers;
 
-pub use audit_store::{AuditStore, AuditSubject};
-pub use audited_only::skip_unaudited;
-pub use cautions::cautions;
-pub use conformance_cache::ConformanceCache;
 pub use context::sha256_of;
 pub use error::Error;
 pub use event::{Event, Phase};
+pub use evidence::audit_store::{AuditStore, AuditSubject};
 pub use hosts::connection::HostAccess;
-pub use phase_limit::HANG_TIMEOUT;
+pub use plan::audited_only::skip_unaudited;
+pub use plan::cautions::cautions;
+pub use plan::repeats::RepeatRule;
+pub use plan::resolution::SelectedEngine;
+pub use plan::resume::{check_folder, has_worked_in};
+pub use plan::time_estimate::TimeEstimate;
+pub use plan::{disk_space, matrix};
 pub use program::collect_program_facts;
-pub use repeats::RepeatRule;
-pub use resolution::SelectedEngine;
-pub use resume::{check_folder, has_worked_in};
 pub use run::{
     ProposedTrials, RunSummary, TrialSource, check_proposals, create_run, run, run_search,
 };
-pub use time_estimate::TimeEstimate;
+pub use trial::conformance_cache::ConformanceCache;
+pub use trial::phase_limit::HANG_TIMEOUT;
+pub use workers::meter;
+pub use workers::process::main as worker_main;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -230,7 +142,7 @@ pub struct Options {
     /// The passwords of users' servers, as [`matrix::Matrix`] has them.
     pub credentials: Credentials,
     /// The program of the workers: this one. It is started as `PROGRAM worker` and calls
-    /// `worker::main`.
+    /// [`worker_main`].
     pub worker_program: PathBuf,
     /// How the hosts of [`trueput_record::Conditions::hosts`] are reached.
     pub host_access: HostAccess,

@@ -1,19 +1,19 @@
 //! A run: checks, the run folder, then the trials.
 
 use crate::context::{RunContext, default_preparations, known_loads, known_runs};
-use crate::database_path::check_path;
-use crate::database_reuse::Follower;
-use crate::disk_space::{DiskSpace, RunSpace};
 use crate::hosts::check_hosts;
-use crate::isolation_check::hung_suites;
-use crate::preflight::check_feasibility;
+use crate::plan::database_path::check_path;
+use crate::plan::disk_space::{DiskSpace, RunSpace};
+use crate::plan::preflight::check_feasibility;
+use crate::plan::repeats::RepeatRule;
+use crate::plan::resolution::resolve_trial;
+use crate::plan::time_slice_group::{derive_group_key, group_trials};
 use crate::program::collect_program_facts;
-use crate::repeats::RepeatRule;
-use crate::resolution::resolve_trial;
-use crate::time_slice_group::{derive_group_key, group_trials};
-use crate::trial::TrialResult;
-use crate::trial_group::{is_interrupted, run_undisturbed_group};
-use crate::trial_store::record_trial;
+use crate::trial::database_reuse::Follower;
+use crate::trial::group::{is_interrupted, run_undisturbed_group};
+use crate::trial::isolation_check::hung_suites;
+use crate::trial::lifecycle::TrialResult;
+use crate::trial::store::record_trial;
 use crate::{Error, Event, Options, Registry};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

@@ -135,7 +135,7 @@ impl Command {
             Self::AuditWorker => Ok(trueput_audit::worker::main(registry)),
             Self::Faultfs(arguments) => cmd::faultfs::run(&arguments),
             Self::ClusterHost(arguments) => cmd::cluster_host::run(&arguments, registry),
-            Self::Worker => Ok(trueput_runner::worker::main(registry)),
+            Self::Worker => Ok(trueput_runner::worker_main(registry)),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! A connection to a host: ssh with this program at its other end.
 
 use super::protocol::{Hello, HostInstruction, HostReport, KEEP_ALIVE};
-use crate::clock::read_monotonic_ns;
-use crate::protocol::Instruction;
-use crate::worker_pool::{StandardErrorTail, wait_at_most};
+use crate::workers::clock::read_monotonic_ns;
+use crate::workers::local::{StandardErrorTail, wait_at_most};
+use crate::workers::protocol::Instruction;
 use serde::Serialize;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;

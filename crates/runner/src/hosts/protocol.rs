@@ -1,7 +1,7 @@
 //! The protocol between the runner and its process on another host: one JSON object per line. What
 //! is for a worker, or from one, is relayed in it.
 
-use crate::protocol::{Assignment, Report};
+use crate::workers::protocol::{Assignment, Report};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use trueput_engine::ExportedAddress;

@@ -1,8 +1,8 @@
 //! The use of a host: its processors, and its workers' processes.
 
 use super::protocol::HostActivity;
-use crate::clock::read_monotonic_ns;
-use crate::sampler::SampledProcess;
+use crate::evidence::sampler::SampledProcess;
+use crate::workers::clock::read_monotonic_ns;
 use trueput_host::placement;
 use trueput_host::pressure::{CpuSet, read_processor_times};
 use trueput_host::process::{self, MemoryUsage};

@@ -3,9 +3,9 @@
 use super::clock_offset::{RoundTrip, estimate_offset, to_host_ns, to_runner_ns};
 use super::connection::{ConnectionEvent, HostAccess, HostConnection};
 use super::protocol::{HostActivity, HostInstruction, HostReport, SILENCE_TIMEOUT};
-use crate::clock::read_monotonic_ns;
-use crate::protocol::{Assignment, ProcessResult, Report};
-use crate::worker_pool::PoolEvent;
+use crate::workers::clock::read_monotonic_ns;
+use crate::workers::local::PoolEvent;
+use crate::workers::protocol::{Assignment, ProcessResult, Report};
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};

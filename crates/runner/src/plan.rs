@@ -1,0 +1,27 @@
+//! A plan, expanded into its trials, and what is checked and estimated before any of them runs.
+//!
+//! - `audited_only`: skips trials whose promise was not audited
+//! - `cautions`: what the workloads of trials warn of
+//! - `database_path`: paths below which an engine cannot keep databases
+//! - `disk_space`: the space that trials need
+//! - `log_directory`: the folder of an engine's log
+//! - `matrix`: a plan, expanded into its trials
+//! - `preflight`: checks before any work starts
+//! - `repeats`: repeats until the result is precise enough
+//! - `resolution`: a trial's names and settings, resolved to engine and workload
+//! - `resume`: checks of a run folder before a run continues in it
+//! - `time_estimate`: how long a run takes
+//! - `time_slice_group`: the trials that share time slices
+
+pub(crate) mod audited_only;
+pub(crate) mod cautions;
+pub(crate) mod database_path;
+pub mod disk_space;
+pub(crate) mod log_directory;
+pub mod matrix;
+pub(crate) mod preflight;
+pub(crate) mod repeats;
+pub(crate) mod resolution;
+pub(crate) mod resume;
+pub(crate) mod time_estimate;
+pub(crate) mod time_slice_group;

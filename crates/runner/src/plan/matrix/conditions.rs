@@ -1,0 +1,132 @@
+//! Checks the run conditions of a plan: file systems, separate logs, placement, time slices.
+
+use super::{Error, Expansion, time_slices};
+use crate::plan::log_directory::{LOG, LOG_DIRECTORY};
+use crate::plan::time_slice_group::group_trials;
+use trueput_engine::Engine;
+use trueput_engine::parameter::resolve;
+use trueput_host::placement;
+use trueput_host::trial_file_system::{self, FileSystemError};
+use trueput_record::conditions::Arrival;
+use trueput_record::trial::Settings;
+use trueput_record::value::format_bytes;
+use trueput_record::{Conditions, TrialSpec};
+use trueput_workloads::DEFAULT_DURATION_S;
+
+impl Expansion<'_> {
+    /// Skips file systems that this machine or user cannot create; other cells run, whatever the
+    /// plan says about unsupported engines.
+    pub(super) fn skip_file_systems(&mut self, skipped: &mut Vec<String>) -> Result<(), Error> {
+        let mut possible = Vec::new();
+        for conditions in &self.conditions {
+            let wanted = [
+                ("filesystem", &conditions.file_system),
+                ("log_filesystem", &conditions.log_file_system),
+            ];
+            let mut missing = false;
+            for (key, wanted) in wanted {
+                match wanted.as_ref().map_or(Ok(()), trial_file_system::check) {
+                    Ok(()) => {}
+                    Err(FileSystemError::Invalid(reason)) => {
+                        return Err(self.plan_error(key, reason));
+                    }
+                    Err(FileSystemError::Missing(reason) | FileSystemError::NeedsRoot(reason)) => {
+                        missing = true;
+                        if !skipped.contains(&reason) {
+                            skipped.push(reason);
+                        }
+                    }
+                }
+            }
+            if !missing {
+                possible.push(conditions.clone());
+            }
+        }
+        self.conditions = possible;
+        Ok(())
+    }
+
+    /// Returns the conditions of a trial with those settings: a trial that would never end gets a
+    /// duration.
+    pub(super) fn with_end(&self, settings: &Settings, conditions: &Conditions) -> Conditions {
+        let mut conditions = conditions.clone();
+        let name = &self.plan.workload;
+        let resolved = resolve(name, self.workload.settings(), settings);
+        let is_endless =
+            resolved.is_ok_and(|settings| !self.workload.has_end(&settings, &conditions));
+        if conditions.duration_s.is_none() && is_endless {
+            conditions.duration_s = Some(DEFAULT_DURATION_S);
+        }
+        conditions
+    }
+
+    /// Checks that workers can run under each combination of conditions, and that options of an
+    /// open loop come with a rate.
+    pub(super) fn check_conditions(&self) -> Result<(), Error> {
+        let lists = &self.plan.conditions;
+        let is_closed = lists.rate_per_s.iter().all(|&per_s| per_s <= 0.0);
+        if lists.arrival != Arrival::default() && is_closed {
+            let message = format!(
+                "arrival is {}, but a closed loop has no arrivals: set a rate",
+                lists.arrival
+            );
+            return Err(self.plan_error("arrival", message));
+        }
+        if let Some(bytes) = lists.unused_image() {
+            let message = format!(
+                "image is {}, but no file system of the plan uses an image: name one, as in \
+                 filesystem=ext4, or remove image",
+                format_bytes(bytes)
+            );
+            return Err(self.plan_error("image", message));
+        }
+        for conditions in self.plan.conditions.combinations() {
+            placement::check(&conditions)
+                .map_err(|unmet| self.plan_error(unmet.key, unmet.message))?;
+        }
+        Ok(())
+    }
+
+    /// Checks that time slices have at least two contenders, and workers that live until the last
+    /// slice.
+    pub(super) fn check_time_slices(&self, cells: &[TrialSpec]) -> Result<(), Error> {
+        if self.plan.conditions.time_slice_s.is_none() {
+            return Ok(());
+        }
+        let message = if self.plan.conditions.crash_and_recover {
+            "time_slice and crash_and_recover exclude each other: remove one"
+        } else if time_slices::share_a_server(cells) {
+            "contenders on one server of yours would wait for each other's schema: remove \
+             time_slice"
+        } else if group_trials(&cells.iter().collect::<Vec<_>>()).len() == cells.len() {
+            "a time slice needs two trials that differ only in engine, build or knobs: name \
+             another contender or remove time_slice"
+        } else {
+            return Ok(());
+        };
+        Err(self.plan_error("time_slice", message.to_owned()))
+    }
+}
+
+/// Returns the knobs of a trial whose log is on a separate file system: an engine that can place it
+/// finds it in its folder's subfolder `log`.
+///
+/// The reason why the engine cannot.
+pub(super) fn with_log_placed(
+    engine: &dyn Engine,
+    knobs: &Settings,
+    conditions: &Conditions,
+) -> Result<Settings, String> {
+    let mut knobs = knobs.clone();
+    if conditions.log_file_system.is_none() {
+        return Ok(knobs);
+    }
+    if engine.knobs().iter().any(|knob| knob.name == LOG_DIRECTORY) {
+        knobs.insert(LOG_DIRECTORY.to_owned(), LOG.into());
+        return Ok(knobs);
+    }
+    let name = engine.info().name;
+    Err(format!(
+        "{name} has no knob {LOG_DIRECTORY}: its log is stored with its data"
+    ))
+}

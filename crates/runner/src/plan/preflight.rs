@@ -1,0 +1,122 @@
+//! Checks before any work starts of what a trial would find out only after its load.
+
+use crate::plan::resolution::ResolvedTrial;
+use std::path::Path;
+use trueput_engine::cluster::NetworkQuality;
+use trueput_host::{find_file_system, network};
+use trueput_record::conditions::Start;
+use trueput_record::fault::FaultAction;
+use trueput_record::filesystem::FileSystemKind;
+use trueput_record::storage::is_memory;
+use trueput_record::{Conditions, TrialSpec};
+
+/// Checks that this user and machine can do what a trial plans with its cluster's network, and that
+/// its database, which is created below `place`, can start cold.
+///
+/// # Errors
+/// One sentence with the remedy.
+pub(crate) fn check_feasibility(
+    spec: &TrialSpec,
+    resolved: &ResolvedTrial,
+    place: &Path,
+) -> Result<(), String> {
+    if let Some(cluster) = resolved.engine.cluster() {
+        let quality = cluster.network(&resolved.knobs);
+        check_network(&spec.conditions, quality, network::why_unavailable)
+            .map_err(|reason| format!("{}: {reason}", spec.engine))?;
+    }
+    check_cold_start(&spec.conditions, place)
+}
+
+/// Checks what needs a network of the cluster's own; `missing` says why there can be none.
+fn check_network(
+    conditions: &Conditions,
+    quality: NetworkQuality,
+    missing: impl Fn() -> Option<String>,
+) -> Result<(), String> {
+    let needs_network = |action| matches!(action, FaultAction::Partition | FaultAction::Heal);
+    let mut faults = conditions.faults.faults().iter();
+    let separation = faults.find(|fault| needs_network(fault.order.action));
+    let is_plain = quality == NetworkQuality::default();
+    if separation.is_none() && is_plain {
+        return Ok(());
+    }
+    let Some(reason) = missing() else {
+        return Ok(());
+    };
+    Err(match separation {
+        Some(fault) => format!("at: {fault}: {reason}, or kill or pause nodes instead"),
+        None => format!(
+            "a delay or loss between its nodes cannot be made: {reason}, or remove network_delay \
+             and network_loss"
+        ),
+    })
+}
+
+/// Checks that a trial that is to start cold can: pages of a file system in memory are the files
+/// themselves.
+fn check_cold_start(conditions: &Conditions, place: &Path) -> Result<(), String> {
+    if conditions.start != Start::Cold {
+        return Ok(());
+    }
+    let kind = match conditions.file_system.as_ref().map(|wanted| &wanted.kind) {
+        Some(FileSystemKind::Tmpfs) => "tmpfs".to_owned(),
+        Some(FileSystemKind::Made(_)) => return Ok(()),
+        Some(FileSystemKind::Folder(folder)) => find_file_system(folder).kind,
+        Some(FileSystemKind::Here) | None => find_file_system(place).kind,
+    };
+    if !is_memory(&kind) {
+        return Ok(());
+    }
+    Err(format!(
+        "start: a database on {kind} is always in memory and cannot start cold: remove start, or \
+         choose another filesystem or --work"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cold_start_in_memory_is_refused_before_the_load_and_one_on_a_disk_is_not() {
+        let mut conditions = Conditions::default();
+        let other = Path::new("/proc/self");
+        assert_eq!(check_cold_start(&conditions, other), Ok(()));
+        conditions.start = Start::Cold;
+        conditions.file_system = "tmpfs".parse().ok();
+        let refusal = check_cold_start(&conditions, other).unwrap_err();
+        assert!(refusal.contains("tmpfs is always in memory"), "{refusal}");
+        conditions.file_system = "ext4".parse().ok();
+        assert_eq!(check_cold_start(&conditions, other), Ok(()));
+        let memory = "/dev/shm";
+        if find_file_system(Path::new(memory)).kind == "tmpfs" {
+            conditions.file_system = None;
+            let refusal = check_cold_start(&conditions, Path::new(memory)).unwrap_err();
+            assert!(refusal.contains("--work"), "{refusal}");
+            conditions.file_system = format!("folder:{memory}").parse().ok();
+            assert!(check_cold_start(&conditions, other).is_err());
+        }
+    }
+
+    #[test]
+    fn a_partition_or_a_slow_network_that_cannot_be_made_is_refused_and_a_kill_is_not() {
+        let conditions = |faults: &str| Conditions {
+            faults: faults.parse().unwrap(),
+            ..Conditions::default()
+        };
+        let plain = NetworkQuality::default();
+        let slow = NetworkQuality::new(500, 0.0);
+        let missing = || Some("only root".to_owned());
+        for faults in ["2s:partition=leader", "2s:kill=leader,3s:heal"] {
+            let refusal = check_network(&conditions(faults), plain, missing).unwrap_err();
+            assert!(refusal.contains("only root, or kill"), "{refusal}");
+            assert_eq!(check_network(&conditions(faults), plain, || None), Ok(()));
+        }
+        let kill = conditions("2s:kill=leader");
+        assert_eq!(check_network(&kill, plain, missing), Ok(()));
+        let refusal = check_network(&kill, slow, missing).unwrap_err();
+        assert!(refusal.contains("remove network_delay"), "{refusal}");
+        assert_eq!(check_network(&kill, slow, || None), Ok(()));
+    }
+}

@@ -1,0 +1,312 @@
+//! Resolves a trial's names and settings to an engine and a workload.
+
+use crate::Registry;
+use crate::hosts::fit::check_host_fit;
+use crate::plan::disk_space::DiskSpace;
+use std::collections::BTreeMap;
+use trueput_engine::{
+    Credentials, Engine, NativeProgram, ParameterValues, Storage, parameter, storage,
+};
+use trueput_host::placement;
+use trueput_record::address::is_address_for;
+use trueput_record::fault::{FaultTarget, ScheduledFault};
+use trueput_record::plan::{MAX_WORKERS, check_count};
+use trueput_record::skipped::unsupported_level;
+use trueput_record::{Conditions, Durability, Isolation, Promise, TrialSpec, WorkerKind};
+use trueput_workloads::{Job, WorkloadSubject};
+
+static STORAGE: Storage = Storage;
+
+/// The engine of a trial.
+pub enum SelectedEngine {
+    /// A built-in engine.
+    Offered(&'static dyn Engine),
+    /// An engine loaded from the library that the trial names.
+    Loaded(Box<dyn Engine>),
+}
+
+impl std::ops::Deref for SelectedEngine {
+    type Target = dyn Engine;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Offered(engine) => *engine,
+            Self::Loaded(engine) => &**engine,
+        }
+    }
+}
+
+/// A trial's specification, resolved and checked.
+pub(crate) struct ResolvedTrial {
+    /// The engine, in the library that the trial names, if any.
+    pub engine: SelectedEngine,
+    /// The driver's promise at the trial's level.
+    pub promise: Promise,
+    /// All knobs with their values.
+    pub knobs: ParameterValues,
+    /// The workload with its settings.
+    pub job: Box<dyn Job>,
+    /// The engine's native program that does the workers' work, if the knobs ask for it.
+    pub native: Option<Box<dyn NativeProgram>>,
+}
+
+impl ResolvedTrial {
+    /// Returns the disk space that the trial needs.
+    pub fn disk_space(&self, spec: &TrialSpec, factor: f64) -> DiskSpace {
+        DiskSpace::of_job(&*self.job, &*self.engine, spec.workers, factor)
+    }
+
+    /// Returns the isolation of the trial's transactions, as the driver states it.
+    pub fn isolation(&self) -> Option<Isolation> {
+        if self.job.uses_sql() {
+            self.engine.isolation_in_sql(&self.knobs)
+        } else {
+            self.engine.isolation(&self.knobs)
+        }
+    }
+}
+
+/// Resolves a trial against the engines and workloads of the program, and checks it.
+///
+/// # Errors
+/// One sentence with the input and the remedy.
+pub(crate) fn resolve_trial(
+    registry: &Registry,
+    credentials: &Credentials,
+    spec: &TrialSpec,
+) -> Result<ResolvedTrial, String> {
+    trueput_record::trial::check_id(&spec.id)?;
+    let workload = registry.workload(&spec.workload)?;
+    let offered = match workload.subject() {
+        WorkloadSubject::Engine => registry.engine(&spec.engine)?,
+        WorkloadSubject::Storage => resolve_storage(&spec.workload, &spec.engine)?,
+    };
+    let name = offered.info().name;
+    let engine = match &spec.build {
+        None => SelectedEngine::Offered(offered),
+        Some(library) => SelectedEngine::Loaded(
+            credentials
+                .open(offered, library)
+                .map_err(|error| describe_error(name, error))?,
+        ),
+    };
+    let knobs = parameter::resolve_knobs(name, engine.knobs(), &spec.knobs)?;
+    let promise = engine.promise_with(spec.durability, &knobs);
+    let promise = promise.map_err(|error| match engine.promise(spec.durability) {
+        None => missing_level(&*engine, spec.durability),
+        Some(_) => describe_error(name, error),
+    })?;
+    let settings = parameter::resolve(workload.info().name, workload.settings(), &spec.settings)?;
+    let job = workload
+        .job(&settings, &spec.conditions)
+        .map_err(|reason| format!("{}: {reason}", spec.workload))?;
+    let native = engine.native(&knobs, workload.info().name, &settings);
+    let native = native.map_err(|error| describe_error(name, error))?;
+    if native.is_some() && !suits_native_program(&spec.conditions) {
+        return Err(format!(
+            "the native program of {name} runs all of its work at once: it accepts cpus, numa and \
+             allocator only; remove rate, warm_up, duration and other conditions"
+        ));
+    }
+    placement::check(&spec.conditions).map_err(|unmet| unmet.message)?;
+    check_workers(&*engine, spec)?;
+    check_host_fit(&*engine, spec)?;
+    check_fit(&*job, &*engine, &knobs).map_err(|reason| format!("{}: {reason}", spec.workload))?;
+    check_job(&*job, &*engine, &knobs, spec)?;
+    check_recording(&*job, workload.subject(), spec)?;
+    Ok(ResolvedTrial {
+        engine,
+        promise,
+        knobs,
+        job,
+        native,
+    })
+}
+
+/// Returns whether the conditions differ from the default only in properties that a process
+/// inherits.
+fn suits_native_program(conditions: &Conditions) -> bool {
+    let inherited = Conditions {
+        cpus: conditions.cpus.clone(),
+        numa: conditions.numa.clone(),
+        allocator: conditions.allocator,
+        file_system: conditions.file_system.clone(),
+        log_file_system: conditions.log_file_system.clone(),
+        ..Conditions::default()
+    };
+    *conditions == inherited
+}
+
+/// Returns the storage itself as the engine of a workload that needs none.
+///
+/// # Errors
+/// One sentence, if the plan names an engine for it.
+pub(crate) fn resolve_storage(workload: &str, named: &str) -> Result<&'static dyn Engine, String> {
+    match named {
+        storage::NAME => Ok(&STORAGE),
+        _ => Err(format!(
+            "{workload} measures the storage itself and uses no engine: remove '{named}'"
+        )),
+    }
+}
+
+/// Checks that a job can be done on an engine with these knobs at all. A plan's expansion uses the
+/// same check, so that it contains nothing that a run would refuse.
+///
+/// # Errors
+/// One sentence: the missing capability, and the remedy if there is one.
+pub(crate) fn check_fit(
+    job: &dyn Job,
+    engine: &dyn Engine,
+    knobs: &ParameterValues,
+) -> Result<(), String> {
+    job.check_capabilities(&engine.capabilities())?;
+    job.check_dialect(engine.dialect())?;
+    if job.needs_transactions() {
+        let checked = engine.check_transactions(knobs);
+        checked.map_err(|error| describe_error(engine.info().name, error))?;
+    }
+    Ok(())
+}
+
+fn check_job(
+    job: &dyn Job,
+    engine: &dyn Engine,
+    knobs: &ParameterValues,
+    spec: &TrialSpec,
+) -> Result<(), String> {
+    job.check_workers(spec.workers, spec.worker_kind)
+        .map_err(|reason| format!("{}: {reason}", spec.workload))?;
+    let sessions = engine.check_sessions(job.sessions(spec.workers), knobs);
+    sessions.map_err(|error| describe_error(engine.info().name, error))?;
+    check_crash(job, engine, spec)?;
+    check_faults(engine, knobs, spec)?;
+    match job.durability() {
+        Some(level) if level != spec.durability => Err(format!(
+            "with these settings, {} has durability '{level}', not '{}'",
+            spec.workload, spec.durability
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that all requests of a trial whose trace is recorded pass a session.
+fn check_recording(
+    job: &dyn Job,
+    subject: WorkloadSubject,
+    spec: &TrialSpec,
+) -> Result<(), String> {
+    let refusal = match &spec.conditions {
+        conditions if conditions.record_trace_bytes.is_none() => return Ok(()),
+        _ if job.uses_sql() => "its statements of SQL name no keys",
+        _ if subject == WorkloadSubject::Storage => "it uses files and no keys",
+        conditions if !conditions.faults.is_empty() => "a failover repeats its requests",
+        _ => return Ok(()),
+    };
+    Err(format!(
+        "record_trace: {} cannot be recorded as {refusal}: remove record_trace",
+        spec.workload
+    ))
+}
+
+fn check_crash(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(), String> {
+    if !spec.conditions.crash_and_recover {
+        return Ok(());
+    }
+    let name = engine.info().name;
+    if !engine.capabilities().retains_data {
+        return Err(format!(
+            "{name} stores nothing that could survive a crash: remove crash_and_recover"
+        ));
+    }
+    if spec
+        .build
+        .as_deref()
+        .is_some_and(|build| is_address_for(&spec.engine, build))
+    {
+        return Err(format!(
+            "this {name} is your server and is not killed: remove crash_and_recover, or let the \
+             trial start its own server"
+        ));
+    }
+    job.check_crash(spec.durability.after_killed_processes())
+        .map_err(|reason| format!("crash_and_recover: {}: {reason}", spec.workload))
+}
+
+fn check_faults(
+    engine: &dyn Engine,
+    knobs: &ParameterValues,
+    spec: &TrialSpec,
+) -> Result<(), String> {
+    let conditions = &spec.conditions;
+    let Some(last) = conditions.faults.faults().last() else {
+        return Ok(());
+    };
+    let name = engine.info().name;
+    if engine.cluster().is_none() {
+        return Err(format!(
+            "at: {name} is not a cluster that this program starts, so none of its nodes fails: \
+             remove at, or run an engine that is a cluster"
+        ));
+    }
+    let nodes = engine.cluster().map_or(0, |cluster| cluster.nodes(knobs));
+    let is_absent = |fault: &&ScheduledFault| match fault.order.target {
+        FaultTarget::Node(number) => number > nodes,
+        _ => false,
+    };
+    if let Some(fault) = conditions.faults.faults().iter().find(is_absent) {
+        return Err(format!("at: {fault}: the cluster has {nodes} nodes"));
+    }
+    if conditions.time_slice_s.is_some() || conditions.crash_and_recover {
+        return Err(
+            "at: faults are planned for trials of their own: remove time_slice and \
+             crash_and_recover"
+                .to_owned(),
+        );
+    }
+    match conditions.duration_s {
+        Some(duration_s) if last.at_s >= duration_s => Err(format!(
+            "at: {last} is not before the end of the trial, which takes {duration_s} s: lengthen \
+             duration"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the text of an engine's error, which may name the engine already.
+pub(crate) fn describe_error(name: &str, error: trueput_engine::Error) -> String {
+    match error {
+        trueput_engine::Error::Unsupported(reason) => reason,
+        other => format!("{name}: {other}"),
+    }
+}
+
+fn check_workers(engine: &dyn Engine, spec: &TrialSpec) -> Result<(), String> {
+    // A run folder that came from elsewhere may state any number.
+    check_count("workers", i64::from(spec.workers), MAX_WORKERS)?;
+    let several = spec.worker_kind == WorkerKind::Processes && spec.workers > 1;
+    if several && !engine.capabilities().several_processes {
+        return Err(format!(
+            "{} allows only one process to open a database: run its {} workers as threads",
+            spec.engine, spec.workers
+        ));
+    }
+    Ok(())
+}
+
+/// Returns the sentence for a durability level that an engine does not support with its default
+/// knobs, and the driver's reason if it gives one.
+pub(crate) fn missing_level(engine: &dyn Engine, level: Durability) -> String {
+    let name = engine.info().name;
+    let levels = Durability::ALL.into_iter();
+    let supported = levels.filter(|&level| engine.promise(level).is_some());
+    let sentence = unsupported_level(name, level, supported);
+    let knobs = parameter::resolve_knobs(name, engine.knobs(), &BTreeMap::new()).ok();
+    let refusal = knobs.and_then(|knobs| engine.promise_with(level, &knobs).err());
+    let refusal = refusal.map(|error| error.to_string()).unwrap_or_default();
+    let plain = trueput_engine::Error::no_durability(name, level).to_string();
+    match refusal.rsplit_once(&format!("{plain}: ")) {
+        Some((_, reason)) => format!("{sentence}; {reason}"),
+        None => sentence,
+    }
+}

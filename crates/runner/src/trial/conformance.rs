@@ -1,0 +1,325 @@
+//! Puts an engine through the conformance suite before anything of it is measured.
+
+use crate::context::{RunContext, TrialError};
+use crate::trial::conformance_cache::{ConformanceCache, ConformanceKey, FileState};
+use crate::trial::conformance_result::ConformanceResult;
+use crate::trial::phase_limit::LimitedPhase;
+use crate::trial::server_lifecycle::ServerLifecycle;
+use crate::workers::protocol::{Assignment, Report, WorkerTask};
+use crate::workers::task_process::run_task;
+use crate::{Event, Phase};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use trueput_host as host;
+use trueput_host::process::list_loaded_files;
+use trueput_record::measurement::{Check, Conformance};
+use trueput_record::search::{TrialPurpose, TrialRole};
+use trueput_record::{TrialSpec, Value};
+
+/// The name of the folder; no trial has this id.
+pub(crate) const FOLDER: &str = ".conformance";
+
+/// The prefix of a failure whose cause is the trial's own input.
+const BAD_INPUT: &str = "bad input: ";
+
+/// Runs the conformance suite on a trial's engine at its level, with its knobs and its allocator.
+/// It runs once per run for each combination, in a separate process: an engine that crashes has
+/// failed. It is skipped if the same program has passed it on the same files before and the user
+/// accepts that, and for the configurations that a search tries: their trials are verified, and the
+/// one that the holdout claims is checked after it.
+///
+/// # Errors
+/// [`TrialError::Interrupted`] if the user stopped the run, [`TrialError::Failed`] if the folder
+/// for it cannot be created.
+pub(crate) fn check(
+    context: &mut RunContext<'_>,
+    spec: &TrialSpec,
+) -> Result<ConformanceResult, TrialError> {
+    if spec.engine == trueput_engine::storage::NAME {
+        // An engine without records cannot mishandle them.
+        return Ok(ConformanceResult::Passed(None));
+    }
+    if is_candidate_only(spec) {
+        return Ok(ConformanceResult::Passed(None));
+    }
+    let knobs = serde_json::to_string(&spec.knobs).unwrap_or_default();
+    let allocator = spec.conditions.allocator;
+    let key = format!(
+        "{} {} {allocator} {knobs}",
+        spec.contender(),
+        spec.durability
+    );
+    if let Some(known) = context.conformance.get(&key) {
+        return Ok(known.clone());
+    }
+    let cache_key = cache_key(context, spec);
+    let cache = context.options.conformance_cache.clone();
+    let cached = cache.zip(cache_key);
+    let found = match cached.as_ref().and_then(|(cache, key)| cache.find(key)) {
+        Some(passed) => ConformanceResult::Passed(Some(passed)),
+        None => {
+            let found = run_suite(context, spec, cached)?;
+            find_refused_knob(context, spec, found)?
+        }
+    };
+    report_result(context, spec, &found);
+    context.conformance.insert(key, found.clone());
+    Ok(found)
+}
+
+/// Returns whether a search only tries the configuration of a trial.
+pub(crate) fn is_candidate_only(spec: &TrialSpec) -> bool {
+    let is_candidate =
+        |role: TrialRole| role.is_candidate() && role.purpose != TrialPurpose::Acceptance;
+    spec.role.is_some_and(is_candidate)
+}
+
+fn report_result(context: &mut RunContext<'_>, spec: &TrialSpec, found: &ConformanceResult) {
+    let (passed, failures, remembered_from) = match found {
+        ConformanceResult::Passed(Some(passed)) => {
+            let from = passed.cached.then(|| passed.passed_at.clone());
+            (passed.checks, Vec::new(), from)
+        }
+        ConformanceResult::Passed(None) => (0, Vec::new(), None),
+        ConformanceResult::Failed { passed, reasons } => (*passed, reasons.clone(), None),
+        // The trial's own line says it.
+        ConformanceResult::KnobsRefused(_) | ConformanceResult::Overrun(_) => return,
+    };
+    context.emit(&Event::ConformanceChecked {
+        contender: spec.contender(),
+        durability: spec.durability,
+        passed,
+        failures,
+        remembered_from,
+    });
+}
+
+/// Returns the key under which the suite's result is remembered; `None` if that is unknown, as
+/// for a remote server.
+pub(crate) fn cache_key(context: &mut RunContext<'_>, spec: &TrialSpec) -> Option<ConformanceKey> {
+    context.options.conformance_cache.as_ref()?;
+    let resolved = context.resolve(spec).ok()?;
+    let library = resolved.engine.build().ok()?.library;
+    let library = context.sha256(library.as_deref()).ok()?;
+    Some(ConformanceKey {
+        program: context.sha256(None).ok()?,
+        library: Some(library).filter(|hash| !hash.is_empty())?,
+        contender: spec.contender(),
+        durability: spec.durability.to_string(),
+        knobs: spec.knobs.clone(),
+        allocator: spec.conditions.allocator.to_string(),
+        kernel: host::read_kernel_version(),
+        file_system: context.area.file_system(),
+        linker: linker_settings(),
+    })
+}
+
+/// Returns the environment variables that the dynamic linker obeys.
+fn linker_settings() -> BTreeMap<String, String> {
+    let all = std::env::vars_os().map(|(name, value)| {
+        let text = |text: OsString| text.to_string_lossy().into_owned();
+        (text(name), text(value))
+    });
+    all.filter(|(name, _)| name.starts_with("LD_")).collect()
+}
+
+/// Runs the suite and remembers that it was passed.
+fn run_suite(
+    context: &mut RunContext<'_>,
+    spec: &TrialSpec,
+    cached: Option<(ConformanceCache, ConformanceKey)>,
+) -> Result<ConformanceResult, TrialError> {
+    let (folder, directory) = context.create_suite_folder(FOLDER, spec)?;
+    let suite = (WorkerTask::Conformance, LimitedPhase::Conformance);
+    let answer = run_checks(context, spec, &directory, suite);
+    let removed = context.remove_database(&folder, spec);
+    if answer.is_ok() {
+        removed?;
+    } else if let Err(message) = removed {
+        context.warn(message);
+    }
+    let (report, loaded) = match answer {
+        Ok(answer) => answer,
+        Err(TrialError::Failed(reason)) => return Ok(failed(0, vec![reason])),
+        Err(TrialError::Overrun(reason)) => return Ok(ConformanceResult::Overrun(reason)),
+        Err(TrialError::Interrupted) => return Err(TrialError::Interrupted),
+    };
+    let Report::Conformed { checks, .. } = report else {
+        let reason = "the conformance suite returned an unexpected result".to_owned();
+        return Ok(failed(0, vec![reason]));
+    };
+    let reasons = failures(&checks);
+    if !reasons.is_empty() {
+        let passed = checks.iter().filter(|check| check.passed).count();
+        return Ok(failed(passed, reasons));
+    }
+    let passed = Conformance {
+        passed_at: jiff::Timestamp::now().to_string(),
+        checks: checks.len(),
+        cached: false,
+    };
+    if let (Some((cache, key)), Some(loaded)) = (cached, loaded) {
+        cache.store(key, &passed, loaded);
+    }
+    Ok(ConformanceResult::Passed(Some(passed)))
+}
+
+/// If an engine could not open any database, finds out whether it can with the default of a knob
+/// that the trial sets. Then the engine does not accept the knob's value, and its conformance is
+/// unknown.
+///
+/// # Errors
+/// As [`check`].
+fn find_refused_knob(
+    context: &mut RunContext<'_>,
+    spec: &TrialSpec,
+    found: ConformanceResult,
+) -> Result<ConformanceResult, TrialError> {
+    let ConformanceResult::Failed { reasons, .. } = &found else {
+        return Ok(found);
+    };
+    // A check that expects a refusal passes if no database can be opened.
+    let opens_nothing = match reasons.as_slice() {
+        [reason] => engine_message(reason).starts_with("open: "),
+        _ => false,
+    };
+    if !opens_nothing {
+        return Ok(found);
+    }
+    let turned = changed_knobs(context, spec);
+    let each = turned.iter().map(|knob| vec![knob.clone()]);
+    let together = (turned.len() > 1).then(|| turned.clone());
+    for knobs in each.chain(together) {
+        let mut other = spec.clone();
+        for (name, default) in &knobs {
+            other.knobs.insert(name.clone(), default.clone());
+        }
+        let found_with_defaults = run_suite(context, &other, None)?;
+        if matches!(found_with_defaults, ConformanceResult::Passed(_)) {
+            let given = |(name, _): &(String, Value)| {
+                let value = spec.knobs.get(name).map(ToString::to_string);
+                format!("{}.{name}={}", spec.engine, value.unwrap_or_default())
+            };
+            let given: Vec<_> = knobs.iter().map(given).collect();
+            let said = reasons
+                .first()
+                .map_or("nothing", |reason| engine_message(reason));
+            return Ok(ConformanceResult::KnobsRefused(format!(
+                "{BAD_INPUT}{} is not supported here; the engine says: {said}",
+                given.join(" with ")
+            )));
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the knobs of a trial that differ from their defaults, with their values.
+fn changed_knobs(context: &RunContext<'_>, spec: &TrialSpec) -> Vec<(String, Value)> {
+    let Ok(resolved) = context.resolve(spec) else {
+        return Vec::new();
+    };
+    let defaults = resolved.engine.knobs().iter();
+    let defaults = defaults.map(|knob| (knob.name.to_owned(), knob.kind.default_value()));
+    defaults
+        .filter(|(name, default)| spec.knobs.get(name).is_some_and(|value| value != default))
+        .collect()
+}
+
+/// Returns the engine's message without the names of the checks.
+fn engine_message(reason: &str) -> &str {
+    let after_checks = reason.strip_prefix("conformance, ");
+    let words = after_checks.and_then(|rest| rest.split_once(": "));
+    words.map_or(reason, |(_, words)| words)
+}
+
+fn failed(passed: usize, reasons: Vec<String>) -> ConformanceResult {
+    ConformanceResult::Failed { passed, reasons }
+}
+
+/// Runs a suite in that folder, on a server where the engine needs one, and returns the files
+/// that the engine had loaded, where those of all processes are known.
+pub(crate) fn run_checks(
+    context: &mut RunContext<'_>,
+    spec: &TrialSpec,
+    directory: &Path,
+    (task, limited): (WorkerTask, LimitedPhase),
+) -> Result<(Report, Option<Vec<FileState>>), TrialError> {
+    let resolved = context.resolve(spec)?;
+    let mut server = ServerLifecycle::new(&resolved, spec, directory);
+    server.start(context, None, Phase::Prepare)?;
+    let assignment = Assignment {
+        spec: spec.clone(),
+        directory: directory.to_owned(),
+        generation: 0,
+        task,
+    };
+    let answer = run_task(context, assignment, limited);
+    let answer = match answer.map_err(|error| server.explain_failure(error)) {
+        Ok(answer) => answer,
+        Err(error) => {
+            let ended = Err(error);
+            let _ = server.stop_after(context, &ended);
+            return ended;
+        }
+    };
+    let of_server = server.pid().map(|pid| list_loaded_files(&pid.to_string()));
+    server.stop(context, Phase::Prepare)?;
+    let loaded = match &answer {
+        Report::Conformed { loaded, .. } | Report::Isolated { loaded, .. } => loaded.clone(),
+        _ => None,
+    };
+    let states = loaded.zip(of_server.unwrap_or_else(|| Some(Vec::new())));
+    let states = states.and_then(|(own, of_server)| {
+        let files = own.iter().chain(&of_server);
+        files.map(|file| FileState::of(file)).collect()
+    });
+    Ok((answer, states))
+}
+
+/// Returns the failed checks, one sentence each.
+fn failures(checks: &[Check]) -> Vec<String> {
+    if checks.is_empty() {
+        return vec!["the conformance suite checked nothing".to_owned()];
+    }
+    // A database that does not even open fails every check with one reason: it is said once.
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for check in checks.iter().filter(|check| !check.passed) {
+        match reasons
+            .iter_mut()
+            .find(|(detail, _)| *detail == check.detail)
+        {
+            Some((_, names)) => names.push(&check.name),
+            None => reasons.push((&check.detail, vec![&check.name])),
+        }
+    }
+    let said = |(detail, names): (&str, Vec<&str>)| match names.as_slice() {
+        [name] => format!("conformance, {name}: {detail}"),
+        [name, others @ ..] => format!("conformance, {name} and {} more: {detail}", others.len()),
+        [] => format!("conformance: {detail}"),
+    };
+    reasons.into_iter().map(said).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_check_is_named_and_no_check_at_all_is_a_failure() {
+        let checks = [
+            Check::new("order", false, "b before a"),
+            Check::new("puts", true, "10"),
+        ];
+        assert_eq!(failures(&checks), ["conformance, order: b before a"]);
+        assert!(failures(&checks[1..]).is_empty());
+        let closed = ["puts", "gets", "scans"].map(|name| Check::new(name, false, "no such file"));
+        assert_eq!(
+            failures(&closed),
+            ["conformance, puts and 2 more: no such file"]
+        );
+        assert_eq!(failures(&[]).len(), 1);
+        assert_eq!(engine_message(&failures(&closed)[0]), "no such file");
+        assert_eq!(engine_message("no server: full"), "no server: full");
+    }
+}

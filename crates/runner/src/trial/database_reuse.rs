@@ -1,0 +1,72 @@
+//! What becomes of a trial's database: the next trial with the same load uses it, or it is removed.
+
+use crate::Options;
+use crate::context::{ReusableDatabase, RunContext};
+use crate::plan::time_slice_group::derive_group_key;
+use crate::trial::lifecycle::{TrialResult, compute_load_key};
+use trueput_record::TrialSpec;
+use trueput_record::measurement::Outcome;
+
+/// The trial after another one.
+pub(crate) enum Follower<'a> {
+    /// The next one; `None` after the last.
+    Known(Option<&'a TrialSpec>),
+    /// One that a search has not proposed yet.
+    Unknown,
+}
+
+/// Keeps a trial's database if the next trial has the same load, or may have it; removes it
+/// otherwise.
+pub(crate) fn keep_or_remove_database(
+    context: &mut RunContext<'_>,
+    trial: &TrialResult,
+    follower: &Follower<'_>,
+) {
+    let key = load_key_of_database(context, trial);
+    let is_wanted = match follower {
+        Follower::Unknown => true,
+        Follower::Known(next) => next.and_then(|next| compute_load_key(context, next)) == key,
+    };
+    match key.filter(|_| is_wanted) {
+        Some(key) => keep_database(context, trial, key),
+        None => remove_database(context, trial),
+    }
+}
+
+/// The key of the load in a trial's database; `None` if no other trial can use that.
+fn load_key_of_database(context: &RunContext<'_>, trial: &TrialResult) -> Option<String> {
+    // Contenders that share time slices have each a database of their own.
+    let is_alone = derive_group_key(&trial.record.spec).is_none();
+    let is_usable = is_alone && trial.record.outcome == Outcome::Valid;
+    is_usable.then(|| compute_load_key(context, &trial.record.spec))?
+}
+
+fn keep_database(context: &mut RunContext<'_>, trial: &TrialResult, key: String) {
+    context.reusable = Some(ReusableDatabase {
+        key,
+        id: trial.database_id.clone(),
+        generation: trial.generation + 1,
+        spec: trial.record.spec.clone(),
+    });
+}
+
+/// Removes a trial's database, unless databases are kept.
+pub(crate) fn remove_database(context: &mut RunContext<'_>, trial: &TrialResult) {
+    let Options {
+        keep_databases,
+        keep_unfinished,
+        ..
+    } = context.options;
+    let unfinished = matches!(
+        trial.record.outcome,
+        Outcome::Failed { .. } | Outcome::Interrupted
+    );
+    let done = if *keep_databases || (*keep_unfinished && unfinished) {
+        context.area.unmount_trial(&trial.database_id)
+    } else {
+        context.remove_database(&trial.database_id, &trial.record.spec)
+    };
+    if let Err(message) = done {
+        context.warn(message);
+    }
+}

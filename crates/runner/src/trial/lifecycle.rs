@@ -1,0 +1,689 @@
+//! One trial: prepare, run, measure, verify.
+
+use crate::Phase;
+use crate::context::{RunContext, TrialError, explain_full_disk};
+use crate::evidence::aggregate::{self, NamedHistograms};
+use crate::evidence::contradictions;
+use crate::evidence::database_size::measure_database;
+use crate::evidence::engine_events;
+use crate::evidence::failover;
+use crate::evidence::flush_evidence::{self, FlushCountsResult};
+use crate::evidence::storage_stack::{resolve_stack, worse_stack};
+use crate::plan::log_directory::find_log_folder;
+use crate::plan::resolution::ResolvedTrial;
+use crate::trial::environment::{self, EnvironmentReport, run_workers};
+use crate::trial::measured_part::{ExecutionPlan, ExecutionResult};
+use crate::trial::phase_limit::LimitedPhase;
+use crate::trial::server_lifecycle::ServerLifecycle;
+use crate::trial::trace_folder;
+use crate::workers::protocol::{
+    Assignment, EngineState, ExecutionTotals, Report, VerificationResult, WorkerTask,
+};
+use crate::workers::task_process::run_task;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::{Instant, SystemTime};
+use trueput_host::trial_file_system::{self, TrialFileSystems};
+use trueput_host::usage::ResourceUsage;
+use trueput_host::{self as host, placement};
+use trueput_record::Survival;
+use trueput_record::address::is_address_for;
+use trueput_record::flush_evidence::FlushEvidence;
+use trueput_record::hardware_limits::HardwareLimits;
+use trueput_record::load_generator::LoadGenerator;
+use trueput_record::measurement::{DEBUG_BUILD, EngineReport, Outcome, Verification};
+use trueput_record::stall::TrialStall;
+use trueput_record::value::format_bytes;
+use trueput_record::{Conditions, FORMAT_VERSION, TrialRecord, TrialSpec, VerifyLevel, WorkerKind};
+use trueput_workloads::ExistingDatabase;
+
+/// A trial that has ended: its record and its latencies.
+pub(crate) struct TrialResult {
+    /// The record.
+    pub record: TrialRecord,
+    /// Latencies by kind.
+    pub histograms: NamedHistograms,
+    /// The trial whose folder holds the database: this one, or the one that loaded it.
+    pub database_id: String,
+    /// The number of trials that ran on this load before.
+    pub generation: u32,
+}
+
+impl TrialResult {
+    /// Returns the result of a trial without a measurement.
+    pub fn without_measurement(spec: &TrialSpec, outcome: Outcome) -> Self {
+        let record = TrialRecord {
+            format: FORMAT_VERSION,
+            spec: spec.clone(),
+            outcome,
+            resumed: false,
+            file_system: None,
+            log_file_system: None,
+            storage: None,
+            started_at: jiff::Timestamp::now().to_string(),
+            engine: None,
+            conformance: None,
+            isolation_check: None,
+            audit: None,
+            hardware_limits: None,
+            load: None,
+            measurement: None,
+            verification: None,
+        };
+        Self {
+            record,
+            histograms: Vec::new(),
+            database_id: spec.id.clone(),
+            generation: 0,
+        }
+    }
+}
+
+/// Runs a trial. A failure is its outcome; measurements so far are kept.
+pub(crate) fn run_trial(context: &mut RunContext<'_>, spec: &TrialSpec) -> TrialResult {
+    let mut trial = TrialResult::without_measurement(spec, Outcome::Interrupted);
+    trial.record.outcome = derive_outcome(run_to_end(context, spec, &mut trial));
+    trial
+}
+
+/// Returns the outcome of a trial that failed, or ended with these reasons for doubt.
+pub(crate) fn derive_outcome(ended: Result<Vec<String>, TrialError>) -> Outcome {
+    match ended {
+        Ok(reasons) if reasons.is_empty() => Outcome::Valid,
+        Ok(reasons) => Outcome::Invalid { reasons },
+        Err(TrialError::Interrupted) => Outcome::Interrupted,
+        Err(TrialError::Failed(reason) | TrialError::Overrun(reason)) => Outcome::Failed {
+            reason,
+            bad_input: false,
+        },
+    }
+}
+
+/// A resolved trial with its folder.
+pub(crate) struct TrialSetup {
+    /// The resolved trial.
+    pub resolved: Rc<ResolvedTrial>,
+    /// The database's folder.
+    pub directory: PathBuf,
+    /// The time since which it has been used for this trial.
+    pub began: SystemTime,
+    /// The database that is in it.
+    existing: ExistingDatabase,
+    /// The counters of the storage below; `None` if they prove nothing.
+    flush_counting: Option<FlushCountsResult>,
+    /// Bytes that must be free on the file system of its database.
+    needed_bytes: u64,
+    /// The folder for the workers' parts of a trace; `None` if none is recorded.
+    trace_folder: Option<PathBuf>,
+}
+
+impl TrialSetup {
+    /// Resolves a trial, creates its folder if it needs one, and measures the hardware limits
+    /// there.
+    ///
+    /// # Errors
+    /// Any [`TrialError`].
+    pub fn set_up(
+        context: &mut RunContext<'_>,
+        spec: &TrialSpec,
+        trial: &mut TrialResult,
+    ) -> Result<Self, TrialError> {
+        let resolved = context.resolve(spec)?;
+        let (directory, existing) = database_folder(context, spec, &resolved, trial)?;
+        trial.record.resumed = existing == ExistingDatabase::Unfinished;
+        trial.record.storage = resolve_stack(spec, &resolved, &directory);
+        if existing == ExistingDatabase::Nothing {
+            check_room(context, spec, &resolved, &directory)?;
+        }
+        if existing != ExistingDatabase::Unfinished {
+            trial.record.hardware_limits = hardware_limits(context, spec, &resolved, &directory)?;
+        }
+        let needed_bytes = needed_bytes(context, spec, &resolved);
+        let trace_folder = trace_folder::make(context, spec)?;
+        Ok(Self {
+            trace_folder,
+            flush_counting: flush_evidence::prepare_flush_counting(spec, &resolved, &directory),
+            resolved,
+            directory,
+            began: SystemTime::now(),
+            existing,
+            needed_bytes,
+        })
+    }
+
+    /// Returns the work of the trial's workers.
+    pub fn plan_execution(&self, spec: &TrialSpec, trial: &TrialResult) -> ExecutionPlan<'_> {
+        ExecutionPlan {
+            directory: &self.directory,
+            generation: trial.generation,
+            sessions: self.resolved.job.sessions(spec.workers),
+            total_units: self.resolved.job.total_units(),
+            resolved: &self.resolved,
+            flush_counting: self.flush_counting.as_ref(),
+            trace_folder: self.trace_folder.as_deref(),
+        }
+    }
+
+    /// Returns the bytes that must be free: none if the database exists already, or has its own
+    /// file system.
+    pub fn needed_bytes(&self, spec: &TrialSpec) -> u64 {
+        if self.existing == ExistingDatabase::Nothing && spec.conditions.file_system.is_none() {
+            self.needed_bytes
+        } else {
+            0
+        }
+    }
+
+    fn assignment(&self, spec: &TrialSpec, trial: &TrialResult, task: WorkerTask) -> Assignment {
+        Assignment {
+            spec: spec.clone(),
+            directory: self.directory.clone(),
+            generation: trial.generation,
+            task,
+        }
+    }
+
+    /// Creates and fills the database, with its server running.
+    ///
+    /// # Errors
+    /// Any [`TrialError`].
+    pub fn prepare(
+        &self,
+        context: &mut RunContext<'_>,
+        spec: &TrialSpec,
+        server: &mut ServerLifecycle<'_>,
+        trial: &mut TrialResult,
+    ) -> Result<(), TrialError> {
+        let before = server.usage();
+        let task = WorkerTask::Prepare {
+            existing: self.existing,
+        };
+        let (began, assignment) = (Instant::now(), self.assignment(spec, trial, task));
+        let prepared = run_task(context, assignment, LimitedPhase::Prepare);
+        let prepared = prepared.map_err(|error| server.explain_failure(error))?;
+        context.note_preparation(spec, began.elapsed());
+        let used = before.zip(server.usage());
+        let used = used.map(|(before, after)| after - before);
+        describe_prepared(
+            context,
+            &self.resolved,
+            &self.directory,
+            prepared,
+            used,
+            trial,
+        )
+    }
+
+    /// Aggregates the workers' results and verifies them, with the server running.
+    ///
+    /// # Errors
+    /// Any [`TrialError`].
+    pub fn verify(
+        &self,
+        context: &mut RunContext<'_>,
+        spec: &TrialSpec,
+        server: &mut ServerLifecycle<'_>,
+        (result, report): (ExecutionResult, EnvironmentReport),
+        trial: &mut TrialResult,
+    ) -> Result<(), TrialError> {
+        let totals = measure(&self.resolved, &result, &self.directory, trial)?;
+        if let Some(measurement) = &mut trial.record.measurement {
+            (measurement.cold_start, measurement.memory) = (report.cold_start, report.memory);
+            if let Some(recovery) = report.recovery {
+                measurement.recovery = Some(recovery.recovery);
+                measurement.database = recovery.database;
+            }
+        }
+        if result.interrupted {
+            return Err(TrialError::Interrupted);
+        }
+        let assignment = self.assignment(spec, trial, WorkerTask::Verify(totals));
+        let verified = run_task(context, assignment, LimitedPhase::Verify);
+        let Report::Verified(verified) = verified.map_err(|error| server.explain_failure(error))?
+        else {
+            return Err(TrialError::Failed(
+                "verification returned an unexpected result".to_owned(),
+            ));
+        };
+        verify(spec, &self.resolved, *verified, trial);
+        let at_end = resolve_stack(spec, &self.resolved, &self.directory);
+        trial.record.storage = worse_stack(trial.record.storage.take(), at_end);
+        if let Some(measurement) = &mut trial.record.measurement {
+            measurement.flush_evidence = flush_evidence::derive_evidence(
+                spec,
+                &self.resolved,
+                measurement,
+                self.flush_counting.as_ref(),
+                result.completed_requests,
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Runs a trial to its end; returns the reasons for which its numbers are invalid.
+fn run_to_end(
+    context: &mut RunContext<'_>,
+    spec: &TrialSpec,
+    trial: &mut TrialResult,
+) -> Result<Vec<String>, TrialError> {
+    let setup = TrialSetup::set_up(context, spec, trial)?;
+    let mut server = ServerLifecycle::new(&setup.resolved, spec, &setup.directory);
+    let started = server.start(context, None, Phase::Prepare);
+    started.map_err(|error| explain_full_disk(error, &setup.directory))?;
+    let ended = run_with_server(context, spec, &setup, &mut server, trial);
+    let ended = ended.map_err(|error| explain_full_disk(error, &setup.directory));
+    // The first failure is the one to report.
+    let stopped = server.stop_after(context, &ended);
+    ended?;
+    stopped?;
+    Ok(list_reasons_for_doubt(&setup, trial))
+}
+
+/// Prepares a trial, runs it and verifies its results, with its server running.
+fn run_with_server(
+    context: &mut RunContext<'_>,
+    spec: &TrialSpec,
+    setup: &TrialSetup,
+    server: &mut ServerLifecycle<'_>,
+    trial: &mut TrialResult,
+) -> Result<(), TrialError> {
+    setup.prepare(context, spec, server, trial)?;
+    let execution_plan = setup.plan_execution(spec, trial);
+    let result = run_workers(context, spec, &execution_plan, server)?;
+    setup.verify(context, spec, server, result, trial)
+}
+
+/// Returns the hardware limits of a trial, measured by a process with the placement and limits of
+/// its workers, or taken from an earlier trial under the same conditions. If they cannot be
+/// measured the trial continues without them.
+fn hardware_limits(
+    context: &mut RunContext<'_>,
+    spec: &TrialSpec,
+    resolved: &ResolvedTrial,
+    directory: &Path,
+) -> Result<Option<HardwareLimits>, TrialError> {
+    if !context.options.hardware_limits {
+        return Ok(None);
+    }
+    let log = find_log_folder(&spec.knobs, directory).filter(|folder| folder.is_dir());
+    let task = WorkerTask::HardwareLimits {
+        log_directory: log.unwrap_or_else(|| directory.to_owned()),
+        stores: resolved.engine.capabilities().retains_data
+            && is_local(&spec.engine, spec.build.as_deref()),
+        committers: resolved.job.sessions(spec.workers),
+        commit_bytes: resolved.job.commit_bytes(),
+    };
+    let key = hardware_limits_key(spec, &task);
+    if let Some(known) = context.hardware_limits.get(&key) {
+        return Ok(Some(known.clone()));
+    }
+    let assignment = Assignment {
+        spec: spec.clone(),
+        directory: directory.to_owned(),
+        generation: 0,
+        task,
+    };
+    let reason =
+        match environment::run_limited_task(context, assignment, LimitedPhase::HardwareLimits) {
+            Ok(Report::HardwareLimits(measured)) => {
+                context.hardware_limits.insert(key, (*measured).clone());
+                return Ok(Some(*measured));
+            }
+            Ok(_) => "the process returned an unexpected result".to_owned(),
+            Err(TrialError::Failed(reason) | TrialError::Overrun(reason)) => reason,
+            Err(TrialError::Interrupted) => return Err(TrialError::Interrupted),
+        };
+    context.warn(format!("cannot measure the hardware limits: {reason}"));
+    Ok(None)
+}
+
+/// Returns whether the database of that build is in files of this machine, so that its flushes and
+/// blocks limit it. A user's server may keep it elsewhere.
+fn is_local(engine: &str, build: Option<&Path>) -> bool {
+    !build.is_some_and(|build| is_address_for(engine, build))
+}
+
+/// Returns all that the hardware limits depend on: the task without its folder, which differs
+/// between trials, and the conditions of the workers.
+fn hardware_limits_key(spec: &TrialSpec, task: &WorkerTask) -> String {
+    let WorkerTask::HardwareLimits {
+        stores,
+        committers,
+        commit_bytes,
+        ..
+    } = task
+    else {
+        return String::new();
+    };
+    let Conditions {
+        cpus,
+        numa,
+        allocator,
+        memory_bytes,
+        file_system,
+        log_file_system,
+        ..
+    } = &spec.conditions;
+    let setup = format!("{file_system:?} {log_file_system:?}");
+    let environment = format!("{cpus:?} {numa:?} {allocator} {memory_bytes:?}");
+    format!("{stores} {committers} {commit_bytes} {setup} {environment}")
+}
+
+/// Records the report of the process that prepared the database: the engine's description and the
+/// load. Warns once per run of a library compiled with assertions.
+fn describe_prepared(
+    context: &mut RunContext<'_>,
+    resolved: &ResolvedTrial,
+    directory: &Path,
+    prepared: Report,
+    server: Option<ResourceUsage>,
+    trial: &mut TrialResult,
+) -> Result<(), TrialError> {
+    let Report::Prepared {
+        name,
+        version,
+        library,
+        assertions,
+        engine,
+        load,
+    } = prepared
+    else {
+        return Err(TrialError::Failed(
+            "preparing the database returned an unexpected result".to_owned(),
+        ));
+    };
+    if let Some(done) = load {
+        trial.record.load = Some(aggregate::build_load_report(
+            &done,
+            server,
+            measure_database(directory)?,
+        ));
+    }
+    let origin = library
+        .as_deref()
+        .map_or("compiled in".to_owned(), |path| path.display().to_string());
+    if assertions == Some(true) && context.is_first_use(library.as_deref()) {
+        context.warn(format!(
+            "{name} {version} ({origin}) is built with assertions: it is not ranked with builds \
+             without them"
+        ));
+    }
+    trial.record.engine = Some(EngineReport {
+        name,
+        version,
+        origin,
+        sha256: context.sha256(library.as_deref())?,
+        assertions,
+        workaround: resolved.engine.workaround(&resolved.knobs),
+        known_defect: resolved.engine.known_defect(&resolved.knobs),
+        promise: resolved.promise.clone(),
+        isolation: resolved.isolation(),
+        contradictions: engine.contradictions,
+        settings: engine.settings,
+        counters: engine.counters,
+    });
+    Ok(())
+}
+
+/// Returns the key of the load of a trial: trials with the same key that follow each other share
+/// the database.
+pub(crate) fn compute_load_key(context: &RunContext<'_>, spec: &TrialSpec) -> Option<String> {
+    let resolved = context.resolve(spec).ok()?;
+    load_key_of(spec, &resolved)
+}
+
+fn load_key_of(spec: &TrialSpec, resolved: &ResolvedTrial) -> Option<String> {
+    // A database after a crash is not a load for other trials.
+    if spec.conditions.crash_and_recover {
+        return None;
+    }
+    let load = resolved.job.load_key()?;
+    let knobs = serde_json::to_string(&spec.knobs).ok()?;
+    let (contender, workload, seed) = (spec.contender(), &spec.workload, spec.seed);
+    let durability = spec.durability;
+    // The load decides on which node each page of the page cache is.
+    let Conditions {
+        cpus,
+        numa,
+        file_system,
+        log_file_system,
+        ..
+    } = &spec.conditions;
+    let setup = format!("{cpus:?} {numa:?} {file_system:?} {log_file_system:?}");
+    Some(format!(
+        "{contender} {durability} {knobs} {workload} {load} {seed} {setup}"
+    ))
+}
+
+/// Returns the folder of the trial's database, and its contents.
+fn database_folder(
+    context: &mut RunContext<'_>,
+    spec: &TrialSpec,
+    resolved: &ResolvedTrial,
+    trial: &mut TrialResult,
+) -> Result<(PathBuf, ExistingDatabase), String> {
+    let key = load_key_of(spec, resolved);
+    if let Some(reusable) = context
+        .reusable
+        .take_if(|reusable| key.as_ref() == Some(&reusable.key))
+    {
+        trial.database_id.clone_from(&reusable.id);
+        trial.generation = reusable.generation;
+        let folder = context.area.trial_folder(&reusable.id)?.0;
+        return Ok((
+            record_file_systems(trial_file_system::find_existing(&folder), trial),
+            ExistingDatabase::Loaded,
+        ));
+    }
+    context.drop_reusable();
+    let (directory, existing) = context.area.trial_folder(&spec.id)?;
+    let conditions = &spec.conditions;
+    let apart = conditions.file_system.is_some() || conditions.log_file_system.is_some();
+    if existing && !apart && context.options.resume_databases && resolved.job.is_resumable() {
+        return Ok((directory, ExistingDatabase::Unfinished));
+    }
+    if existing {
+        context.remove_database(&spec.id, spec)?;
+    }
+    let (directory, _) = context.area.trial_folder(&spec.id)?;
+    let needed = needed_bytes(context, spec, resolved);
+    let ground = trial_file_system::create(&directory, conditions, needed)?;
+    Ok((
+        record_file_systems(ground, trial),
+        ExistingDatabase::Nothing,
+    ))
+}
+
+/// Records the file systems of a trial, and returns its database's folder.
+fn record_file_systems(ground: TrialFileSystems, trial: &mut TrialResult) -> PathBuf {
+    trial.record.file_system = ground.data;
+    trial.record.log_file_system = ground.log;
+    ground.database
+}
+
+fn needed_bytes(context: &RunContext<'_>, spec: &TrialSpec, resolved: &ResolvedTrial) -> u64 {
+    let factor = context.options.disk_factor;
+    resolved.disk_space(spec, factor).needed_bytes
+}
+
+fn check_room(
+    context: &RunContext<'_>,
+    spec: &TrialSpec,
+    resolved: &ResolvedTrial,
+    directory: &Path,
+) -> Result<(), String> {
+    let factor = context.options.disk_factor;
+    let space = resolved.disk_space(spec, factor);
+    match host::read_free_bytes(directory) {
+        Some(free) if free < space.needed_bytes => Err(format!(
+            "too little disk space in {}: {}, {} free",
+            directory.display(),
+            space.explained(factor),
+            format_bytes(free)
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Puts the measurement into the trial's line, and returns the facts needed for the outcome.
+fn measure(
+    resolved: &ResolvedTrial,
+    result: &ExecutionResult,
+    directory: &Path,
+    trial: &mut TrialResult,
+) -> Result<ExecutionTotals, String> {
+    let conditions = &trial.record.spec.conditions;
+    let (mut measurement, histograms) =
+        aggregate::build_measurement(&*resolved.job, conditions, result)?;
+    measurement.database = measure_database(directory)?;
+    let interval = (result.started_at.as_str(), measurement.elapsed_s);
+    let (spec, seen) = (&trial.record.spec, result.engine_events.clone());
+    // A waiting engine continues its background activity, outside the trial's own time.
+    if conditions.time_slice_s.is_none() {
+        measurement.events = engine_events::list_events(resolved, spec, directory, interval, seen);
+    }
+    let shares = || {
+        result
+            .executions
+            .iter()
+            .flat_map(|execution| &execution.workers)
+    };
+    let totals = ExecutionTotals {
+        counts: measurement
+            .operations
+            .iter()
+            .map(|operation| operation.count)
+            .collect(),
+        conflicts: measurement.conflicts,
+        findings: shares().map(|share| share.findings.clone()).collect(),
+        attachments: shares().map(|share| share.attachment.clone()).collect(),
+        resumed: trial.record.resumed,
+        crashed: result.killed > 0,
+    };
+    let states = result.executions.iter().map(|execution| &execution.engine);
+    contradictions::note(&mut trial.record, states);
+    // Counters of one process that did all the work are better than those of a later one.
+    if let (Some(report), [execution]) = (&mut trial.record.engine, result.executions.as_slice()) {
+        describe(report, execution.engine.clone());
+    }
+    trial.record.started_at.clone_from(&result.started_at);
+    trial.record.measurement = Some(measurement);
+    trial.histograms = histograms;
+    Ok(totals)
+}
+
+fn describe(report: &mut EngineReport, engine: EngineState) {
+    report.settings = engine.settings;
+    report.counters = engine.counters;
+}
+
+fn verify(
+    spec: &TrialSpec,
+    resolved: &ResolvedTrial,
+    verified: VerificationResult,
+    trial: &mut TrialResult,
+) {
+    let VerificationResult {
+        mut results,
+        mut checks,
+        elapsed_s,
+        engine,
+    } = verified;
+    if let Some(measurement) = &trial.record.measurement {
+        let appraised = resolved.job.derive_metrics(measurement);
+        results.extend(appraised.results);
+        checks.extend(appraised.checks);
+    }
+    contradictions::note(&mut trial.record, [&engine]);
+    let several = spec.worker_kind == WorkerKind::Processes && spec.workers > 1;
+    if let (Some(report), true) = (&mut trial.record.engine, several) {
+        describe(report, engine);
+    }
+    if let Some(measurement) = &mut trial.record.measurement {
+        measurement.results = results;
+    }
+    // There is nothing to verify if an engine retains no data, or after a crash without a promise:
+    // unverified, and so never ranked.
+    let measured = trial.record.measurement.as_ref();
+    let crashed = measured.is_some_and(|measured| measured.recovery.is_some());
+    let unpromised = spec.durability.after_killed_processes() == Survival::Nothing;
+    let keeps_nothing = !resolved.engine.capabilities().retains_data;
+    let nothing_to_check = checks.is_empty() && (keeps_nothing || (crashed && unpromised));
+    if spec.verify != VerifyLevel::Off && !nothing_to_check {
+        let verification = Verification::from_checks(spec.verify, checks, elapsed_s);
+        trial.record.verification = Some(verification);
+    }
+}
+
+/// Returns why the numbers of a finished trial are invalid; empty if they are valid.
+pub(crate) fn list_reasons_for_doubt(setup: &TrialSetup, trial: &TrialResult) -> Vec<String> {
+    let resolved = &*setup.resolved;
+    let mut reasons = Vec::new();
+    if cfg!(debug_assertions) {
+        reasons.push(DEBUG_BUILD.to_owned());
+    }
+    let version = trial
+        .record
+        .engine
+        .as_ref()
+        .map_or("", |engine| engine.version.trim());
+    if version.is_empty() {
+        reasons.push(format!(
+            "{} does not report its version",
+            resolved.engine.info().name
+        ));
+    }
+    reasons.extend(contradictions::list(
+        resolved,
+        &trial.record,
+        &setup.directory,
+        setup.began,
+    ));
+    let measurement = trial.record.measurement.as_ref();
+    let found = measurement.and_then(|m| Some((m.placement.as_ref()?, m.allocator.as_ref()?)));
+    if let Some((placement, allocator)) = found {
+        let conditions = &trial.record.spec.conditions;
+        reasons.extend(placement::list_doubts(conditions, placement, allocator));
+    }
+    let measurement = trial.record.measurement.as_ref();
+    reasons.extend(
+        measurement.and_then(|measured| environment::explain_warm_start(measured.cold_start)),
+    );
+    let hosts = measurement.map_or(&[][..], |measured| &measured.load_generators);
+    reasons.extend(hosts.iter().flat_map(LoadGenerator::doubts));
+    let stalls = measurement.map_or(&[][..], |measured| &measured.stalls);
+    reasons.extend(stalls.iter().map(TrialStall::doubt));
+    let flushes = measurement.and_then(|measured| measured.flush_evidence.as_ref());
+    reasons.extend(flushes.and_then(FlushEvidence::doubt));
+    reasons.extend(failover::list_doubts(resolved, &trial.record));
+    if let Some(verification) = trial.record.verification.as_ref().filter(|v| !v.passed) {
+        let failures = verification.failures();
+        if failures.is_empty() {
+            reasons.push("the workload checked nothing".to_owned());
+        } else {
+            reasons.extend(failures);
+        }
+    }
+    reasons
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_of_a_users_server_are_not_looked_for_on_this_machine() {
+        assert!(is_local("lmdb", None));
+        assert!(is_local("lmdb", Some(Path::new("/usr/lib/liblmdb.so"))));
+        assert!(is_local("lmdb", Some(Path::new("a=b/liblmdb.so"))));
+        assert!(!is_local(
+            "postgresql",
+            Some(Path::new("postgres://me@host/db"))
+        ));
+        assert!(!is_local(
+            "odbc",
+            Some(Path::new("Driver={Any};Server=host"))
+        ));
+    }
+}

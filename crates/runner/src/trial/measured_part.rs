@@ -1,0 +1,670 @@
+//! The measured part of a trial, in the runner: starts the workers, releases them together,
+//! monitors them, and collects their results.
+
+use crate::context::{RunContext, TrialError};
+use crate::evidence::engine_events::EventCollector;
+use crate::evidence::failover::CausedFault;
+use crate::evidence::flush_evidence::{FlushCounter, FlushCountsResult};
+use crate::evidence::sampler::{HostActivity, Sample, Sampler, ServerUsage};
+use crate::evidence::stalls::StallWatch;
+use crate::hosts::workers::HostParticipation;
+use crate::plan::log_directory::find_log_folder;
+use crate::plan::resolution::ResolvedTrial;
+use crate::trial::fault_injector::FaultInjector;
+use crate::trial::phase_limit::LimitedPhase;
+use crate::trial::run_watch::RunWatch;
+use crate::workers::local::{GRACE, PoolEvent, WorkerPool};
+use crate::workers::protocol::{
+    Assignment, Instruction, OperationCounts, ProcessResult, Report, WorkerTask,
+};
+use crate::workers::task_process::{TICK, start_worker};
+use crate::workers::trial_workers::WorkerProcesses;
+use crate::{Event, Phase};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use trueput_engine::EngineEvent;
+use trueput_host::cgroup::MemoryGroup;
+use trueput_host::flush_counts::CompletedRequests;
+use trueput_host::process::describe_stuck;
+use trueput_host::service::kill_server;
+use trueput_record::stall::TrialStall;
+use trueput_record::{TrialSpec, WorkerKind};
+
+/// The time that workers may take to pause. They pause within microseconds once their unit of work
+/// is done, unless storage stalls; after this long they wait for each other.
+const PAUSE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The results of a trial's workers.
+pub(crate) struct ExecutionResult {
+    /// When they were released, RFC 3339 in UTC.
+    pub started_at: String,
+    /// The results by process.
+    pub executions: Vec<ProcessResult>,
+    /// The process numbers.
+    pub pids: Vec<u32>,
+    /// The other hosts that ran the processes; empty if this one did.
+    pub hosts: Vec<HostParticipation>,
+    /// The operation counts by process at the end of each second.
+    pub seconds: Vec<Vec<OperationCounts>>,
+    /// The samples by second.
+    pub samples: Vec<Sample>,
+    /// Activity of the machine between release and end.
+    pub host_activity: HostActivity,
+    /// Resources of the engine's server; `None` if there is none.
+    pub server: Option<ServerUsage>,
+    /// Events that the engine reported; `None` if it has no event source.
+    pub engine_events: Option<Vec<EngineEvent>>,
+    /// Requests that the storage below completed; `None` if that was not counted.
+    pub completed_requests: Option<CompletedRequests>,
+    /// The planned faults that were caused.
+    pub faults: Vec<CausedFault>,
+    /// Intervals in which a part of the trial did not run.
+    pub stalls: Vec<TrialStall>,
+    /// Whether the user interrupted them.
+    pub interrupted: bool,
+    /// The number of processes killed with the database open, as the plan says; 0 otherwise.
+    pub killed: u32,
+}
+
+/// The work of a trial's workers.
+pub(crate) struct ExecutionPlan<'a> {
+    /// The database's folder.
+    pub directory: &'a Path,
+    /// The number of trials that ran on this load before.
+    pub generation: u32,
+    /// The number of workers.
+    pub sessions: u32,
+    /// The units of work; 0 if a duration ends the trial.
+    pub total_units: u64,
+    /// The resolved trial.
+    pub resolved: &'a ResolvedTrial,
+    /// The counters of the storage below; `None` if they prove nothing.
+    pub flush_counting: Option<&'a FlushCountsResult>,
+    /// The folder for the workers' parts of a trace; `None` if none is recorded.
+    pub trace_folder: Option<&'a Path>,
+}
+
+/// A trial's workers that have the database open.
+pub(crate) struct WorkerGroup<'a> {
+    monitor: WorkerMonitor<'a>,
+    directory: &'a Path,
+    resolved: &'a ResolvedTrial,
+    server: Option<u32>,
+    flushes: FlushCounter<'a>,
+    /// The measurement, from the release on.
+    measurement: Option<ActiveMeasurement>,
+}
+
+/// The observers of released workers.
+struct ActiveMeasurement {
+    started_at: String,
+    sampler: Sampler,
+    events: EventCollector,
+    faults: FaultInjector,
+    stalls: StallWatch,
+}
+
+impl<'a> WorkerGroup<'a> {
+    /// Starts the workers of a trial, in that control group if there is one, with `server` and its
+    /// descendants as their server processes, and waits until all are ready.
+    ///
+    /// # Errors
+    /// As [`WorkerGroup::follow`].
+    pub fn start(
+        context: &mut RunContext<'_>,
+        spec: &'a TrialSpec,
+        work: &ExecutionPlan<'a>,
+        server: Option<u32>,
+        group: Option<&MemoryGroup>,
+    ) -> Result<Self, TrialError> {
+        let pool = start_pool(context, spec, work, group)?;
+        let watch = RunWatch::new(context, spec);
+        let mut monitor = WorkerMonitor::new(spec, pool, work.total_units, watch);
+        monitor.wait_until_ready(context)?;
+        Ok(Self {
+            monitor,
+            directory: work.directory,
+            resolved: work.resolved,
+            server,
+            flushes: FlushCounter::new(work.flush_counting),
+            measurement: None,
+        })
+    }
+
+    /// Releases the workers, and lets them warm up.
+    ///
+    /// # Errors
+    /// [`TrialError::Failed`] if another host does not answer.
+    pub fn release(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
+        let monitor = &mut self.monitor;
+        self.flushes.begin();
+        monitor.pool.release()?;
+        monitor.wait_for_warm_up(context);
+        monitor.pool.begin_measurement();
+        let started_at = jiff::Timestamp::now().to_string();
+        let log = find_log_folder(&monitor.spec.knobs, self.directory);
+        let (pids, native_pids) = (monitor.pool.local_pids(), &monitor.native_pids);
+        let mut sampler = Sampler::new(&pids, native_pids, self.directory, log.as_deref());
+        let is_elsewhere = monitor.spec.conditions.hosts.is_some() && self.server.is_none();
+        if monitor.is_time_sliced() || is_elsewhere {
+            sampler.omit_host_activity();
+        }
+        sampler.follow_server(self.server);
+        self.measurement = Some(ActiveMeasurement {
+            started_at,
+            sampler,
+            events: EventCollector::start(self.resolved, monitor.spec, self.directory),
+            faults: FaultInjector::start(
+                &monitor.spec.conditions.faults,
+                self.directory,
+                monitor.measured_from,
+            ),
+            stalls: StallWatch::start(monitor.spec, self.server, monitor.measured_from),
+        });
+        Ok(())
+    }
+
+    /// Follows the released workers until their processes have ended.
+    ///
+    /// # Errors
+    /// [`TrialError::Failed`] names the worker that failed or died and the cause; the others have
+    /// been stopped.
+    pub fn follow(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
+        self.follow_until(context, None)
+    }
+
+    fn follow_until(
+        &mut self,
+        context: &mut RunContext<'_>,
+        until: Option<Instant>,
+    ) -> Result<(), TrialError> {
+        let Some(measurement) = &mut self.measurement else {
+            return Ok(());
+        };
+        self.monitor.follow(context, measurement, until)
+    }
+
+    /// Runs the workers for a time slice, the first time after their warm-up, and pauses them.
+    ///
+    /// # Errors
+    /// As [`WorkerGroup::follow`]; also if they do not pause.
+    pub fn run_slice(
+        &mut self,
+        context: &mut RunContext<'_>,
+        slice: Duration,
+    ) -> Result<(), TrialError> {
+        match &mut self.measurement {
+            None => self.release(context)?,
+            Some(measurement) => {
+                self.flushes.begin();
+                let paused_since = self.monitor.paused_since;
+                self.monitor.resume();
+                let paused_for = paused_since.map(|since| since.elapsed());
+                measurement
+                    .stalls
+                    .note_pause(paused_for.unwrap_or_default());
+            }
+        }
+        self.follow_until(context, Some(Instant::now() + slice))?;
+        if !self.is_done() {
+            self.monitor.pause(context)?;
+        }
+        self.flushes.pause();
+        Ok(())
+    }
+
+    /// Returns whether the workers have finished.
+    pub fn is_done(&self) -> bool {
+        self.monitor.has_executed() || self.monitor.pool.all_closed()
+    }
+
+    /// Lets time-sliced workers close the database and end.
+    pub fn close_database(&mut self) {
+        self.monitor.pool.send_all(&Instruction::CloseDatabase);
+    }
+
+    /// Returns the results of workers that have finished; kills them first if the plan says so.
+    ///
+    /// # Errors
+    /// [`TrialError::Interrupted`] if the user stopped them and they returned no result.
+    pub fn end(self) -> Result<ExecutionResult, TrialError> {
+        let Some(ActiveMeasurement {
+            started_at,
+            mut sampler,
+            events,
+            faults,
+            stalls,
+        }) = self.measurement
+        else {
+            return Err(TrialError::Interrupted);
+        };
+        let faults = faults.finish()?;
+        let completed_requests = self.flushes.end();
+        let mut monitor = self.monitor;
+        let killed = if monitor.spec.conditions.crash_and_recover && !monitor.interrupted {
+            // The server first, so that it does not clean up after dead clients.
+            self.server.map_or(Ok(0), kill_server)? + monitor.pool.len() as u32
+        } else {
+            0
+        };
+        if killed > 0 {
+            monitor.pool.kill_all();
+        }
+        let WorkerMonitor {
+            mut pool,
+            parts,
+            interrupted,
+            ..
+        } = monitor;
+        let (mut executions, seconds): (Vec<_>, Vec<_>) = parts
+            .into_iter()
+            .map(|part| (part.execution, part.seconds))
+            .unzip();
+        if executions.iter().any(Option::is_none) {
+            return Err(TrialError::Interrupted);
+        }
+        let hosts = pool.finish(&mut executions).map_err(|reason| {
+            if interrupted {
+                TrialError::Interrupted
+            } else {
+                TrialError::Failed(reason)
+            }
+        })?;
+        let server = sampler.server();
+        let stalls = match &pool {
+            WorkerProcesses::Local(_) => stalls.finish(&executions),
+            // Other hosts watch themselves.
+            WorkerProcesses::Hosts(_) => Vec::new(),
+        };
+        let (samples, host_activity) = sampler.into_samples();
+        let pids = pool.pids();
+        Ok(ExecutionResult {
+            started_at,
+            executions: executions.into_iter().flatten().collect(),
+            pids,
+            hosts,
+            seconds,
+            samples,
+            host_activity,
+            server,
+            engine_events: events.finish(),
+            completed_requests,
+            faults,
+            stalls,
+            interrupted,
+            killed,
+        })
+    }
+}
+
+/// Starts the worker processes.
+fn start_pool(
+    context: &mut RunContext<'_>,
+    spec: &TrialSpec,
+    work: &ExecutionPlan<'_>,
+    group: Option<&MemoryGroup>,
+) -> Result<WorkerProcesses, TrialError> {
+    let processes = match spec.worker_kind {
+        WorkerKind::Processes => (0..work.sessions).map(|index| (index, 1)).collect(),
+        WorkerKind::Threads => vec![(0, work.sessions)],
+    };
+    let assign = |first, sessions| Assignment {
+        spec: spec.clone(),
+        directory: work.directory.to_owned(),
+        generation: work.generation,
+        task: WorkerTask::Execute {
+            first,
+            sessions,
+            trace_folder: work.trace_folder.map(Path::to_owned),
+        },
+    };
+    let processes: Vec<(u32, u32)> = processes;
+    if spec.conditions.hosts.is_some() {
+        let mut workers = context.connect_hosts(spec, work.resolved)?;
+        for (first, sessions) in processes {
+            let credentials = &context.options.credentials;
+            workers.start(credentials, first, assign(first, sessions));
+        }
+        return Ok(WorkerProcesses::Hosts(workers));
+    }
+    let mut pool = WorkerPool::within(group);
+    for (first, sessions) in processes {
+        start_worker(context, &mut pool, assign(first, sessions))?;
+    }
+    Ok(WorkerProcesses::Local(pool))
+}
+
+/// The progress of one worker process.
+struct ProcessProgress {
+    ready: bool,
+    seconds: Vec<OperationCounts>,
+    execution: Option<ProcessResult>,
+    /// Whether it has confirmed the current pause.
+    paused: bool,
+}
+
+/// Monitors the worker processes.
+struct WorkerMonitor<'a> {
+    spec: &'a TrialSpec,
+    pool: WorkerProcesses,
+    /// Native programs that the workers have started.
+    native_pids: Vec<u32>,
+    parts: Vec<ProcessProgress>,
+    total_units: u64,
+    /// The reason why the trial fails.
+    failure: Option<TrialError>,
+    /// Whether the user interrupted the trial.
+    interrupted: bool,
+    /// The time at which workers that were asked to stop are killed.
+    deadline: Option<Instant>,
+    /// Operations at the last progress report, and its time.
+    reported: (u64, Instant),
+    /// The limits of its phases.
+    watch: RunWatch,
+    /// When the measured part began, plus the time that the workers have been paused since.
+    measured_from: Instant,
+    /// The time at which all workers had paused.
+    paused_since: Option<Instant>,
+    /// Whether the end of all workers has been noted.
+    has_noted_end: bool,
+}
+
+impl<'a> WorkerMonitor<'a> {
+    fn new(spec: &'a TrialSpec, pool: WorkerProcesses, total_units: u64, watch: RunWatch) -> Self {
+        let now = Instant::now();
+        let nothing = |_| ProcessProgress {
+            ready: false,
+            seconds: Vec::new(),
+            execution: None,
+            paused: false,
+        };
+        Self {
+            parts: (0..pool.len()).map(nothing).collect(),
+            spec,
+            pool,
+            native_pids: Vec::new(),
+            total_units,
+            failure: None,
+            interrupted: false,
+            deadline: None,
+            reported: (0, now),
+            watch,
+            measured_from: now,
+            paused_since: None,
+            has_noted_end: false,
+        }
+    }
+
+    /// Waits until every process has its sessions. Opening a database may take long: recovery.
+    fn wait_until_ready(&mut self, context: &RunContext<'_>) -> Result<(), TrialError> {
+        let mut clock = context.begin_phase(LimitedPhase::Open, self.spec);
+        while !self.parts.iter().all(|part| part.ready) {
+            if context.stopped() {
+                return Err(TrialError::Interrupted);
+            }
+            if let Some(reason) = clock.check(&self.pool.local_pids()) {
+                return Err(TrialError::Overrun(reason));
+            }
+            self.receive(TICK);
+            // No worker has begun, so none has a result: the pool kills them.
+            if let Some(error) = self.failure.take() {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the end of the warm-up, and notes when the measured part begins.
+    fn wait_for_warm_up(&mut self, context: &RunContext<'_>) {
+        let released = Instant::now();
+        let measured = released + Duration::from_secs_f64(self.spec.conditions.warm_up_s);
+        while Instant::now() < measured && !self.pool.all_closed() {
+            if context.stopped() || self.failure.is_some() {
+                break;
+            }
+            let left = measured.saturating_duration_since(Instant::now());
+            self.receive(TICK.min(left));
+        }
+        self.measured_from = measured.min(Instant::now());
+        self.reported.1 = self.measured_from;
+        self.watch.begin(self.parts.len());
+    }
+
+    fn is_time_sliced(&self) -> bool {
+        self.spec.conditions.time_slice_s.is_some()
+    }
+
+    fn has_executed(&self) -> bool {
+        self.parts.iter().all(|part| part.execution.is_some())
+    }
+
+    /// Follows the released workers until all their processes have ended, or their time slice has.
+    fn follow(
+        &mut self,
+        context: &mut RunContext<'_>,
+        measurement: &mut ActiveMeasurement,
+        slice_ends: Option<Instant>,
+    ) -> Result<(), TrialError> {
+        let ActiveMeasurement {
+            sampler,
+            events,
+            stalls,
+            ..
+        } = measurement;
+        while !self.pool.all_closed() {
+            if self.has_executed() {
+                // Closing the database is not part of the measurement.
+                sampler.finish();
+                self.note_end(context);
+                if self.spec.conditions.crash_and_recover || slice_ends.is_some() {
+                    break;
+                }
+            }
+            sampler.poll();
+            self.check_limits();
+            let now = Instant::now();
+            let slice_ends = slice_ends.filter(|_| self.failure.is_none() && !self.interrupted);
+            if slice_ends.is_some_and(|end| now >= end) {
+                break;
+            }
+            let next_s = Duration::from_secs(sampler.seconds() as u64 + 1);
+            let next = self.measured_from + next_s;
+            // A worker that has done its share waits for the others, which is not measured.
+            let awaits_others = self.is_time_sliced() && self.has_executed();
+            if now >= next && !awaits_others {
+                let (usage, memory) = self.pool.remote_usage();
+                sampler.set_remote(usage, memory);
+                sampler.sample();
+                events.poll();
+                stalls.look_at(&self.native_pids);
+                self.report_progress(context, next_s);
+                continue;
+            }
+            if context.stopped() && !self.interrupted {
+                self.interrupted = true;
+                self.ask_to_stop();
+            }
+            if self.deadline.is_some_and(|deadline| now >= deadline) {
+                self.pool.kill_all();
+                break;
+            }
+            let next = slice_ends.map_or(next, |end| end.min(next));
+            let left = next.saturating_duration_since(now);
+            self.receive(if awaits_others { TICK } else { TICK.min(left) });
+        }
+        match self.failure.take() {
+            // A stopped worker may fail on the way; the user's interruption explains it.
+            Some(error) if !self.interrupted => {
+                Err(error.map_reason(|reason| self.with_faults(reason)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds the planned faults to the reason of a failure: one of them may be the cause.
+    fn with_faults(&self, reason: String) -> String {
+        let faults = &self.spec.conditions.faults;
+        if faults.is_empty() {
+            reason
+        } else {
+            format!("{reason} (planned faults: {faults})")
+        }
+    }
+
+    /// Notes how long the workers have worked, on which the limits of all later phases depend.
+    fn note_end(&mut self, context: &mut RunContext<'_>) {
+        if std::mem::replace(&mut self.has_noted_end, true) {
+            return;
+        }
+        let warm_up = Duration::from_secs_f64(self.spec.conditions.warm_up_s);
+        context.note_run(self.spec, self.measured_from.elapsed() + warm_up);
+        self.watch.expect_close(context, self.spec);
+    }
+
+    /// Pauses the workers, and waits until all have paused or ended.
+    fn pause(&mut self, context: &RunContext<'_>) -> Result<(), TrialError> {
+        self.parts.iter_mut().for_each(|part| part.paused = false);
+        self.pool.send_all(&Instruction::Pause);
+        let asked = Instant::now();
+        let paused = |part: &ProcessProgress| part.paused || part.execution.is_some();
+        while !self.parts.iter().all(paused) {
+            // Both are dealt with at the next turn.
+            if context.stopped() || self.failure.is_some() || self.pool.all_closed() {
+                break;
+            }
+            if asked.elapsed() >= PAUSE_TIMEOUT {
+                let stuck = describe_stuck(&self.pool.local_pids());
+                let stuck = stuck.map_or_else(String::new, |stuck| format!("; {stuck}"));
+                return Err(TrialError::Overrun(format!(
+                    "its workers did not pause within {} s for the next time slice: run it \
+                     without --time-slice{stuck}",
+                    PAUSE_TIMEOUT.as_secs()
+                )));
+            }
+            self.receive(TICK);
+        }
+        self.paused_since = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Resumes the workers. The time that they were paused does not count.
+    fn resume(&mut self) {
+        let Some(since) = self.paused_since.take() else {
+            return;
+        };
+        let paused_for = since.elapsed();
+        self.measured_from += paused_for;
+        self.reported.1 += paused_for;
+        self.watch.skip(paused_for);
+        self.pool.send_all(&Instruction::Resume);
+    }
+
+    fn ask_to_stop(&mut self) {
+        self.pool.send_all(&Instruction::Stop);
+        self.deadline.get_or_insert(Instant::now() + GRACE);
+    }
+
+    fn fail(&mut self, index: usize, reason: &str) {
+        let failure = format!("{}{reason}", self.name(index));
+        self.failure.get_or_insert(TrialError::Failed(failure));
+        self.ask_to_stop();
+    }
+
+    fn name(&self, index: usize) -> String {
+        let pid = self.pool.pids()[index];
+        let host = self.pool.host_of(index);
+        let host = host.map_or_else(String::new, |host| format!(" on host {host}"));
+        match self.spec.worker_kind {
+            WorkerKind::Processes => format!("worker {index} (process {pid}){host}"),
+            WorkerKind::Threads => format!("the workers' process ({pid}){host}"),
+        }
+    }
+
+    fn receive(&mut self, limit: Duration) {
+        let Some((index, event)) = self.pool.receive(limit) else {
+            return;
+        };
+        self.watch.note_sign_of(index);
+        let part = &mut self.parts[index];
+        match event {
+            PoolEvent::Closed => match self.pool.exit_result(index) {
+                Err(reason) => self.fail(index, &format!(" {reason}")),
+                Ok(()) if self.parts[index].execution.is_none() => {
+                    self.fail(index, " ended without a result");
+                }
+                Ok(()) => {}
+            },
+            PoolEvent::Report(report) => match *report {
+                Report::Ready { native_pids } => {
+                    part.ready = true;
+                    self.native_pids.extend(native_pids);
+                }
+                Report::Second(done) => part.seconds.push(done),
+                Report::Paused => part.paused = true,
+                Report::Executed(execution) => part.execution = Some(*execution),
+                Report::Failed { message } => self.fail(index, &format!(": {message}")),
+                other => self.fail(index, &format!(": sent an unexpected message: {other:?}")),
+            },
+        }
+    }
+
+    fn report_progress(&mut self, context: &mut RunContext<'_>, elapsed: Duration) {
+        let (mut units, mut operations) = (0, 0);
+        for part in &self.parts {
+            let last = part.seconds.last();
+            units += last.map_or(0, |done| done.units);
+            operations += match &part.execution {
+                Some(execution) => execution
+                    .workers
+                    .iter()
+                    .flat_map(|share| &share.counts)
+                    .sum(),
+                None => last.map_or(0, |done| done.counts.iter().sum::<u64>()),
+            };
+        }
+        let now = Instant::now();
+        let (before, then) = std::mem::replace(&mut self.reported, (operations, now));
+        if operations > before {
+            self.watch.note_operations();
+        }
+        let passed_s = now.duration_since(then).as_secs_f64();
+        context.emit(&Event::TrialProgress {
+            id: self.spec.id.clone(),
+            phase: Phase::Run,
+            fraction: self.fraction(units, elapsed),
+            rate_per_s: operations.saturating_sub(before) as f64 / passed_s.max(1e-3),
+        });
+    }
+
+    /// Returns the part of the trial that is done: of its units, or of its time.
+    fn fraction(&self, units: u64, elapsed: Duration) -> f64 {
+        let done = match self.spec.conditions.duration_s {
+            Some(duration_s) => elapsed.as_secs_f64() / duration_s.max(1e-3),
+            None => units as f64 / self.total_units.max(1) as f64,
+        };
+        done.min(1.0)
+    }
+
+    /// Ends workers that exceed a limit: nothing gets on, or one of their processes is silent.
+    fn check_limits(&mut self) {
+        let pids = self.pool.local_pids();
+        let has_ended = |index: usize| self.parts[index].execution.is_some();
+        let overrun = match self.watch.find_silent(has_ended) {
+            Some((index, limit)) if !self.has_executed() => {
+                let (name, limit_s) = (self.name(index), limit.as_secs());
+                let stuck = pids.get(index).and_then(|&pid| describe_stuck(&[pid]));
+                let stuck = stuck.map_or_else(String::new, |stuck| format!("; {stuck}"));
+                let title = LimitedPhase::Run.title();
+                Some(format!(
+                    "{title}: {name} has not responded for {limit_s} s, the limit of this phase\
+                     {stuck}"
+                ))
+            }
+            _ => self.watch.check(self.has_executed(), &pids),
+        };
+        if let Some(reason) = overrun {
+            self.failure.get_or_insert(TrialError::Overrun(reason));
+            self.deadline = Some(Instant::now());
+        }
+    }
+}

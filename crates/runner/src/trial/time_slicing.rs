@@ -1,0 +1,266 @@
+//! Time slicing: the trials of one repeat that differ only in their contender run side by side.
+//! Each has its database, its server and its workers ready, and while the workers of one run, all
+//! others pause. A time slice is short compared with disturbances by other programs, so that these
+//! fall on all contenders alike and leave the ratios unchanged.
+//!
+//! It is the idea of duet benchmarking (Bulej et al., "Duet Benchmarking: Improving Measurement
+//! Accuracy in the Cloud", ICPE 2020), with time slices instead of two processors.
+
+use crate::Phase;
+use crate::context::{RunContext, TrialError, explain_full_disk};
+use crate::trial::environment::{Environment, finish_workers, start_workers};
+use crate::trial::lifecycle::{TrialResult, TrialSetup, derive_outcome, list_reasons_for_doubt};
+use crate::trial::measured_part::{ExecutionResult, WorkerGroup};
+use crate::trial::server_lifecycle::ServerLifecycle;
+use std::time::Duration;
+use trueput_host as host;
+use trueput_record::TrialSpec;
+use trueput_record::measurement::Outcome;
+use trueput_record::value::format_bytes;
+use trueput_workloads::generate::random::{mix, splitmix64};
+
+/// Runs the trials of a group in time slices. A failure affects only its own trial, and the others
+/// continue.
+pub(crate) fn run_in_time_slices(
+    context: &mut RunContext<'_>,
+    specs: &[&TrialSpec],
+) -> Vec<TrialResult> {
+    let mut found = Vec::new();
+    for spec in specs {
+        let mut trial = TrialResult::without_measurement(spec, Outcome::Interrupted);
+        let setup = TrialSetup::set_up(context, spec, &mut trial);
+        found.push((trial, setup));
+    }
+    if let Err(reason) = check_total_disk_space(specs, &found) {
+        for (_, setup) in &mut found {
+            *setup = Err(TrialError::Failed(reason.clone()));
+        }
+    }
+    let mut slots: Vec<TimeSlot<'_>> = found
+        .iter_mut()
+        .zip(specs)
+        .filter_map(|((trial, setup), spec)| match setup {
+            Ok(setup) => Some(TimeSlot::new(spec, setup, trial)),
+            Err(_) => None,
+        })
+        .collect();
+    for slot in &mut slots {
+        slot.attempt(|slot| slot.prepare(context));
+    }
+    run_slices(context, &mut slots);
+    for slot in &mut slots {
+        slot.attempt(|slot| slot.verify(context));
+        slot.finish(context);
+    }
+    drop(slots);
+    let ended = found.into_iter().map(|(mut trial, setup)| {
+        if let Err(error) = setup {
+            trial.record.outcome = derive_outcome(Err(error));
+        }
+        trial
+    });
+    ended.collect()
+}
+
+/// Checks the disk space for all databases of a group, which exist at once.
+fn check_total_disk_space(
+    specs: &[&TrialSpec],
+    found: &[(TrialResult, Result<TrialSetup, TrialError>)],
+) -> Result<(), String> {
+    let mut needed: u64 = 0;
+    let mut here = None;
+    for (spec, (_, setup)) in specs.iter().zip(found) {
+        if let Ok(setup) = setup {
+            needed = needed.saturating_add(setup.needed_bytes(spec));
+            here.get_or_insert(setup.directory.as_path());
+        }
+    }
+    let free = here.and_then(host::read_free_bytes);
+    match free.filter(|&free| free < needed) {
+        None => Ok(()),
+        Some(free) => Err(format!(
+            "too little disk space for all contenders that share time slices: {} needed, {} free",
+            format_bytes(needed),
+            format_bytes(free)
+        )),
+    }
+}
+
+/// Gives every contender time slices until all have finished.
+fn run_slices(context: &mut RunContext<'_>, slots: &mut [TimeSlot<'_>]) {
+    let seed = slots.first().map_or(0, |slot| slot.spec.seed);
+    let mut order = SliceOrder::new(seed);
+    loop {
+        let at_work = (0..slots.len()).filter(|&index| slots[index].has_work());
+        let next = order.shuffle(at_work.collect());
+        if next.is_empty() {
+            return;
+        }
+        for index in next {
+            if context.stopped() {
+                return;
+            }
+            slots[index].attempt(|slot| slot.run_slice(context));
+        }
+    }
+}
+
+/// The order of time slices: randomized each round, so that no contender always follows the same
+/// other one, and none runs twice in a row, because its second slice would find its caches warm.
+struct SliceOrder {
+    random: u64,
+    last: Option<usize>,
+}
+
+impl SliceOrder {
+    fn new(seed: u64) -> Self {
+        Self {
+            random: mix(seed),
+            last: None,
+        }
+    }
+
+    /// Returns these contenders in the order of their next slices.
+    fn shuffle(&mut self, mut contenders: Vec<usize>) -> Vec<usize> {
+        for index in (1..contenders.len()).rev() {
+            let other = splitmix64(&mut self.random) % (index as u64 + 1);
+            contenders.swap(index, other as usize);
+        }
+        if contenders.len() > 1 && contenders.first().copied() == self.last {
+            contenders.rotate_left(1);
+        }
+        self.last = contenders.last().copied();
+        contenders
+    }
+}
+
+/// One contender's position among the time slices.
+struct TimeSlot<'a> {
+    spec: &'a TrialSpec,
+    trial: &'a mut TrialResult,
+    setup: &'a TrialSetup,
+    server: ServerLifecycle<'a>,
+    /// Its workers, once they are ready.
+    workers: Option<(WorkerGroup<'a>, Environment)>,
+    /// The error that removed it.
+    error: Option<TrialError>,
+}
+
+impl<'a> TimeSlot<'a> {
+    fn new(spec: &'a TrialSpec, setup: &'a TrialSetup, trial: &'a mut TrialResult) -> Self {
+        Self {
+            server: ServerLifecycle::new(&setup.resolved, spec, &setup.directory),
+            spec,
+            trial,
+            setup,
+            workers: None,
+            error: None,
+        }
+    }
+
+    /// Runs `act` unless the contender has dropped out; an error drops it out.
+    fn attempt(&mut self, act: impl FnOnce(&mut Self) -> Result<(), TrialError>) {
+        if self.error.is_some() {
+            return;
+        }
+        if let Err(error) = act(self) {
+            // Its workers are killed, so that they disturb nobody.
+            self.workers = None;
+            let error = explain_full_disk(error, &self.setup.directory);
+            self.error = Some(self.server.explain_failure(error));
+        }
+    }
+
+    fn prepare(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
+        let (spec, setup) = (self.spec, self.setup);
+        self.server.start(context, None, Phase::Prepare)?;
+        setup.prepare(context, spec, &mut self.server, self.trial)?;
+        let plan = setup.plan_execution(spec, self.trial);
+        self.workers = Some(start_workers(context, spec, &plan, &mut self.server)?);
+        Ok(())
+    }
+
+    fn has_work(&self) -> bool {
+        let workers = self.workers.as_ref();
+        workers.is_some_and(|(workers, _)| !workers.is_done())
+    }
+
+    fn run_slice(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
+        let slice = Duration::from_secs_f64(self.spec.conditions.time_slice_s.unwrap_or_default());
+        match &mut self.workers {
+            Some((workers, _)) => workers.run_slice(context, slice),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the workers, and verifies their results.
+    fn verify(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
+        let Some((workers, environment)) = self.workers.take() else {
+            return Err(TrialError::Interrupted);
+        };
+        let result = finish_group(context, workers);
+        let (spec, setup) = (self.spec, self.setup);
+        let plan = setup.plan_execution(spec, self.trial);
+        let result = finish_workers(context, spec, &plan, &mut self.server, result, environment)?;
+        setup.verify(context, spec, &mut self.server, result, self.trial)
+    }
+
+    /// Stops the server, and records the trial's outcome.
+    fn finish(&mut self, context: &mut RunContext<'_>) {
+        let failed = self.error.take().map_or(Ok(()), Err);
+        let stopped = self.server.stop_after(context, &failed);
+        let ended = match failed.err() {
+            // The first failure is the one to report.
+            Some(error) => Err(error),
+            None => stopped.map(|()| list_reasons_for_doubt(self.setup, self.trial)),
+        };
+        self.trial.record.outcome = derive_outcome(ended);
+    }
+}
+
+/// Lets workers close their database and end.
+fn finish_group(
+    context: &mut RunContext<'_>,
+    mut workers: WorkerGroup<'_>,
+) -> Result<ExecutionResult, TrialError> {
+    workers.close_database();
+    workers.follow(context)?;
+    workers.end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_has_two_turns_in_a_row_and_everybody_follows_everybody() {
+        for contenders in [2, 3, 5] {
+            let mut order = SliceOrder::new(7);
+            let slices: Vec<usize> = (0..1_000)
+                .flat_map(|_| order.shuffle((0..contenders).collect()))
+                .collect();
+            assert_eq!(slices.len(), 1_000 * contenders);
+            for (before, after) in
+                (0..contenders).flat_map(|a| (0..contenders).map(move |b| (a, b)))
+            {
+                let follows = slices
+                    .windows(2)
+                    .filter(|two| **two == [before, after])
+                    .count();
+                assert_eq!(
+                    follows > 0,
+                    before != after,
+                    "{after} after {before}: {follows}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn one_who_is_left_goes_on_alone() {
+        let mut order = SliceOrder::new(1);
+        assert_eq!(order.shuffle(vec![2]), [2]);
+        assert_eq!(order.shuffle(vec![2]), [2]);
+        assert!(order.shuffle(Vec::new()).is_empty());
+    }
+}

@@ -1,0 +1,89 @@
+//! The folder in which the workers of a trial leave their parts of a trace, and the trace that
+//! these become in the run folder.
+
+use crate::context::RunContext;
+use crate::workers::trace_file::merge;
+use std::io;
+use std::path::{Path, PathBuf};
+use trueput_record::{Error, RunFolder, TrialRecord, TrialSpec};
+
+/// Makes the folder for the workers' parts of a trial's trace; `None` if none is recorded.
+///
+/// # Errors
+/// A sentence, if it cannot be made.
+pub(crate) fn make(context: &RunContext<'_>, spec: &TrialSpec) -> Result<Option<PathBuf>, String> {
+    if spec.conditions.record_trace_bytes.is_none() {
+        return Ok(None);
+    }
+    let name = folder_name(&spec.id);
+    // An earlier attempt may have left parts.
+    context.area.remove_trial(&name)?;
+    let (folder, _) = context.area.trial_folder(&name)?;
+    Ok(Some(folder))
+}
+
+fn folder_name(trial_id: &str) -> String {
+    format!("{trial_id}-trace")
+}
+
+/// Stores the trace of a trial in its run folder, as `traces/ID.csv`, and removes its parts. Warns
+/// if it ends before the trial.
+///
+/// # Errors
+/// The error of the operating system, or what cannot be removed.
+pub(crate) fn store(
+    context: &mut RunContext<'_>,
+    folder: &RunFolder,
+    record: &TrialRecord,
+) -> Result<(), Error> {
+    let spec = &record.spec;
+    if spec.conditions.record_trace_bytes.is_none() {
+        return Ok(());
+    }
+    let name = folder_name(&spec.id);
+    let path = folder
+        .path()
+        .join("traces")
+        .join(format!("{}.csv", spec.id));
+    let failed = |source| Error::io(&path, source);
+    let other = |reason| failed(io::Error::other(reason));
+    if record.measurement.is_some() {
+        let (parts, _) = context.area.trial_folder(&name).map_err(other)?;
+        rename_earlier(&path).map_err(failed)?;
+        let written = folder.write_with_reserve(|| {
+            merge(&parts, &path).map_err(|source| {
+                // Nothing else has this name: it is made here, or was renamed before.
+                let _ = std::fs::remove_file(&path);
+                failed(source)
+            })
+        })?;
+        if written.is_cut {
+            context.warn(format!(
+                "the trace of {} ends before the trial, after {} requests: a worker's buffer was \
+                 full; give record_trace more",
+                spec.id, written.requests
+            ));
+        }
+    }
+    context.area.remove_trial(&name).map_err(other)
+}
+
+/// Removes the parts of a trial's trace that cannot be stored.
+pub(crate) fn remove_parts(context: &mut RunContext<'_>, spec: &TrialSpec) {
+    if let Err(message) = context.area.remove_trial(&folder_name(&spec.id)) {
+        context.warn(message);
+    }
+}
+
+/// Renames the file of an earlier attempt at the same trial: no measurement is overwritten.
+pub(crate) fn rename_earlier(path: &Path) -> io::Result<()> {
+    // A link counts as an existing file, wherever it leads.
+    let is_there = |path: &Path| path.symlink_metadata().is_ok();
+    if !is_there(path) {
+        return Ok(());
+    }
+    let ending = path.extension().unwrap_or_default().to_string_lossy();
+    let aside = |attempt: u32| path.with_extension(format!("attempt-{attempt}.{ending}"));
+    let free = (1..u32::MAX).map(aside).find(|aside| !is_there(aside));
+    free.map_or(Ok(()), |aside| std::fs::rename(path, aside))
+}

@@ -1,0 +1,666 @@
+//! Counts and times operations in the measured loop.
+//!
+//! One operation costs one read of the time-stamp counter, one multiplication, and three memory
+//! writes to lines that only its worker writes. Another thread reads the counts once a second.
+
+use crate::workers::arrival_schedule::{ArrivalSchedule, RecordedSchedule};
+use crate::workers::clock::read_monotonic_ns;
+use hdrhistogram::Histogram;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use trueput_record::conditions::Rate;
+use trueput_record::histogram;
+use trueput_workloads::{DueTimes, Meter};
+
+/// A worker sleeps until this long before a unit is due and spins for the rest, because the kernel
+/// wakes a thread some 50 microseconds late.
+const SPIN_NS: u64 = 60_000;
+
+/// The longest sleep, so that a worker notices the end.
+const MAX_SLEEP_NS: u64 = 50_000_000;
+
+/// The longest sleep of a user who keys in or thinks: there may be a thousand.
+const MAX_THINK_NS: u64 = 250_000_000;
+
+/// A free worker that starts a unit later than this after it was due was late itself.
+const LATE_NS: u64 = 1_000_000;
+
+/// The stage of a process's workers. Its main thread sets it; they read it once per operation.
+#[derive(Debug)]
+pub struct Stage {
+    /// The stage; [`Stage::PAUSED`] is added while the workers are to pause, so that one read shows
+    /// whether there is anything to do.
+    at: AtomicU8,
+    /// The number of pauses so far; locked while one begins or ends.
+    pauses: Mutex<u64>,
+    pause_ended: Condvar,
+}
+
+impl Stage {
+    const WARMING: u8 = 0;
+    const MEASURED: u8 = 1;
+    const OVER: u8 = 2;
+    const STOPPED: u8 = 3;
+    const PAUSED: u8 = 0x80;
+
+    const fn new(at: u8) -> Self {
+        Self {
+            at: AtomicU8::new(at),
+            pauses: Mutex::new(0),
+            pause_ended: Condvar::new(),
+        }
+    }
+
+    /// Creates the stage in which operations do not count yet.
+    #[must_use]
+    pub const fn warming() -> Self {
+        Self::new(Self::WARMING)
+    }
+
+    /// Creates the stage in which operations count.
+    #[must_use]
+    pub const fn measured() -> Self {
+        Self::new(Self::MEASURED)
+    }
+
+    /// Starts the measured stage.
+    pub fn measure(&self) {
+        self.raise(Self::MEASURED);
+    }
+
+    /// Ends the measured stage.
+    pub fn end(&self) {
+        self.raise(Self::OVER);
+    }
+
+    /// Stops the workers at the user's request.
+    pub fn stop(&self) {
+        self.raise(Self::STOPPED);
+    }
+
+    /// Returns whether the user has stopped the run.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.get() == Self::STOPPED
+    }
+
+    /// Asks the workers to pause at their next opportunity, until [`Stage::end_pause`].
+    pub fn begin_pause(&self) {
+        *self.pauses() += 1;
+        self.at.fetch_or(Self::PAUSED, Relaxed);
+        // One that has not woken from the last rest yet is to take note of this one.
+        self.pause_ended.notify_all();
+    }
+
+    /// Lets the workers resume.
+    pub fn end_pause(&self) {
+        let _held = self.pauses();
+        self.at.fetch_and(!Self::PAUSED, Relaxed);
+        self.pause_ended.notify_all();
+    }
+
+    fn is_paused(&self) -> bool {
+        self.at.load(Relaxed) & Self::PAUSED != 0
+    }
+
+    fn pauses(&self) -> MutexGuard<'_, u64> {
+        self.pauses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the number of the pause that a worker should begin; `None` if it should continue.
+    fn pending_pause(&self) -> Option<u64> {
+        let pauses = self.pauses();
+        (self.is_paused() && !self.is_stopped()).then_some(*pauses)
+    }
+
+    /// Waits until that pause ends, or the user stops the run.
+    fn wait_out_pause(&self, which: u64) {
+        let mut pauses = self.pauses();
+        while *pauses == which && self.is_paused() && !self.is_stopped() {
+            let waited = self.pause_ended.wait(pauses);
+            pauses = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Sleeps, until the workers are asked to do something.
+    fn sleep(&self, time: Duration) {
+        let pauses = self.pauses();
+        if self.is_running() {
+            let _ = self.pause_ended.wait_timeout(pauses, time);
+        }
+    }
+
+    /// Returns whether time is left and no pause is requested.
+    fn is_running(&self) -> bool {
+        self.at.load(Relaxed) < Self::OVER
+    }
+
+    fn get(&self) -> u8 {
+        self.at.load(Relaxed) & !Self::PAUSED
+    }
+
+    fn raise(&self, stage: u8) {
+        let raised = |at: u8| Some(at & Self::PAUSED | stage.max(at & !Self::PAUSED));
+        let _held = self.pauses();
+        let _ = self.at.fetch_update(Relaxed, Relaxed, raised);
+        // Paused workers must notice that the user stops the run.
+        self.pause_ended.notify_all();
+    }
+}
+
+/// The maximum number of kinds of operation: a worker's counters then fill two cache lines.
+pub const MAX_KINDS: usize = 14;
+
+/// One worker's counters. Aligned to two cache lines, which processors fetch as a pair, so that no
+/// two workers write to the same one.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct WorkerCounters {
+    counts: [AtomicU64; MAX_KINDS],
+    times_ns: [AtomicU64; MAX_KINDS],
+    units: AtomicU64,
+    conflicts: AtomicU64,
+    deadlocks: AtomicU64,
+}
+
+impl WorkerCounters {
+    /// Returns the operations of the first `kinds` kinds so far.
+    pub fn counts(&self, kinds: usize) -> Vec<u64> {
+        self.counts
+            .iter()
+            .take(kinds)
+            .map(|count| count.load(Relaxed))
+            .collect()
+    }
+
+    /// Returns the total time by kind, nanoseconds; operations that were rolled back included.
+    pub fn times_ns(&self, kinds: usize) -> Vec<u64> {
+        self.times_ns
+            .iter()
+            .take(kinds)
+            .map(|time| time.load(Relaxed))
+            .collect()
+    }
+
+    /// Returns the units of work so far.
+    pub fn units(&self) -> u64 {
+        self.units.load(Relaxed)
+    }
+
+    /// Sets the counts that another program reports.
+    pub fn set(&self, counts: &[u64], units: u64) {
+        for (count, counted) in self.counts.iter().zip(counts) {
+            count.store(*counted, Relaxed);
+        }
+        self.units.store(units, Relaxed);
+    }
+
+    /// Resets all counters.
+    fn clear(&self) {
+        let all = self.counts.iter().chain(&self.times_ns);
+        let all = all.chain([&self.units, &self.conflicts, &self.deadlocks]);
+        all.for_each(|count| count.store(0, Relaxed));
+    }
+
+    /// Returns the conflicts so far, deadlocks included.
+    pub fn conflicts(&self) -> u64 {
+        self.conflicts.load(Relaxed)
+    }
+
+    /// Returns the deadlocks so far.
+    pub fn deadlocks(&self) -> u64 {
+        self.deadlocks.load(Relaxed)
+    }
+}
+
+/// Adds to a count that no other thread writes: a plain load and store, no locked instruction.
+fn add(count: &AtomicU64, amount: u64) {
+    count.store(count.load(Relaxed).wrapping_add(amount), Relaxed);
+}
+
+/// The parameters of a worker's arrival schedule.
+#[derive(Debug, Clone, Copy)]
+pub struct ArrivalSpec {
+    /// The rate of all workers together.
+    pub rate: Rate,
+    /// This worker's index, from 0.
+    pub worker: u32,
+    /// The number of workers that share the rate.
+    pub workers: u32,
+    /// The seed of the arrivals.
+    pub seed: u64,
+}
+
+/// The schedule of an open loop.
+enum Schedule<'a> {
+    /// At a rate; it begins anew after the warm-up.
+    Rate(ArrivalSpec, ArrivalSchedule),
+    /// At the workload's own times, which the warm-up takes a part of.
+    Recorded(RecordedSchedule<'a>),
+}
+
+impl Schedule<'_> {
+    fn at_rate(pace: ArrivalSpec) -> Self {
+        let schedule = ArrivalSchedule::new(pace.rate, pace.worker, pace.workers, pace.seed);
+        Self::Rate(pace, schedule)
+    }
+
+    fn next_ns(&self) -> u64 {
+        match self {
+            Self::Rate(_, schedule) => schedule.next_ns(),
+            Self::Recorded(schedule) => schedule.next_ns(),
+        }
+    }
+
+    fn advance(&mut self) {
+        match self {
+            Self::Rate(_, schedule) => schedule.advance(),
+            Self::Recorded(schedule) => schedule.advance(),
+        }
+    }
+
+    fn backlog(self, end_ns: u64) -> Vec<(u64, u64)> {
+        match self {
+            Self::Rate(_, schedule) => schedule.backlog(end_ns),
+            Self::Recorded(schedule) => schedule.backlog(end_ns),
+        }
+    }
+}
+
+/// The open loop of one worker.
+struct OpenLoop<'a> {
+    schedule: Schedule<'a>,
+    /// The clock when the schedule began.
+    began: u64,
+    /// When the current unit was due, nanoseconds since then.
+    due_ns: u64,
+    issued: u64,
+    /// Units that began more than [`LATE_NS`] after they were due because the worker, though free,
+    /// did not run.
+    late: u64,
+    /// Whether the worker has not caught up since it was late itself.
+    is_behind: bool,
+    responses: Vec<Histogram<u64>>,
+}
+
+impl<'a> OpenLoop<'a> {
+    fn new(schedule: Schedule<'a>, units: usize) -> Self {
+        Self {
+            schedule,
+            began: 0,
+            due_ns: 0,
+            issued: 0,
+            late: 0,
+            is_behind: false,
+            responses: empty_histograms(units),
+        }
+    }
+
+    /// Begins: the worker has been released.
+    fn begin(&mut self, now: u64) {
+        self.began = now;
+        self.forget();
+    }
+
+    /// Begins anew after the warm-up.
+    fn restart(&mut self, now: u64) {
+        if let Schedule::Rate(pace, _) = self.schedule {
+            self.schedule = Schedule::at_rate(pace);
+            self.began = now;
+        }
+        self.forget();
+    }
+
+    fn forget(&mut self) {
+        self.due_ns = 0;
+        self.issued = 0;
+        (self.late, self.is_behind) = (0, false);
+        self.responses.iter_mut().for_each(Histogram::clear);
+    }
+}
+
+/// The response times and the backlog of an open loop.
+#[derive(Debug)]
+pub struct ResponseTimes {
+    /// Response times from due time to end, by kind of unit, nanoseconds. The first kind includes
+    /// the units of the backlog with their waiting time at the end, a lower bound.
+    pub histograms: Vec<Histogram<u64>>,
+    /// Units started.
+    pub issued: u64,
+    /// Units that were due and not started when the time was up.
+    pub backlog: u64,
+    /// The longest wait among them, nanoseconds.
+    pub oldest_wait_ns: u64,
+    /// Units started more than 1 ms after they were due because the worker, though free, did not
+    /// run; those after them included until it had caught up.
+    pub late: u64,
+}
+
+/// The meter of one worker.
+pub struct ClockMeter<'a> {
+    clock: quanta::Clock,
+    last: u64,
+    warming: bool,
+    /// The clock when the measured part began, if that was after the release.
+    measured_from: Option<u64>,
+    histograms: Vec<Histogram<u64>>,
+    /// By kind, operations that looked for a record that was not there.
+    not_found: Vec<u64>,
+    open: Option<OpenLoop<'a>>,
+    counters: &'a WorkerCounters,
+    stage: &'a Stage,
+    /// Clock ticks of the worker's pauses, which do not count.
+    paused_ticks: u64,
+    /// Called when the worker pauses.
+    on_pause: Option<Box<dyn FnMut() + 'a>>,
+}
+
+/// Creates histograms and writes to every page of them, so that no page fault occurs while the
+/// trial runs.
+fn empty_histograms(kinds: usize) -> Vec<Histogram<u64>> {
+    let mut histograms: Vec<_> = (0..kinds).map(|_| histogram::new()).collect();
+    histograms.iter_mut().for_each(Histogram::clear);
+    histograms
+}
+
+impl<'a> ClockMeter<'a> {
+    /// Creates a meter for `kinds` kinds of operation. The first one of a process calibrates the
+    /// clock, which takes up to a fifth of a second.
+    pub fn new(kinds: usize, counters: &'a WorkerCounters, stage: &'a Stage) -> Self {
+        let clock = quanta::Clock::new();
+        let histograms = empty_histograms(kinds);
+        let last = clock.raw();
+        Self {
+            clock,
+            last,
+            warming: stage.get() == Stage::WARMING,
+            measured_from: None,
+            histograms,
+            not_found: vec![0; kinds],
+            open: None,
+            counters,
+            stage,
+            paused_ticks: 0,
+            on_pause: None,
+        }
+    }
+
+    /// Calls `callback` whenever the worker pauses.
+    #[must_use]
+    pub fn with_pause_callback(mut self, callback: impl FnMut() + 'a) -> Self {
+        self.on_pause = Some(Box::new(callback));
+        self
+    }
+
+    /// Returns the worker's clock, which stands still while it pauses.
+    #[inline]
+    fn now(&self) -> u64 {
+        self.clock.raw().wrapping_sub(self.paused_ticks)
+    }
+
+    /// Returns the total time of the pauses, nanoseconds.
+    pub fn paused_ns(&self) -> u64 {
+        self.clock.delta_as_nanos(0, self.paused_ticks)
+    }
+
+    /// Sleeps; a time-sliced worker wakes when it should pause.
+    fn sleep(&self, time: Duration) {
+        match self.on_pause {
+            Some(_) => self.stage.sleep(time),
+            None => std::thread::sleep(time),
+        }
+    }
+
+    /// Pauses if the worker is asked to.
+    #[cold]
+    fn pause_if_requested(&mut self) {
+        if !self.stage.is_paused() {
+            return;
+        }
+        let began = self.clock.raw();
+        // The next pause may begin before this thread has woken from one: it is reported too.
+        while let Some(which) = self.stage.pending_pause() {
+            if let Some(callback) = &mut self.on_pause {
+                callback();
+            }
+            self.stage.wait_out_pause(which);
+        }
+        self.paused_ticks += self.clock.raw().saturating_sub(began);
+    }
+
+    /// Keeps an arrival schedule from [`ClockMeter::begin`] on; `units` is the number of kinds of
+    /// unit.
+    #[must_use]
+    pub fn with_arrivals(mut self, pace: ArrivalSpec, units: usize) -> Self {
+        self.open = Some(OpenLoop::new(Schedule::at_rate(pace), units));
+        self
+    }
+
+    /// Keeps the times that the workload itself states, from [`ClockMeter::begin`] on.
+    #[must_use]
+    pub fn with_recorded_arrivals(mut self, due_ns: DueTimes<'a>, units: usize) -> Self {
+        let schedule = Schedule::Recorded(RecordedSchedule::new(due_ns));
+        self.open = Some(OpenLoop::new(schedule, units));
+        self
+    }
+
+    /// Starts the schedule: the worker has been released.
+    pub fn begin(&mut self) {
+        self.last = self.now();
+        if let Some(open) = &mut self.open {
+            open.begin(self.last);
+        }
+    }
+
+    /// Returns how long ago the measured part began, nanoseconds; `None` if it began at the
+    /// release.
+    pub fn measured_ns(&self) -> Option<u64> {
+        let from = self.measured_from?;
+        Some(self.clock.delta_as_nanos(from, self.now()))
+    }
+
+    /// Ends the open loop now, and returns its response times; `None` for a closed loop.
+    pub fn finish_open_loop(&mut self) -> Option<ResponseTimes> {
+        let open = self.open.take()?;
+        let end_ns = self.clock.delta_as_nanos(open.began, self.now());
+        let mut histograms = open.responses;
+        // Work that ended by its count, before any time was up, leaves nobody waiting.
+        let waiting = if self.stage.get() >= Stage::OVER {
+            open.schedule.backlog(end_ns)
+        } else {
+            Vec::new()
+        };
+        if let Some(first) = histograms.first_mut() {
+            for (wait_ns, count) in &waiting {
+                first.saturating_record_n(*wait_ns, *count);
+            }
+        }
+        Some(ResponseTimes {
+            histograms,
+            issued: open.issued,
+            late: open.late,
+            backlog: waiting.iter().map(|(_, count)| count).sum(),
+            oldest_wait_ns: waiting.first().map_or(0, |(wait_ns, _)| *wait_ns),
+        })
+    }
+
+    /// Returns, by kind, the operations that looked for a record that was not there.
+    pub fn not_found_counts(&self) -> &[u64] {
+        &self.not_found
+    }
+
+    /// Returns the latencies by kind, nanoseconds.
+    pub fn into_histograms(self) -> Vec<Histogram<u64>> {
+        self.histograms
+    }
+
+    /// Discards the counts of the warm-up once that is over. A worker's end calls it too: one that
+    /// has finished nothing since must not count the warm-up.
+    #[inline]
+    pub fn leave_warm_up(&mut self) {
+        if self.warming && self.stage.get() != Stage::WARMING {
+            self.forget_warm_up();
+        }
+    }
+
+    /// Resets all counts and restarts the schedule at the end of the warm-up.
+    #[cold]
+    fn forget_warm_up(&mut self) {
+        self.warming = false;
+        self.histograms.iter_mut().for_each(Histogram::clear);
+        self.not_found.fill(0);
+        self.counters.clear();
+        self.last = self.now();
+        self.measured_from = Some(self.last);
+        if let Some(open) = &mut self.open {
+            open.restart(self.last);
+        }
+    }
+
+    /// Waits until the next unit is due; `false` if the end comes first.
+    fn await_arrival(&mut self, may_pause: bool) -> bool {
+        let mut was_free = false;
+        loop {
+            // The warm-up may end meanwhile, and the schedule then starts anew.
+            self.leave_warm_up();
+            let paused_ticks = self.paused_ticks;
+            let Some(open) = &mut self.open else {
+                return true;
+            };
+            let due_ns = open.schedule.next_ns();
+            let now = self.clock.raw().wrapping_sub(paused_ticks);
+            let passed_ns = self.clock.delta_as_nanos(open.began, now);
+            if passed_ns >= due_ns {
+                self.last = now;
+                open.due_ns = due_ns;
+                open.issued += 1;
+                let is_late = passed_ns - due_ns > LATE_NS;
+                open.is_behind = is_late && (was_free || open.is_behind);
+                open.late += u64::from(open.is_behind);
+                open.schedule.advance();
+                return true;
+            }
+            was_free = true;
+            let left_ns = due_ns - passed_ns;
+            if left_ns > SPIN_NS {
+                let sleep_ns = (left_ns - SPIN_NS).min(MAX_SLEEP_NS);
+                self.sleep(Duration::from_nanos(sleep_ns));
+                if may_pause {
+                    self.pause_if_requested();
+                }
+                if self.stage.get() >= Stage::OVER {
+                    return false;
+                }
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+    }
+}
+
+impl Meter for ClockMeter<'_> {
+    fn next_unit(&mut self) -> bool {
+        self.yield_point();
+        self.stage.get() < Stage::OVER && self.await_arrival(true)
+    }
+
+    fn next_unit_in_transaction(&mut self) -> bool {
+        self.stage.get() < Stage::OVER && self.await_arrival(false)
+    }
+
+    fn yield_point(&mut self) {
+        if !self.stage.is_running() {
+            self.pause_if_requested();
+        }
+    }
+
+    fn start(&mut self) {
+        self.last = self.now();
+    }
+
+    fn finish(&mut self, kind: usize) {
+        let now = self.now();
+        let latency_ns = self.clock.delta_as_nanos(self.last, now);
+        self.last = now;
+        self.histograms[kind].saturating_record(latency_ns);
+        add(&self.counters.counts[kind], 1);
+        add(&self.counters.times_ns[kind], latency_ns);
+        self.leave_warm_up();
+    }
+
+    fn not_found(&mut self, kind: usize) {
+        self.not_found[kind] += 1;
+    }
+
+    fn timestamp(&mut self) -> u64 {
+        self.now()
+    }
+
+    fn monotonic_ns(&mut self) -> u64 {
+        // Linux has this clock always.
+        read_monotonic_ns().unwrap_or(0)
+    }
+
+    fn finish_nested(&mut self, kind: usize, mark: u64) {
+        let latency_ns = self.clock.delta_as_nanos(mark, self.now());
+        self.histograms[kind].saturating_record(latency_ns);
+        add(&self.counters.counts[kind], 1);
+        add(&self.counters.times_ns[kind], latency_ns);
+    }
+
+    fn wait_since(&mut self, mark: u64, time_ns: u64) -> bool {
+        loop {
+            self.leave_warm_up();
+            self.pause_if_requested();
+            if self.stage.get() >= Stage::OVER {
+                return false;
+            }
+            let passed_ns = self.clock.delta_as_nanos(mark, self.now());
+            let Some(left_ns) = time_ns.checked_sub(passed_ns).filter(|left| *left > 0) else {
+                return true;
+            };
+            self.sleep(Duration::from_nanos(left_ns.min(MAX_THINK_NS)));
+        }
+    }
+
+    fn date_us(&mut self) -> i64 {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        since.map_or(0, |since| since.as_micros() as i64)
+    }
+
+    fn finish_unit(&mut self, unit: usize) {
+        if let Some(open) = &mut self.open
+            && open.issued > 0
+        {
+            let end_ns = self.clock.delta_as_nanos(open.began, self.last);
+            let response_ns = end_ns.saturating_sub(open.due_ns);
+            open.responses[unit].saturating_record(response_ns);
+        }
+    }
+
+    fn is_warming_up(&self) -> bool {
+        self.warming
+    }
+
+    fn advance(&mut self, units: u64) {
+        add(&self.counters.units, units);
+    }
+
+    fn conflict(&mut self, error: &trueput_engine::Error) {
+        add(&self.counters.conflicts, 1);
+        add(&self.counters.deadlocks, u64::from(error.is_deadlock()));
+    }
+
+    fn uncount(&mut self, kind: usize, count: u64) {
+        let counted = &self.counters.counts[kind];
+        counted.store(counted.load(Relaxed).saturating_sub(count), Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stage.is_stopped()
+    }
+}
+
+#[cfg(test)]
+mod tests;

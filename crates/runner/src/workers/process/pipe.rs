@@ -1,0 +1,198 @@
+//! The worker's end of the pipes: instructions in, reports out.
+
+use crate::workers::meter::Stage;
+use crate::workers::protocol::{Assignment, Instruction, WorkerTask};
+use serde::Serialize;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Stdin, Write};
+use std::os::fd::AsFd;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use trueput_engine::Credentials;
+
+/// Sends reports over the pipe that was standard output when the process began.
+pub(super) struct Reporter(Mutex<File>);
+
+impl Reporter {
+    /// Takes standard output for reports. Output of an engine goes to standard error from here on,
+    /// so that it cannot be mistaken for a report.
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    pub fn take_standard_output() -> std::io::Result<Self> {
+        let reports = std::io::stdout().as_fd().try_clone_to_owned()?;
+        nix::unistd::dup2_stdout(std::io::stderr())?;
+        Ok(Self(Mutex::new(File::from(reports))))
+    }
+
+    /// Sends a report, whole.
+    ///
+    /// # Errors
+    /// A sentence, if the runner has gone.
+    pub fn send(&self, report: &impl Serialize) -> Result<(), String> {
+        let mut line = serde_json::to_vec(report)
+            .map_err(|error| format!("a report cannot be written: {error}"))?;
+        line.push(b'\n');
+        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        file.write_all(&line)
+            .map_err(|error| format!("the runner cannot be reached: {error}"))
+    }
+}
+
+/// A signal that threads wait for and that is given once: to continue or to give up.
+#[derive(Debug, Default)]
+pub(super) struct Gate {
+    open: Mutex<Option<bool>>,
+    changed: Condvar,
+}
+
+impl Gate {
+    /// Lets all threads pass, now and later: `true` to continue, `false` to give up. The first call
+    /// counts.
+    pub fn open(&self, go_on: bool) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.get_or_insert(go_on);
+        self.changed.notify_all();
+    }
+
+    /// Waits until it opens; returns whether to go on.
+    pub fn wait(&self) -> bool {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(go_on) = *open {
+                return go_on;
+            }
+            open = self
+                .changed
+                .wait(open)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// The runner's instructions to start, pause and stop.
+#[derive(Debug)]
+pub(super) struct WorkerControl {
+    /// Opens when the runner releases the workers.
+    pub release: Gate,
+    /// The stage of the workers.
+    pub stage: Stage,
+    /// Opens when a time-sliced process may close the database and end.
+    pub leave: Gate,
+    pauses: Mutex<PauseClock>,
+}
+
+/// The time that the workers of this process have been paused.
+#[derive(Debug, Default)]
+struct PauseClock {
+    ended: Duration,
+    began: Option<Instant>,
+}
+
+impl WorkerControl {
+    fn new(stage: Stage) -> Self {
+        Self {
+            release: Gate::default(),
+            stage,
+            leave: Gate::default(),
+            pauses: Mutex::default(),
+        }
+    }
+
+    /// Stops this process's workers.
+    pub fn stop(&self) {
+        self.stage.stop();
+        self.release.open(false);
+        self.leave.open(false);
+    }
+
+    /// Returns how long the workers have been paused so far.
+    pub fn paused_time(&self) -> Duration {
+        let pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
+        pauses.ended + pauses.began.map_or(Duration::ZERO, |began| began.elapsed())
+    }
+
+    /// Starts the pause of the process: all its workers have paused.
+    pub fn begin_pause(&self) {
+        let mut pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
+        pauses.began.get_or_insert_with(Instant::now);
+    }
+
+    /// Returns whether the process is paused.
+    pub fn is_paused(&self) -> bool {
+        let pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
+        pauses.began.is_some()
+    }
+
+    fn end_pause(&self) {
+        let mut pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(began) = pauses.began.take() {
+            pauses.ended += began.elapsed();
+        }
+        self.stage.end_pause();
+    }
+}
+
+/// What a process is started for.
+pub(super) enum Mission {
+    /// To work, with these passwords and under this control.
+    Work(Credentials, Box<Assignment>, Arc<WorkerControl>),
+    /// To serve a runner on another host, whose further instructions are here.
+    Host(BufReader<Stdin>),
+}
+
+/// Reads the passwords and the assignment, then listens for instructions on a separate thread.
+///
+/// # Errors
+/// A sentence, if standard input is not from a runner.
+pub(super) fn read_mission() -> Result<Mission, String> {
+    let mut credentials = Credentials::default();
+    let mut input = BufReader::new(std::io::stdin());
+    let assignment = loop {
+        let mut line = String::new();
+        input
+            .read_line(&mut line)
+            .map_err(|error| format!("reading standard input: {error}"))?;
+        match serde_json::from_str(&line) {
+            Ok(Instruction::ImportCredentials { exported }) => {
+                credentials = Credentials::import(exported);
+            }
+            Ok(Instruction::ServeHost) => return Ok(Mission::Host(input)),
+            Ok(Instruction::Assign(assignment)) => break assignment,
+            _ => return Err("a worker is started by 'trueput run', not by hand".to_owned()),
+        }
+    };
+    let warms_up = assignment.spec.conditions.warm_up_s > 0.0;
+    let control = Arc::new(WorkerControl::new(if warms_up {
+        Stage::warming()
+    } else {
+        Stage::measured()
+    }));
+    let heard = Arc::clone(&control);
+    let measured = matches!(assignment.task, WorkerTask::Execute { .. });
+    std::thread::spawn(move || listen(input, &heard, measured));
+    Ok(Mission::Work(credentials, assignment, control))
+}
+
+fn listen(input: BufReader<Stdin>, control: &WorkerControl, measured: bool) {
+    for line in input.lines().map_while(Result::ok) {
+        match serde_json::from_str(&line) {
+            Ok(Instruction::Start) => control.release.open(true),
+            Ok(Instruction::Stop) => control.stop(),
+            Ok(Instruction::Pause) => control.stage.begin_pause(),
+            Ok(Instruction::Resume) => control.end_pause(),
+            Ok(Instruction::CloseDatabase) => control.leave.open(true),
+            Ok(
+                Instruction::Assign(_)
+                | Instruction::ImportCredentials { .. }
+                | Instruction::ServeHost,
+            )
+            | Err(_) => break,
+        }
+    }
+    // The runner has exited. Running workers are asked to return.
+    control.stop();
+    if !measured {
+        std::process::exit(1);
+    }
+}

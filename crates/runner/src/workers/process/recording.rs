@@ -1,0 +1,219 @@
+//! A session that notes the requests that pass through it, for a trace.
+//!
+//! Each operation is written into a buffer of its worker that is there before the workers start; no
+//! other worker touches it. What a transaction that does not commit has noted is taken out again.
+//! When the buffer is full the recording ends there.
+
+use crate::workers::clock::read_monotonic_ns;
+use crate::workers::trace_file::{OperationKind, RecordedOperation};
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use trueput_engine::{
+    Direction, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor,
+};
+use trueput_record::value::format_bytes;
+
+/// Records the requests of one worker.
+pub(super) struct RecordingSession<'a> {
+    session: Box<dyn Session + 'a>,
+    buffer: Box<[u8]>,
+    /// Bytes of the buffer that are written.
+    length: usize,
+    /// Bytes that committed transactions have written.
+    committed: usize,
+    /// When the open transaction began, and its kind.
+    open: Option<(u64, Mode)>,
+    is_full: bool,
+}
+
+impl<'a> RecordingSession<'a> {
+    /// Records what passes to `session` in a buffer of so many bytes. Every page of it is written
+    /// to, so that none faults while the trial runs.
+    ///
+    /// # Errors
+    /// A sentence, if there is no such memory.
+    pub fn new(
+        session: Box<dyn Session + 'a>,
+        buffer_bytes: u64,
+    ) -> std::result::Result<Self, String> {
+        let mut buffer = Vec::new();
+        let length = usize::try_from(buffer_bytes).unwrap_or(usize::MAX);
+        buffer.try_reserve_exact(length).map_err(|_| {
+            let size = format_bytes(buffer_bytes);
+            format!("there is no memory for a buffer of {size}; give record_trace less")
+        })?;
+        buffer.resize(length, 1);
+        Ok(Self {
+            session,
+            buffer: buffer.into_boxed_slice(),
+            length: 0,
+            committed: 0,
+            open: None,
+            is_full: false,
+        })
+    }
+
+    /// Writes what was recorded into a file.
+    ///
+    /// # Errors
+    /// A sentence, if the file cannot be written.
+    pub fn finish(self, path: &Path) -> std::result::Result<(), String> {
+        let write = || {
+            let mut file = File::create(path)?;
+            file.write_all(&[u8::from(self.is_full)])?;
+            file.write_all(&self.buffer[..self.committed])
+        };
+        write().map_err(|error: std::io::Error| {
+            format!("the trace cannot be written to {}: {error}", path.display())
+        })
+    }
+
+    /// Notes an operation of the open transaction.
+    fn note(&mut self, kind: OperationKind, key: &[u8], size: u64) {
+        let Some((time_ns, _)) = self.open.filter(|_| !self.is_full) else {
+            return;
+        };
+        let operation = RecordedOperation {
+            time_ns,
+            kind,
+            begins: self.length == self.committed,
+            size,
+            key,
+        };
+        match operation.write(&mut self.buffer[self.length..]) {
+            Some(bytes) => self.length += bytes,
+            None => {
+                self.is_full = true;
+                self.length = self.committed;
+            }
+        }
+    }
+
+    fn open(&mut self, mode: Mode) {
+        // Linux has this clock always.
+        self.open = Some((read_monotonic_ns().unwrap_or(0), mode));
+        self.length = self.committed;
+    }
+
+    fn close(&mut self, keeps: bool) {
+        self.open = None;
+        if keeps {
+            self.committed = self.length;
+        } else {
+            self.length = self.committed;
+        }
+    }
+}
+
+impl Session for RecordingSession<'_> {
+    fn begin(&mut self, mode: Mode) -> Result<()> {
+        let is_first = self.open.is_none();
+        if is_first {
+            self.open(mode);
+        }
+        let begun = self.session.begin(mode);
+        if begun.is_err() && is_first {
+            self.close(false);
+        }
+        begun
+    }
+
+    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        let mut size = 0;
+        let found = self.session.get(key, &mut |value| {
+            size = value.len() as u64;
+            visitor(value);
+        })?;
+        self.note(OperationKind::Get, key, size);
+        Ok(found)
+    }
+
+    fn point_read(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
+        self.open(Mode::Read);
+        let mut size = 0;
+        let found = self.session.point_read(key, &mut |value| {
+            size = value.len() as u64;
+            visitor(value);
+        });
+        self.note(OperationKind::Get, key, size);
+        self.close(found.is_ok());
+        found
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.session.put(key, value)?;
+        self.note(OperationKind::Put, key, value.len() as u64);
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.session.delete(key)?;
+        self.note(OperationKind::Delete, key, 0);
+        Ok(())
+    }
+
+    /// A scan is noted with the lowest key that it passes, and their number.
+    fn scan(
+        &mut self,
+        range: KeyRange<'_>,
+        direction: Direction,
+        visitor: &mut RecordVisitor<'_>,
+    ) -> Result<u64> {
+        let Some((time_ns, _)) = self.open.filter(|_| !self.is_full) else {
+            return self.session.scan(range, direction, visitor);
+        };
+        let (start, begins) = (self.length, self.length == self.committed);
+        let room = &mut self.buffer[start..];
+        let (mut passed, mut written) = (0, Some(0));
+        let scanned = self.session.scan(range, direction, &mut |key, value| {
+            passed += 1;
+            if passed == 1 || direction == Direction::Backward {
+                let lowest = RecordedOperation {
+                    time_ns,
+                    kind: OperationKind::Scan,
+                    begins,
+                    size: passed,
+                    key,
+                };
+                written = lowest.write(room);
+            }
+            visitor(key, value)
+        })?;
+        match written {
+            Some(0) => {}
+            Some(bytes) => {
+                RecordedOperation::set_size(&mut self.buffer[start..], scanned);
+                self.length += bytes;
+            }
+            None => {
+                self.is_full = true;
+                self.length = self.committed;
+            }
+        }
+        Ok(scanned)
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        let committed = self.session.commit();
+        self.close(committed.is_ok());
+        committed
+    }
+
+    fn abort(&mut self) -> Result<()> {
+        // Reads may end so.
+        let only_reads = matches!(self.open, Some((_, Mode::Read)));
+        let aborted = self.session.abort();
+        self.close(only_reads && aborted.is_ok());
+        aborted
+    }
+
+    fn flush_counters(&mut self) -> Result<()> {
+        self.session.flush_counters()
+    }
+
+    /// Transactions of SQL are refused before the trial begins.
+    fn sql(&mut self) -> Option<&mut dyn Sql> {
+        self.session.sql()
+    }
+}

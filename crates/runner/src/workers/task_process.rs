@@ -1,0 +1,105 @@
+//! The tasks of a trial that run in one process of their own: conformance, preparation,
+//! verification.
+
+use crate::context::{RunContext, TrialError};
+use crate::trial::phase_limit::LimitedPhase;
+use crate::workers::local::{PoolEvent, WorkerPool};
+use crate::workers::protocol::{Assignment, Report};
+use crate::{Event, Phase};
+use std::time::Duration;
+
+/// The interval at which the runner checks whether the user has stopped the run.
+pub(crate) const TICK: Duration = Duration::from_millis(50);
+
+/// Runs a task in a separate process, and returns its report. If the user stops the run, it is
+/// killed at once, because it has measured nothing.
+///
+/// # Errors
+/// [`TrialError::Failed`] if it fails or dies, [`TrialError::Overrun`] if it exceeds the limit
+/// of its phase.
+pub(crate) fn run_task(
+    context: &mut RunContext<'_>,
+    assignment: Assignment,
+    limited: LimitedPhase,
+) -> Result<Report, TrialError> {
+    run_task_in(WorkerPool::new(), context, assignment, limited)
+}
+
+/// As [`run_task`], in an empty pool, such as one of a control group.
+///
+/// # Errors
+/// As [`run_task`].
+pub(crate) fn run_task_in(
+    mut pool: WorkerPool,
+    context: &mut RunContext<'_>,
+    assignment: Assignment,
+    limited: LimitedPhase,
+) -> Result<Report, TrialError> {
+    let id = assignment.spec.id.clone();
+    let mut clock = context.begin_phase(limited, &assignment.spec);
+    start_worker(context, &mut pool, assignment)?;
+    let pids = pool.pids();
+    let name = format!("{} (process {})", limited.title(), pids[0]);
+    let mut answer = None;
+    loop {
+        if context.stopped() {
+            return Err(TrialError::Interrupted);
+        }
+        if let Some(reason) = clock.check(&pids) {
+            return Err(TrialError::Overrun(reason));
+        }
+        let report = match pool.receive(TICK) {
+            None => continue,
+            Some((_, PoolEvent::Report(report))) => *report,
+            Some((index, PoolEvent::Closed)) => {
+                pool.exit_result(index)
+                    .map_err(|end| format!("{name}: it {end}"))?;
+                return answer.ok_or_else(|| format!("{name}: it ended without an answer").into());
+            }
+        };
+        match report {
+            Report::Failed { message } => return Err(format!("{name}: {message}").into()),
+            Report::Progress { fraction } => {
+                let id = id.clone();
+                clock.note_fraction(fraction);
+                if let Some(phase) = phase_of(limited) {
+                    context.emit(&Event::TrialProgress {
+                        id,
+                        phase,
+                        fraction,
+                        rate_per_s: 0.0,
+                    });
+                }
+            }
+            other => answer = Some(other),
+        }
+    }
+}
+
+/// Returns the phase in which a task's progress is shown.
+fn phase_of(limited: LimitedPhase) -> Option<Phase> {
+    match limited {
+        LimitedPhase::Prepare => Some(Phase::Prepare),
+        LimitedPhase::Verify => Some(Phase::Verify),
+        _ => None,
+    }
+}
+
+/// Starts a worker process.
+///
+/// # Errors
+/// [`TrialError::Failed`] with the program's name.
+pub(crate) fn start_worker(
+    context: &RunContext<'_>,
+    pool: &mut WorkerPool,
+    assignment: Assignment,
+) -> Result<(), TrialError> {
+    let program = &context.options.worker_program;
+    let started = pool.start(program, &context.options.credentials, assignment);
+    started.map_err(|error| {
+        TrialError::Failed(format!(
+            "a worker, {}, cannot be started: {error}",
+            program.display()
+        ))
+    })
+}

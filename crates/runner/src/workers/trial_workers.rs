@@ -1,0 +1,136 @@
+//! The worker processes of a trial's measured part: on this host, or on others.
+
+use crate::hosts::workers::{HostParticipation, HostWorkers};
+use crate::workers::local::{PoolEvent, WorkerPool};
+use crate::workers::protocol::{Instruction, ProcessResult};
+use std::time::Duration;
+use trueput_host::process::MemoryUsage;
+use trueput_host::usage::ResourceUsage;
+
+/// Worker processes.
+pub(crate) enum WorkerProcesses {
+    /// On this host.
+    Local(WorkerPool),
+    /// On other hosts.
+    Hosts(HostWorkers),
+}
+
+impl WorkerProcesses {
+    /// Returns the number of processes.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Local(pool) => pool.len(),
+            Self::Hosts(workers) => workers.len(),
+        }
+    }
+
+    /// Returns the processes' numbers, each on its host.
+    pub fn pids(&self) -> Vec<u32> {
+        match self {
+            Self::Local(pool) => pool.pids(),
+            Self::Hosts(workers) => workers.pids(),
+        }
+    }
+
+    /// Returns the numbers of the processes on this host.
+    pub fn local_pids(&self) -> Vec<u32> {
+        match self {
+            Self::Local(pool) => pool.pids(),
+            Self::Hosts(_) => Vec::new(),
+        }
+    }
+
+    /// Returns the host of a process; `None` for this one.
+    pub fn host_of(&self, index: usize) -> Option<&str> {
+        match self {
+            Self::Local(_) => None,
+            Self::Hosts(workers) => Some(workers.host_of(index)),
+        }
+    }
+
+    /// Releases the workers together: all are ready.
+    ///
+    /// # Errors
+    /// A sentence that names a host that does not answer.
+    pub fn release(&mut self) -> Result<(), String> {
+        match self {
+            Self::Local(pool) => {
+                pool.send_all(&Instruction::Start);
+                Ok(())
+            }
+            Self::Hosts(workers) => workers.release(),
+        }
+    }
+
+    /// Notes that the measured part has begun: the warm-up is over.
+    pub fn begin_measurement(&mut self) {
+        if let Self::Hosts(workers) = self {
+            workers.begin_measurement();
+        }
+    }
+
+    /// Sends an instruction to every process. Those on other hosts are only ever stopped: they
+    /// have no time slices.
+    pub fn send_all(&mut self, instruction: &Instruction) {
+        match self {
+            Self::Local(pool) => pool.send_all(instruction),
+            Self::Hosts(workers) if matches!(instruction, Instruction::Stop) => workers.stop(),
+            Self::Hosts(_) => {}
+        }
+    }
+
+    /// Waits for an event of any process, at most `limit`.
+    pub fn receive(&mut self, limit: Duration) -> Option<(usize, PoolEvent)> {
+        match self {
+            Self::Local(pool) => pool.receive(limit),
+            Self::Hosts(workers) => workers.receive(limit),
+        }
+    }
+
+    /// Returns whether every process has ended.
+    pub fn all_closed(&self) -> bool {
+        match self {
+            Self::Local(pool) => pool.all_closed(),
+            Self::Hosts(workers) => workers.all_closed(),
+        }
+    }
+
+    /// Kills every process that still runs.
+    pub fn kill_all(&mut self) {
+        match self {
+            Self::Local(pool) => pool.kill_all(),
+            Self::Hosts(workers) => workers.kill_all(),
+        }
+    }
+
+    /// Waits for a process that has closed its pipe; an error says how it ended.
+    pub fn exit_result(&mut self, index: usize) -> Result<(), String> {
+        match self {
+            Self::Local(pool) => pool.exit_result(index),
+            Self::Hosts(workers) => workers.exit_result(index),
+        }
+    }
+
+    /// Returns resources and memory of the workers on other hosts since the measured part began.
+    pub fn remote_usage(&self) -> (ResourceUsage, MemoryUsage) {
+        match self {
+            Self::Local(_) => Default::default(),
+            Self::Hosts(workers) => workers.usage(),
+        }
+    }
+
+    /// Converts all times of the results to this host's clock, and returns what each other host was
+    /// in the trial.
+    ///
+    /// # Errors
+    /// A sentence that names a host that does not answer.
+    pub fn finish(
+        &mut self,
+        results: &mut [Option<ProcessResult>],
+    ) -> Result<Vec<HostParticipation>, String> {
+        match self {
+            Self::Local(_) => Ok(Vec::new()),
+            Self::Hosts(workers) => workers.finish(results),
+        }
+    }
+}

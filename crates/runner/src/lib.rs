@@ -36,9 +36,7 @@ pub use plan::resume::{check_folder, has_worked_in};
 pub use plan::time_estimate::TimeEstimate;
 pub use plan::{disk_space, matrix};
 pub use program::collect_program_facts;
-pub use run::{
-    ProposedTrials, RunSummary, TrialSource, check_proposals, create_run, run, run_search,
-};
+pub use run::{NewRun, ProposedTrials, RunSummary, TrialSource, check_proposals, run, run_search};
 pub use trial::conformance_cache::ConformanceCache;
 pub use trial::phase_limit::HANG_TIMEOUT;
 pub use workers::meter;
@@ -50,9 +48,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use trueput_engine::credentials::redact_word;
 use trueput_engine::{Credentials, Engine};
-use trueput_record::folder::RankingSplit;
-use trueput_record::objective::Objective;
-use trueput_record::search::SearchSettings;
 use trueput_record::suggest::{did_you_mean, engine_hint};
 use trueput_workloads::Workload;
 
@@ -146,6 +141,8 @@ pub struct Options {
     pub worker_program: PathBuf,
     /// How the hosts of [`trueput_record::Conditions::hosts`] are reached.
     pub host_access: HostAccess,
+    /// The folder in which run folders are created.
+    pub results: PathBuf,
     /// The folder for databases; `None`: `work` in the run folder.
     pub work: Option<PathBuf>,
     /// Keeps each trial's database instead of removing it.
@@ -174,14 +171,6 @@ pub struct Options {
     /// The rule by which enough repeats have run, so that the remaining trials are skipped; `None`:
     /// all run.
     pub until: Option<RepeatRule>,
-    /// Rank builds with assertions with the others: the run's reports do so.
-    pub include_assertions: bool,
-    /// The parameter by which the run's reports split their rankings.
-    pub split_by: Option<RankingSplit>,
-    /// The objective of the plan, for the manifest.
-    pub objective: Option<Objective>,
-    /// The question of a search, for the manifest.
-    pub search: Option<SearchSettings>,
     /// Set by the caller's signal handler when the user stops the run: workers are stopped, and
     /// measurements so far are kept.
     pub stop: Arc<AtomicBool>,

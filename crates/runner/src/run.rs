@@ -24,9 +24,10 @@ use trueput_engine::{Parameter, ValueKind};
 use trueput_host as host;
 use trueput_host::run_work_folder::RunWorkFolder;
 use trueput_host::work_folder::WorkFolder;
-use trueput_record::folder::{DamagedLine, RunEnd, SearchEnd, SufficiencyReason};
+use trueput_record::folder::{DamagedLine, RankingSplit, RunEnd, SearchEnd, SufficiencyReason};
 use trueput_record::measurement::Outcome;
-use trueput_record::search::TrialRole;
+use trueput_record::objective::Objective;
+use trueput_record::search::{SearchSettings, TrialRole};
 use trueput_record::trial::Settings;
 use trueput_record::{FORMAT_VERSION, RunFolder, RunManifest, TrialRecord, TrialSpec};
 
@@ -48,79 +49,96 @@ pub struct RunSummary {
     pub interrupted: bool,
 }
 
-/// Checks that every trial can run, then creates the run folder `RESULTS/TIME-NAME`.
-///
-/// # Errors
-/// A usage error ([`Error::is_usage`]) if a trial requests something that does not exist, the work
-/// folder cannot be used or has too little space; nothing is left behind then.
-#[allow(clippy::too_many_arguments, reason = "a run is all of these")]
-pub fn create_run(
-    name: &str,
-    about: &str,
-    trials: Vec<TrialSpec>,
-    skipped: Vec<String>,
-    results: &Path,
-    options: &Options,
-    registry: &Registry,
-    command: Vec<String>,
-) -> Result<(RunFolder, RunManifest), Error> {
-    let space = check_trials(&trials, results, options, registry)?;
-    let place = check_places(results, options)?;
-    check_hosts(&trials, &options.host_access, &options.worker_program)?;
-    let free_bytes = host::read_free_bytes(&place);
-    if let Some(free_bytes) = free_bytes.filter(|&free| free < space.needed_bytes) {
-        return Err(Error::NoRoom {
-            path: place,
-            space,
-            factor: options.disk_factor,
-            free_bytes,
-        });
-    }
-    let manifest = RunManifest {
-        format: FORMAT_VERSION,
-        name: name.to_owned(),
-        about: about.to_owned(),
-        started_at: jiff::Timestamp::now().to_string(),
-        host: host::read_facts(
-            &place,
-            collect_program_facts(command.into_iter().map(|word| redact(&word)).collect()),
-        ),
-        headlines: headlines(&trials, registry),
-        changed_settings: changed_settings(&trials, registry),
-        changed_knobs: changed_knobs(&trials, registry),
-        costs: costs(&trials, registry),
-        byte_knobs: byte_knobs(&trials, registry),
-        work: options.work.as_deref().map(absolute),
-        until: options.until.as_ref().map(RepeatRule::as_stated),
-        include_assertions: options.include_assertions,
-        split_by: options.split_by,
-        objective: options.objective.clone(),
-        search: options.search.clone(),
-        trials,
-        skipped,
-    };
-    let folder = RunFolder::create(results, &manifest)?;
-    Ok((folder, manifest))
+/// A run that is to begin: its trials, and what its manifest says of them.
+#[derive(Debug, Clone, Default)]
+pub struct NewRun {
+    /// The name of the plan, and of the run's folder.
+    pub name: String,
+    /// What the plan is for.
+    pub about: String,
+    /// Its trials; of a search, the first ones.
+    pub trials: Vec<TrialSpec>,
+    /// Parts of the plan that are skipped, one sentence each.
+    pub skipped: Vec<String>,
+    /// The command line as typed.
+    pub command: Vec<String>,
+    /// Rank builds with assertions with the others: the run's reports do so.
+    pub include_assertions: bool,
+    /// The parameter by which the run's reports split their rankings.
+    pub split_by: Option<RankingSplit>,
+    /// The objective by which the run's reports judge its contenders.
+    pub objective: Option<Objective>,
+    /// The question of a search.
+    pub search: Option<SearchSettings>,
 }
 
-/// Checks that trials can run which a search may propose: as [`create_run`] does, without a folder.
+impl NewRun {
+    /// Checks that every trial can run, then creates the run folder `RESULTS/TIME-NAME`.
+    ///
+    /// # Errors
+    /// A usage error ([`Error::is_usage`]) if a trial requests something that does not exist, the
+    /// work folder cannot be used or has too little space; nothing is left behind then.
+    pub fn create(
+        self,
+        options: &Options,
+        registry: &Registry,
+    ) -> Result<(RunFolder, RunManifest), Error> {
+        let trials = self.trials;
+        let space = check_trials(&trials, options, registry)?;
+        let place = check_places(options)?;
+        check_hosts(&trials, &options.host_access, &options.worker_program)?;
+        let free_bytes = host::read_free_bytes(&place);
+        if let Some(free_bytes) = free_bytes.filter(|&free| free < space.needed_bytes) {
+            return Err(Error::NoRoom {
+                path: place,
+                space,
+                factor: options.disk_factor,
+                free_bytes,
+            });
+        }
+        let command = self.command.iter().map(|word| redact(word));
+        let manifest = RunManifest {
+            format: FORMAT_VERSION,
+            name: self.name,
+            about: self.about,
+            started_at: jiff::Timestamp::now().to_string(),
+            host: host::read_facts(&place, collect_program_facts(command.collect())),
+            headlines: headlines(&trials, registry),
+            changed_settings: changed_settings(&trials, registry),
+            changed_knobs: changed_knobs(&trials, registry),
+            costs: costs(&trials, registry),
+            byte_knobs: byte_knobs(&trials, registry),
+            work: options.work.as_deref().map(absolute),
+            until: options.until.as_ref().map(RepeatRule::as_stated),
+            include_assertions: self.include_assertions,
+            split_by: self.split_by,
+            objective: self.objective,
+            search: self.search,
+            trials,
+            skipped: self.skipped,
+        };
+        let folder = RunFolder::create(&options.results, &manifest)?;
+        Ok((folder, manifest))
+    }
+}
+
+/// Checks that trials can run which a search may propose: as [`NewRun::create`] does, without a
+/// folder.
 ///
 /// # Errors
 /// A usage error if a trial requests something that does not exist.
 pub fn check_proposals(
     trials: &[TrialSpec],
-    results: &Path,
     options: &Options,
     registry: &Registry,
 ) -> Result<(), Error> {
-    check_trials(trials, results, options, registry).map(drop)
+    check_trials(trials, options, registry).map(drop)
 }
 
 /// Checks every trial and returns how much must be free for the largest one, or for all where their
 /// databases are kept.
 fn check_trials(
     trials: &[TrialSpec],
-    results: &Path,
     options: &Options,
     registry: &Registry,
 ) -> Result<DiskSpace, Error> {
@@ -133,7 +151,7 @@ fn check_trials(
             message,
         };
         let resolved = resolve_trial(registry, &options.credentials, spec).map_err(refuse)?;
-        let place = options.work.as_deref().unwrap_or(results);
+        let place = options.work.as_deref().unwrap_or(&options.results);
         let existing = host::find_nearest_existing(place);
         check_feasibility(spec, &resolved, &existing).map_err(refuse)?;
         if !ids.insert(&spec.id) {
@@ -159,8 +177,9 @@ fn check_trials(
 
 /// Checks that the run folder and the databases can be written, and returns a folder on the file
 /// system of the databases.
-fn check_places(results: &Path, options: &Options) -> Result<PathBuf, Error> {
+fn check_places(options: &Options) -> Result<PathBuf, Error> {
     use nix::unistd::{AccessFlags, access};
+    let results = &options.results;
     let place = host::find_nearest_existing(results);
     let refuse = |message: String| Error::Results {
         path: results.to_owned(),

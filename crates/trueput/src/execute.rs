@@ -1,125 +1,146 @@
-//! Shared parts of `run` and `threen1`: options for the runner, the report at the end, the exit
-//! code.
+//! A run that is ready to begin, and its end: the trials, the report, the exit code.
 
 use crate::failure::{FAILED, Failure, INTERRUPTED, USAGE};
 use crate::output::{self, ChartsWhen};
 use crate::page::{describe_page, write_own_page};
-use crate::plan_overrides::RunDirectories;
 use crate::progress::Progress;
+use crate::repeats;
+use crate::run_request::RunOptions;
 use crate::screen::Screen;
-use crate::{repeats, signals};
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 use trueput_findings::Run;
 use trueput_findings::answer::{Answer, Standings};
 use trueput_findings::shell::quoted;
-use trueput_record::plan::PlanFile;
+use trueput_findings::units::counted;
+use trueput_record::search::SearchSettings;
+use trueput_record::value::format_seconds;
 use trueput_record::{Outcome, RunFolder, RunManifest, TrialRecord};
 use trueput_report::answer::AnswerText;
 use trueput_report::{Format, RunReport};
-use trueput_runner::matrix::{self, Matrix};
-use trueput_runner::{AuditStore, ConformanceCache, Options, Registry, RunSummary, TimeEstimate};
+use trueput_runner::{
+    Event, Options, ProposedTrials, Registry, RunSummary, TimeEstimate, TrialSource,
+};
 
-/// Options for the runner: workers are this program, and Ctrl-C stops the run.
-///
-/// # Errors
-/// If this program's own file or the signal handlers are not available.
-pub fn options(places: &RunDirectories) -> Result<Options, Failure> {
-    let program = std::env::current_exe();
-    let worker_program = program
-        .map_err(|error| Failure::Other(format!("cannot find this program's file: {error}")))?;
-    Ok(Options {
-        credentials: Default::default(),
-        audits: AuditStore::of_user(&worker_program),
-        worker_program,
-        host_access: Default::default(),
-        work: places.work.clone(),
-        keep_databases: places.keep_databases,
-        keep_unfinished: false,
-        resume_databases: false,
-        disk_factor: places.disk.factor,
-        hang_limit: places.hang_limit,
-        hardware_limits: !places.no_hardware_limits,
-        conformance_cache: ConformanceCache::of_user(!places.check_again),
-        checks_isolation: true,
-        until: None,
-        include_assertions: false,
-        split_by: None,
-        objective: None,
-        search: None,
-        stop: signals::stop_flag()?,
-    })
+/// A run that is ready to begin, new or resumed.
+pub struct PreparedRun<'a> {
+    /// Its folder.
+    pub folder: RunFolder,
+    /// Its manifest.
+    pub manifest: RunManifest,
+    /// The runner's options.
+    pub options: Options,
+    /// The engines and workloads.
+    pub registry: &'a Registry,
+    /// The options of the command line.
+    pub given: &'a RunOptions,
 }
 
-/// Expands a plan. What it asks servers, one stop signal ends with the program.
-///
-/// # Errors
-/// As [`matrix::expand`].
-pub fn expand(plan: &PlanFile, registry: &Registry) -> Result<Matrix, matrix::Error> {
-    signals::ending_at_once(|| matrix::expand(plan, registry))
-}
-
-/// Runs every unfinished trial with progress messages, and ends with the answer; with `json`, every
-/// event is a line of JSON and there is no answer.
-///
-/// # Errors
-/// As [`trueput_runner::run`] and [`report`].
-pub fn carry_out(
-    folder: &RunFolder,
-    manifest: &RunManifest,
-    options: &Options,
-    registry: &Registry,
-    json: bool,
-    screen: Screen,
-) -> Result<ExitCode, Failure> {
-    print_build_warnings(manifest, registry);
-    if !json {
-        print_time_estimate(folder, manifest)?;
+impl PreparedRun<'_> {
+    /// Runs every unfinished trial with progress messages, and ends with the answer; with `--json`,
+    /// every event is a line of JSON and there is no answer.
+    ///
+    /// # Errors
+    /// As [`trueput_runner::run`] and [`report`].
+    pub fn run(&self) -> Result<ExitCode, Failure> {
+        let mut progress = self.progress();
+        if !self.given.json {
+            let before = self.folder.trials()?.trials;
+            let standings = Standings::new(self.folder.path(), &self.manifest, before);
+            progress = progress.with_standings(standings);
+        }
+        let summary = self.run_trials(&mut |event| progress.observe(event))?;
+        finish(&summary, self.write_report())
     }
-    let mut progress = if json {
-        Progress::json()
-    } else {
-        Progress::for_people().with_standings(standings(folder, manifest)?)
-    };
-    let observer = &mut |event: &_| progress.observe(event);
-    let summary = trueput_runner::run(folder, manifest, registry, options, observer)?;
-    let written = if json {
-        Ok(())
-    } else {
-        repeats::print_stop_reason(folder).and_then(|()| report(folder, screen))
-    };
-    finish(&summary, written)
-}
 
-/// Prints how long the trials that have not ended will take, where that is more than a minute.
-fn print_time_estimate(folder: &RunFolder, manifest: &RunManifest) -> Result<(), Failure> {
-    let stored = folder.trials()?.trials;
-    let has_ended = |record: &TrialRecord| record.outcome != Outcome::Interrupted;
-    let ended = stored.iter().filter(|record| has_ended(record));
-    let ended: BTreeSet<_> = ended.map(|record| record.spec.id.as_str()).collect();
-    let left = manifest.trials.iter();
-    let left = left.filter(|spec| !ended.contains(spec.id.as_str()));
-    let results = folder.path().parent().unwrap_or(folder.path());
-    let estimate = TimeEstimate::of(left, results);
-    if estimate.may_be_long() {
-        let sooner = match manifest.until {
+    fn write_report(&self) -> Result<(), Failure> {
+        if self.given.json {
+            return Ok(());
+        }
+        repeats::print_stop_reason(&self.folder)?;
+        report(&self.folder, self.given.screen)
+    }
+
+    /// How the progress of the run is shown.
+    pub fn progress(&self) -> Progress {
+        if self.given.json {
+            Progress::json()
+        } else {
+            Progress::for_people()
+        }
+    }
+
+    /// Runs every unfinished trial, after notes on what to expect.
+    ///
+    /// # Errors
+    /// As [`trueput_runner::run`].
+    pub fn run_trials(&self, observer: &mut dyn FnMut(&Event)) -> Result<RunSummary, Failure> {
+        self.run_search(observer, &mut |_| ProposedTrials::default())
+    }
+
+    /// As [`PreparedRun::run_trials`], then runs the trials that `source` proposes.
+    ///
+    /// # Errors
+    /// As [`trueput_runner::run_search`].
+    pub fn run_search(
+        &self,
+        observer: &mut dyn FnMut(&Event),
+        source: &mut TrialSource<'_>,
+    ) -> Result<RunSummary, Failure> {
+        print_build_warnings(&self.manifest, self.registry);
+        if let Some(estimate) = self.time_estimate()? {
+            output::note(&estimate);
+        }
+        let (folder, manifest) = (&self.folder, &self.manifest);
+        let (registry, options) = (self.registry, &self.options);
+        Ok(trueput_runner::run_search(
+            folder, manifest, registry, options, observer, source,
+        )?)
+    }
+
+    /// The time of a search, or of the trials that have not ended; `None` if it is short.
+    fn time_estimate(&self) -> Result<Option<String>, Failure> {
+        match &self.manifest.search {
+            None => self.time_of_trials(),
+            Some(SearchSettings::Tuning(settings)) => Ok(Some(format!(
+                "about {} trials in {}, a quarter of them for the holdout",
+                settings.trials,
+                format_seconds(settings.budget_s)
+            ))),
+            Some(search) => {
+                let roles = self.manifest.trials.iter().filter_map(|spec| spec.role);
+                let contenders: BTreeSet<_> = roles.map(|role| role.contender).collect();
+                Ok(Some(format!(
+                    "{}, at most {}",
+                    counted(contenders.len() as u64, "contender"),
+                    format_seconds(search.budget_s())
+                )))
+            }
+        }
+    }
+
+    fn time_of_trials(&self) -> Result<Option<String>, Failure> {
+        let stored = self.folder.trials()?.trials;
+        let has_ended = |record: &&TrialRecord| record.outcome != Outcome::Interrupted;
+        let ended = stored.iter().filter(has_ended);
+        let ended: BTreeSet<_> = ended.map(|record| record.spec.id.as_str()).collect();
+        let left = self.manifest.trials.iter();
+        let left = left.filter(|spec| !ended.contains(spec.id.as_str()));
+        let results = self.folder.path().parent().unwrap_or(self.folder.path());
+        let estimate = TimeEstimate::of(left, results);
+        let sooner = match self.manifest.until {
             Some(_) => "; enough repeats may end it sooner",
             None => "",
         };
-        output::note(&format!("{}{sooner}", estimate.to_text()));
+        Ok(estimate
+            .may_be_long()
+            .then(|| format!("{}{sooner}", estimate.to_text())))
     }
-    Ok(())
-}
-
-/// The rankings before the first trial, from the earlier part of a resumed run.
-fn standings(folder: &RunFolder, manifest: &RunManifest) -> Result<Standings, Failure> {
-    let before = folder.trials()?.trials;
-    Ok(Standings::new(folder.path(), manifest, before))
 }
 
 /// Warns of inferior builds that are used because a better one was not found, of engine folders
 /// that are ignored, and of workloads whose operations will not find their records.
-pub fn print_build_warnings(manifest: &RunManifest, registry: &Registry) {
+fn print_build_warnings(manifest: &RunManifest, registry: &Registry) {
     let defaults = manifest.trials.iter().filter(|spec| spec.build.is_none());
     let names: BTreeSet<_> = defaults.map(|spec| spec.engine.as_str()).collect();
     let engines = names.iter().filter_map(|name| registry.engine(name).ok());

@@ -37,6 +37,7 @@ mod progress;
 mod published_plan;
 mod repeats;
 mod resumed;
+mod run_request;
 mod screen;
 mod search_clock;
 mod search_run;

@@ -17,7 +17,7 @@ use trueput_runner::HostAccess;
 use trueput_runner::disk_space::{DISK_FACTOR, parse_factor};
 
 /// Folders for results and databases, and the form of progress messages.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Directories and limits")]
 pub struct RunDirectories {
     /// Directory for results; each run creates a folder in it
@@ -232,7 +232,7 @@ pub fn parse_name(text: &str) -> Result<String, String> {
 /// Those of [`PlanOverrides`] that conflict with `--resume`, because a resumed run keeps what its
 /// first part had. The group `PlanOverrides` has no members for clap, since it contains another
 /// group.
-pub const OF_A_NEW_RUN: [&str; 12] = [
+pub const OF_A_NEW_RUN: [&str; 14] = [
     "engine",
     "durability",
     "workers",
@@ -244,11 +244,13 @@ pub const OF_A_NEW_RUN: [&str; 12] = [
     "verify",
     "seed",
     "name",
+    "include_assertions",
+    "split_by",
     conditions::GROUP,
 ];
 
 /// Options that override the keys of a plan.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "What to run (overrides the plan)")]
 pub struct PlanOverrides {
     /// Engines, comma-separated: NAME, NAME@LIBRARY, NAME@ADDRESS, or 'present' for all installed
@@ -305,7 +307,7 @@ pub struct PlanOverrides {
 }
 
 /// How other hosts are reached.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Other hosts")]
 pub struct HostOptions {
     /// Path of this same program on the hosts of --hosts [default: the same as here]

@@ -19,18 +19,6 @@ const PREFIX: &str = "published/";
 /// The smallest size that a size is scaled to, bytes: a cache or a map below it is of no use.
 const MIN_SIZE_BYTES: u64 = 16 << 20;
 
-/// The nearest experiment.
-struct NearestExperiment {
-    /// The plan to run.
-    plan: PlanFile,
-    /// Parts of the document that are not run, one sentence each.
-    skipped: Vec<String>,
-    /// The scale, in words.
-    note: String,
-    /// Why no file system of the document's can be had; `None` if one can.
-    no_file_system: Option<String>,
-}
-
 /// A resolved plan, with its differences from the plan of that name.
 pub struct NamedPlan {
     /// The plan.
@@ -38,20 +26,18 @@ pub struct NamedPlan {
     /// Parts of a published experiment that are skipped, one sentence each.
     pub skipped: Vec<String>,
     /// The reason why none of its file systems is available; `None` if one is, or if it names none.
-    no_file_system: Option<String>,
+    pub no_file_system: Option<String>,
 }
 
-impl NamedPlan {
-    /// Prints where this many trials run that were to run on other file systems.
-    pub fn print_place(&self, trials: usize) {
-        // The command line may have named one.
-        let is_here = self.plan.conditions.file_system.is_empty();
-        if let Some(reason) = self.no_file_system.as_ref().filter(|_| is_here) {
-            let trials = counted(trials as u64, "trial");
-            output::note(&format!(
-                "{reason}; running on the current file system instead: {trials}"
-            ));
-        }
+/// Prints where this many trials run whose plan was to run on file systems that are not available.
+pub fn note_place(no_file_system: Option<String>, plan: &PlanFile, trials: usize) {
+    // The command line may have named one.
+    let is_here = plan.conditions.file_system.is_empty();
+    if let Some(reason) = no_file_system.filter(|_| is_here) {
+        let trials = counted(trials as u64, "trial");
+        output::note(&format!(
+            "{reason}; running on the current file system instead: {trials}"
+        ));
     }
 }
 
@@ -99,13 +85,7 @@ pub fn plan(
             ))),
         };
     };
-    let nearest = adapt_experiment(id, scale, registry, builds)?;
-    output::note(&nearest.note);
-    Ok(NamedPlan {
-        plan: nearest.plan,
-        skipped: nearest.skipped,
-        no_file_system: nearest.no_file_system,
-    })
+    adapt_experiment(id, scale, registry, builds)
 }
 
 /// The requirements of a table's experiment that this machine lacks; `None` if nothing is missing.
@@ -147,7 +127,7 @@ fn adapt_experiment(
     scale: Option<f64>,
     registry: &Registry,
     builds: BuildAccess,
-) -> Result<NearestExperiment, Failure> {
+) -> Result<NamedPlan, Failure> {
     let published = named(id).map_err(Failure::usage)?;
     let experiment = &published.experiment;
     let scale = scale.unwrap_or(experiment.scale);
@@ -182,17 +162,18 @@ fn adapt_experiment(
     if scale < 1.0 {
         plan.conditions.image_bytes = None;
     }
-    let note = format!("{PREFIX}{id} at scale {scale} (1 is the published size)");
+    output::note(&format!(
+        "{PREFIX}{id} at scale {scale} (1 is the published size)"
+    ));
     let no_file_system = without_file_systems(&mut plan, registry, builds);
     plan.about = format!(
         "The nearest to \"{}\" ({}) that this machine can run, at {scale} of its size.",
         published.title, published.source.date
     );
     plan.name = published.id;
-    Ok(NearestExperiment {
+    Ok(NamedPlan {
         plan,
         skipped,
-        note,
         no_file_system,
     })
 }

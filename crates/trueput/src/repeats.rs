@@ -56,7 +56,7 @@ fn parse_budget(text: &str) -> Result<f64, String> {
 }
 
 /// Options for repeats that go on until enough is known.
-#[derive(Debug, Clone, Copy, Args)]
+#[derive(Debug, Clone, Copy, Default, Args)]
 #[command(next_help_heading = "Repeats")]
 pub struct Repeats {
     /// Repeat until the rate of every contender (with --rate: its worst p99 response time) is known

@@ -1,16 +1,54 @@
-//! Checks the knobs and settings of a run that is resumed: the folder may come from anybody.
+//! A run that is resumed. Its folder may come from anybody, so it is checked first.
 
+use crate::execute::PreparedRun;
 use crate::failure::Failure;
+use crate::repeats;
+use crate::run_request::RunOptions;
+use crate::size_limit::{SizeLimit, explained};
+use crate::trust::{Trust, UntrustedInputs};
+use std::path::Path;
 use trueput_record::parameter::{Parameter, resolve};
 use trueput_record::trial::Settings;
 use trueput_record::{Error, RunFolder, RunManifest};
 use trueput_runner::Registry;
 
+/// Opens a run to go on with, once its libraries and folders are trusted; a search has a new budget
+/// if one is given.
+///
+/// # Errors
+/// A usage error if it is no run folder, cannot be trusted, or has a wrong knob or setting.
+pub fn open<'a>(
+    path: &Path,
+    budget_s: Option<f64>,
+    given: &'a RunOptions,
+    (trust, size): (Trust, SizeLimit),
+    registry: &'a Registry,
+) -> Result<PreparedRun<'a>, Failure> {
+    let mut options = given.of_runner()?;
+    let opened = RunFolder::open_limited(path, size.most_bytes);
+    let (folder, mut manifest) = opened.map_err(explained)?;
+    trueput_runner::check_folder(&folder)?;
+    let foreign = UntrustedInputs::of_run(&folder, &manifest, given.places.work.as_deref());
+    trust.check(&path.display().to_string(), &foreign)?;
+    check_parameters(&folder, &manifest, registry)?;
+    if let (Some(settings), Some(budget_s)) = (&mut manifest.search, budget_s) {
+        settings.set_budget_s(budget_s);
+    }
+    options.until = repeats::stated(&manifest);
+    Ok(PreparedRun {
+        folder,
+        manifest,
+        options,
+        registry,
+        given,
+    })
+}
+
 /// Checks each knob and setting against what the command line would take.
 ///
 /// # Errors
 /// A usage error in one line that names the file, the line, the value and what would be right.
-pub fn check_parameters(
+fn check_parameters(
     folder: &RunFolder,
     manifest: &RunManifest,
     registry: &Registry,

@@ -2,16 +2,13 @@
 //! with.
 
 use crate::built_in_plans::plan_or_workload;
-use crate::execute;
+use crate::execute::{self, PreparedRun};
 use crate::failure::Failure;
 use crate::output;
-use crate::plan_overrides::{PlanOverrides, RunDirectories};
-use crate::progress::Progress;
+use crate::plan_overrides::PlanOverrides;
 use crate::repeats::parse_part;
-use crate::resumed::check_parameters;
-use crate::screen::Screen;
-use crate::size_limit::{SizeLimit, explained};
-use crate::trust::{Trust, UntrustedInputs};
+use crate::run_request::{RunOptions, RunRequest};
+use crate::trust::Trust;
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::process::ExitCode;
@@ -25,30 +22,30 @@ use trueput_record::plan::PlanFile;
 use trueput_record::search::{CapacitySettings, SearchSettings, TuningPreset, TuningStrategy};
 use trueput_record::trial::Settings;
 use trueput_record::value::format_seconds;
-use trueput_record::{Conditions, RunFolder, RunManifest, TrialRecord, TrialSpec};
-use trueput_runner::{Event, Options, ProposedTrials, Registry};
+use trueput_record::{Conditions, RunManifest, TrialRecord, TrialSpec};
+use trueput_runner::{Event, ProposedTrials, Registry};
 
-/// Reads the plan, with the options of the command line, as one whose trials run once each.
+/// The request for a search, whose trials run once each.
 ///
 /// # Errors
-/// A usage error if it is no plan, cannot be trusted, has steps or time slices, or if an option has
-/// no use here.
-pub fn read_plan(
-    target: &str,
-    overrides: &PlanOverrides,
+/// A usage error if it is no plan, has steps or time slices, or if an option has no use here.
+pub fn request<'a>(
+    target: &'a str,
+    given: &'a RunOptions,
     trust: Trust,
-    registry: &Registry,
-) -> Result<PlanFile, Failure> {
-    refuse_unused(overrides)?;
-    let mut plan = plan_or_workload(target, registry)?;
-    overrides.apply(&mut plan)?;
+    registry: &'a Registry,
+) -> Result<RunRequest<'a>, Failure> {
+    refuse_unused(&given.overrides)?;
+    let plan = plan_or_workload(target, registry)?;
+    let mut request = RunRequest::new(target, plan, given, registry)?;
+    request.trust = trust;
+    let plan = &mut request.plan;
     if plan.conditions.time_slice_s.is_some() {
         return Err(Failure::usage(
             "a search runs one trial after the other, not in time slices: leave them out by \
              --time-slice none",
         ));
     }
-    trust.check_plan(target, &plan, overrides, registry)?;
     if !plan.steps.is_empty() {
         return Err(Failure::usage(format!(
             "'{target}' has steps; 'trueput ledger' runs them"
@@ -58,7 +55,7 @@ pub fn read_plan(
     if takes_duration(&plan.workload, registry)? {
         plan.conditions.duration_s.get_or_insert(DEFAULT_DURATION_S);
     }
-    Ok(plan)
+    Ok(request)
 }
 
 /// Refuses options that a search has no use for.
@@ -124,14 +121,14 @@ pub fn refuse_rate(plan: &PlanFile, reason: &str) -> Result<(), Failure> {
 /// A usage error if neither states one; `example` shows how to.
 pub fn objective(
     given: Option<&Objective>,
-    plan: &PlanFile,
-    target: &str,
+    request: &RunRequest<'_>,
     example: &str,
 ) -> Result<Objective, Failure> {
-    let found = given.or(plan.objective.as_ref());
+    let found = given.or(request.plan.objective.as_ref());
     found.cloned().ok_or_else(|| {
         Failure::usage(format!(
-            "'{target}' has no objective: give one, as in --objective '{example}'"
+            "'{}' has no objective: give one, as in --objective '{example}'",
+            request.target
         ))
     })
 }
@@ -313,32 +310,6 @@ pub fn parse_precision(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("'{text}' is out of range: write 1% to 50%"))
 }
 
-/// Opens a search to resume, with a new budget if one is given, after a check that its libraries
-/// and folders are trusted.
-///
-/// # Errors
-/// A usage error if it is no run folder or cannot be trusted.
-pub fn open(
-    path: &Path,
-    budget_s: Option<f64>,
-    places: &RunDirectories,
-    trust: Trust,
-    size: SizeLimit,
-    registry: &Registry,
-) -> Result<(RunFolder, RunManifest), Failure> {
-    // It may come from anybody.
-    let opened = RunFolder::open_limited(path, size.most_bytes);
-    let (folder, mut manifest) = opened.map_err(explained)?;
-    trueput_runner::check_folder(&folder)?;
-    let foreign = UntrustedInputs::of_run(&folder, &manifest, places.work.as_deref());
-    trust.check(&path.display().to_string(), &foreign)?;
-    check_parameters(&folder, &manifest, registry)?;
-    if let (Some(settings), Some(budget_s)) = (&mut manifest.search, budget_s) {
-        settings.set_budget_s(budget_s);
-    }
-    Ok((folder, manifest))
-}
-
 /// What a search proposes.
 pub struct Proposal {
     /// Lines on how the search stands.
@@ -349,67 +320,47 @@ pub struct Proposal {
     pub end: Option<SearchEnd>,
 }
 
-/// A search that runs: its folder, and how it answers.
-pub struct SearchRun<'a> {
-    pub folder: &'a RunFolder,
-    pub manifest: &'a RunManifest,
-    pub registry: &'a Registry,
-    pub options: &'a Options,
-    /// Whether events and the answer are lines of JSON.
-    pub json: bool,
-    pub screen: Screen,
-}
-
-impl SearchRun<'_> {
-    /// Runs the trials that `next` proposes from all that have ended, then prints the answer: what
-    /// `found` makes of the run as JSON, or its report.
-    ///
-    /// # Errors
-    /// As a run; if the answer cannot be written.
-    pub fn run(
-        &self,
-        next: &mut dyn FnMut(&[TrialRecord]) -> Proposal,
-        found: fn(&Run) -> serde_json::Value,
-    ) -> Result<ExitCode, Failure> {
-        let progress = RefCell::new(if self.json {
-            Progress::json()
-        } else {
-            Progress::for_people()
-        });
-        let is_idle = Cell::new(false);
-        let source = &mut |ended: &[TrialRecord]| {
-            let Proposal { news, trials, end } = next(ended);
-            progress.borrow().say_all(news);
-            is_idle.set(is_idle.get() && trials.is_empty());
-            ProposedTrials { trials, end }
-        };
-        let observer = &mut |event: &_| {
-            if let Event::RunStarted { trials: 0, .. } = event {
-                is_idle.set(true);
-            }
-            progress.borrow_mut().observe(event);
-        };
-        let (folder, manifest) = (self.folder, self.manifest);
-        let (registry, options) = (self.registry, self.options);
-        let summary =
-            trueput_runner::run_search(folder, manifest, registry, options, observer, source)?;
-        if summary.interrupted {
-            let command = resume_command(manifest, folder.path());
-            output::note(&format!("continue it with: {command}"));
-        } else if is_idle.get() {
-            output::note(
-                "nothing ran: the search has ended, or its next trial does not fit into the \
-                 budget; extend it with --budget",
-            );
+/// Runs the trials that `next` proposes from all that have ended, then prints the answer: what
+/// `found` makes of the run as JSON, or its report.
+///
+/// # Errors
+/// As a run; if the answer cannot be written.
+pub fn carry_out(
+    run: &PreparedRun<'_>,
+    next: &mut dyn FnMut(&[TrialRecord]) -> Proposal,
+    found: fn(&Run) -> serde_json::Value,
+) -> Result<ExitCode, Failure> {
+    let progress = RefCell::new(run.progress());
+    let is_idle = Cell::new(false);
+    let source = &mut |ended: &[TrialRecord]| {
+        let Proposal { news, trials, end } = next(ended);
+        progress.borrow().say_all(news);
+        is_idle.set(is_idle.get() && trials.is_empty());
+        ProposedTrials { trials, end }
+    };
+    let observer = &mut |event: &_| {
+        if let Event::RunStarted { trials: 0, .. } = event {
+            is_idle.set(true);
         }
-        execute::finish(&summary, self.write_answer(found))
+        progress.borrow_mut().observe(event);
+    };
+    let summary = run.run_search(observer, source)?;
+    let folder = run.folder.path();
+    if summary.interrupted {
+        let command = resume_command(&run.manifest, folder);
+        output::note(&format!("continue it with: {command}"));
+    } else if is_idle.get() {
+        output::note(
+            "nothing ran: the search has ended, or its next trial does not fit into the budget; \
+             extend it with --budget",
+        );
     }
-
-    fn write_answer(&self, found: fn(&Run) -> serde_json::Value) -> Result<(), Failure> {
-        if self.json {
-            let run = Run::load(self.folder.path())?;
-            return output::json_lines(&found(&run).to_string());
-        }
-        execute::report(self.folder, self.screen)
-    }
+    let written = if run.given.json {
+        Run::load(folder)
+            .map_err(Failure::from)
+            .and_then(|loaded| output::json_lines(&found(&loaded).to_string()))
+    } else {
+        execute::report(&run.folder, run.given.screen)
+    };
+    execute::finish(&summary, written)
 }

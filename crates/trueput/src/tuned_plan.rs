@@ -2,8 +2,8 @@
 //! and these knobs in turns.
 
 use crate::capacity_search::open_loop;
+use crate::execute::PreparedRun;
 use crate::output;
-use crate::search_run::SearchRun;
 use serde_json::json;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -30,14 +30,14 @@ const USED_SEEDS: u64 = 3;
 /// that an earlier part of it wrote. Returns the trials that the search proposes; it is over if
 /// there are none.
 pub fn write_at_end(
-    run: &SearchRun<'_>,
+    run: &PreparedRun<'_>,
     ended: &[TrialRecord],
     proposed: Vec<TrialSpec>,
 ) -> Vec<TrialSpec> {
     let folder = run.folder.path();
     let file = folder.join(TUNED_PLAN);
     if proposed.is_empty() {
-        let plan = TunedPlan::of(run.manifest, ended);
+        let plan = TunedPlan::of(&run.manifest, ended);
         let (action, result) = match &plan {
             Some(plan) => (
                 "write",

@@ -12,7 +12,7 @@ use trueput_engine::{Durability, Isolation, Null, Value};
 use trueput_record::measurement::Outcome;
 use trueput_record::trial::Settings;
 use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec, VerifyLevel, WorkerKind};
-use trueput_runner::{Error, Event, Options, Phase, Registry, RunSummary, create_run, run};
+use trueput_runner::{Error, Event, NewRun, Options, Phase, Registry, RunSummary, run};
 
 pub const REGISTRY: Registry = Registry {
     engines: &[
@@ -93,18 +93,16 @@ pub struct CreatedRun {
 
 impl Bench {
     pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
         let options = Options {
             credentials: Default::default(),
             conformance_cache: None,
             checks_isolation: false,
             audits: None,
             until: None,
-            include_assertions: false,
-            split_by: None,
-            objective: None,
-            search: None,
             worker_program: std::env::current_exe().unwrap(),
             host_access: Default::default(),
+            results: folder.path().join("results"),
             work: None,
             keep_databases: false,
             keep_unfinished: false,
@@ -114,10 +112,7 @@ impl Bench {
             hardware_limits: false,
             stop: Arc::new(AtomicBool::new(false)),
         };
-        Self {
-            folder: tempfile::tempdir().unwrap(),
-            options,
-        }
+        Self { folder, options }
     }
 
     pub fn results(&self) -> PathBuf {
@@ -125,13 +120,14 @@ impl Bench {
     }
 
     pub fn create(&self, trials: Vec<TrialSpec>) -> Result<CreatedRun, Error> {
-        let results = self.results();
-        let command = vec!["test".to_owned()];
-        let (options, nothing) = (&self.options, vec![]);
-        create_run(
-            "toys", "", trials, nothing, &results, options, &REGISTRY, command,
-        )
-        .map(|(folder, manifest)| CreatedRun { folder, manifest })
+        let run = NewRun {
+            name: "toys".to_owned(),
+            trials,
+            command: vec!["test".to_owned()],
+            ..NewRun::default()
+        };
+        let created = run.create(&self.options, &REGISTRY);
+        created.map(|(folder, manifest)| CreatedRun { folder, manifest })
     }
 
     pub fn run(&self, made: &CreatedRun, mut observer: impl FnMut(&Event)) -> RunSummary {

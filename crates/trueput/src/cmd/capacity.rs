@@ -1,12 +1,12 @@
 //! `trueput capacity`: the highest rate at which each contender keeps an objective.
 
 use crate::capacity_search::{self, CapacitySearches};
-use crate::execute;
+use crate::execute::PreparedRun;
 use crate::failure::{EXIT_CODES, Failure};
-use crate::output;
-use crate::plan_overrides::{OF_A_NEW_RUN, PlanOverrides, RunDirectories};
-use crate::screen::Screen;
-use crate::search_run::{self, Proposal, SearchRun};
+use crate::plan_overrides::OF_A_NEW_RUN;
+use crate::resumed;
+use crate::run_request::RunOptions;
+use crate::search_run::{self, Proposal};
 use crate::size_limit::SizeLimit;
 use crate::trust::Trust;
 use clap::Args;
@@ -15,9 +15,9 @@ use trueput_findings::capacity::{capacities, closed_loops};
 use trueput_findings::trial_time;
 use trueput_record::objective::Objective;
 use trueput_record::search::{CapacitySettings, SearchSettings, TuningLimits};
-use trueput_record::value::{format_seconds, parse_seconds};
-use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
-use trueput_runner::{Options, Registry};
+use trueput_record::value::parse_seconds;
+use trueput_record::{TrialRecord, TrialSpec};
+use trueput_runner::Registry;
 use trueput_tuner::capacity::{MAX_CONFIRMATIONS, fewest_trials, usual_trials};
 
 const EXAMPLES: &str = "\
@@ -60,17 +60,10 @@ pub struct Arguments {
     /// Continue an interrupted search, with a new time budget
     #[arg(long, value_name = "RUN", conflicts_with_all = OF_A_NEW_RUN,
         conflicts_with_all = ["target", "objective", "precision",
-        "confirmations", "split_by", "include_assertions"])]
+        "confirmations"])]
     resume: Option<std::path::PathBuf>,
-    /// Write each event as one line of JSON to standard output, the capacities last
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    screen: Screen,
-    #[command(flatten)]
-    overrides: PlanOverrides,
-    #[command(flatten)]
-    places: RunDirectories,
+    run: RunOptions,
     #[command(flatten)]
     trust: Trust,
     #[command(flatten)]
@@ -82,34 +75,19 @@ pub struct Arguments {
 /// # Errors
 /// A usage error for an invalid plan, objective, budget or folder, before anything runs.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
-    let mut options = execute::options(&arguments.places)?;
-    options.host_access = arguments.overrides.host_options.access();
-    let (folder, manifest) = match &arguments.resume {
-        Some(path) => search_run::open(
-            path,
-            arguments.budget,
-            &arguments.places,
-            arguments.trust,
-            arguments.size,
-            registry,
-        )?,
-        None => create(arguments, &mut options, registry)?,
+    let run = match &arguments.resume {
+        Some(path) => {
+            let checks = (arguments.trust, arguments.size);
+            resumed::open(path, arguments.budget, &arguments.run, checks, registry)?
+        }
+        None => create(arguments, registry)?,
     };
-    execute::print_build_warnings(&manifest, registry);
-    let Some(SearchSettings::Capacity(settings)) = &manifest.search else {
-        return Err(search_run::other_command(&manifest, folder.path()));
+    let Some(SearchSettings::Capacity(settings)) = &run.manifest.search else {
+        return Err(search_run::other_command(&run.manifest, run.folder.path()));
     };
-    let contenders: Vec<_> = closed_loops(&manifest).collect();
+    let contenders: Vec<_> = closed_loops(&run.manifest).collect();
     let budget_s = settings.budget_s;
     let mut searches = CapacitySearches::new(contenders, settings, budget_s, budget_s);
-    let search_run = SearchRun {
-        folder: &folder,
-        manifest: &manifest,
-        registry,
-        options: &options,
-        json: arguments.json,
-        screen: arguments.screen,
-    };
     let next = &mut |ended: &[TrialRecord]| {
         let result = capacity_search::last_result(searches.contenders(), settings, ended);
         let next = searches.next(ended);
@@ -119,33 +97,30 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             end: None,
         }
     };
-    search_run.run(
+    search_run::carry_out(
+        &run,
         next,
         |run| serde_json::json!({ "capacities": capacities(&run.manifest, &run.trials) }),
     )
 }
 
-fn create(
-    arguments: &Arguments,
-    options: &mut Options,
-    registry: &Registry,
-) -> Result<(RunFolder, RunManifest), Failure> {
+fn create<'a>(
+    arguments: &'a Arguments,
+    registry: &'a Registry,
+) -> Result<PreparedRun<'a>, Failure> {
     let target = arguments.target.as_deref().unwrap_or_default();
-    let (overrides, trust) = (&arguments.overrides, arguments.trust);
-    let mut plan = search_run::read_plan(target, overrides, trust, registry)?;
-    search_run::refuse_fixed_work(&plan, registry)?;
-    let reason = if overrides.conditions.is_given("rate") {
+    let mut request = search_run::request(target, &arguments.run, arguments.trust, registry)?;
+    search_run::refuse_fixed_work(&request.plan, registry)?;
+    let reason = if arguments.run.overrides.conditions.is_given("rate") {
         "capacity finds the rate itself: leave out --rate".to_owned()
     } else {
         format!("'{target}' gives a rate, which capacity finds: leave it out by --rate 0")
     };
-    search_run::refuse_rate(&plan, &reason)?;
-    let arrival = std::mem::take(&mut plan.conditions.arrival);
-    let mut matrix = execute::expand(&plan, registry)?;
-    matrix.skip_unreachable(&plan, arguments.places.databases(), registry)?;
-    options.credentials = matrix.credentials;
+    search_run::refuse_rate(&request.plan, &reason)?;
+    let objective = search_run::objective(arguments.objective.as_ref(), &request, "p99<5ms")?;
+    let arrival = std::mem::take(&mut request.plan.conditions.arrival);
+    let matrix = request.expand()?;
     let trials = capacity_search::contenders(matrix.trials);
-    let objective = search_run::objective(arguments.objective.as_ref(), &plan, target, "p99<5ms")?;
     let settings = CapacitySettings {
         objective,
         precision: arguments.precision,
@@ -154,26 +129,10 @@ fn create(
         arrival,
         limits: TuningLimits::default(),
     };
-    let results = &arguments.places.results;
     let open = capacity_search::open_loops(&trials, arrival);
-    trueput_runner::check_proposals(&open, results, options, registry)?;
-    output::note(&format!(
-        "{} contender{}, at most {}",
-        trials.len(),
-        if trials.len() == 1 { "" } else { "s" },
-        format_seconds(settings.budget_s)
-    ));
-    options.search = Some(SearchSettings::Capacity(settings));
-    Ok(trueput_runner::create_run(
-        &plan.name,
-        &plan.about,
-        trials,
-        matrix.skipped,
-        results,
-        options,
-        registry,
-        execute::command_line(),
-    )?)
+    trueput_runner::check_proposals(&open, &request.options, registry)?;
+    let search = SearchSettings::Capacity(settings);
+    request.create(trials, matrix.skipped, Some(search))
 }
 
 /// The budget, and whether it suffices.

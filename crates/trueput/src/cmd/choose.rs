@@ -1,27 +1,28 @@
 //! `trueput choose`: the engine that keeps an objective at the highest rate, by default and tuned.
 
+pub mod limits;
 mod search;
 
 use crate::capacity_search;
-use crate::execute;
+use crate::execute::PreparedRun;
 use crate::failure::{EXIT_CODES, Failure};
-use crate::output;
-use crate::plan_overrides::{OF_A_NEW_RUN, PlanOverrides, RunDirectories};
-use crate::screen::Screen;
-use crate::search_run::{self, ContenderDifference, Proposal, SearchRun};
+use crate::plan_overrides::OF_A_NEW_RUN;
+use crate::resumed;
+use crate::run_request::{RunOptions, RunRequest};
+use crate::search_run::{self, ContenderDifference, Proposal};
 use crate::size_limit::SizeLimit;
 use crate::trust::Trust;
 use crate::tuned_plan;
 use crate::tuning_search::TuningSearch;
 use crate::tuning_space::{SearchSpace, searched_knobs};
 use clap::Args;
+use limits::Limits;
 use search::{ChoiceSearch, MIN_TUNING_TRIALS, default_part};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trueput_findings::choice::choice;
 use trueput_findings::eligibility::HARNESS_ENGINE;
 use trueput_findings::trial_time;
-use trueput_findings::units::counted;
 use trueput_host::{count_cores, read_memory_bytes};
 use trueput_record::conditions::Arrival;
 use trueput_record::objective::Objective;
@@ -30,9 +31,9 @@ use trueput_record::search::{
     CapacitySettings, ChoiceSettings, ContenderPresets, SearchSettings, SearchedKnob, TuningLimits,
     TuningScore, TuningSettings, TuningStrategy, UntunableContender,
 };
-use trueput_record::value::{format_seconds, parse_seconds};
-use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
-use trueput_runner::{Options, Registry};
+use trueput_record::value::parse_seconds;
+use trueput_record::{RunManifest, TrialRecord, TrialSpec};
+use trueput_runner::Registry;
 use trueput_tuner::capacity::{MAX_CONFIRMATIONS, fewest_trials, usual_trials};
 
 /// The precision of a capacity, as a part of it.
@@ -83,17 +84,10 @@ pub struct Arguments {
     /// Continue an interrupted search, with a new time budget
     #[arg(long, value_name = "RUN", conflicts_with_all = OF_A_NEW_RUN,
         conflicts_with_all = ["target", "objective", "precision",
-        "confirmations", "no_tuning", "split_by", "include_assertions"])]
+        "confirmations", "no_tuning"])]
     resume: Option<PathBuf>,
-    /// Write each event as one line of JSON to standard output, the choice last
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    screen: Screen,
-    #[command(flatten)]
-    overrides: PlanOverrides,
-    #[command(flatten)]
-    places: RunDirectories,
+    run: RunOptions,
     #[command(flatten)]
     trust: Trust,
     #[command(flatten)]
@@ -105,70 +99,60 @@ pub struct Arguments {
 /// # Errors
 /// A usage error for an invalid plan, objective, budget or folder, before anything runs.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
-    let mut options = execute::options(&arguments.places)?;
-    options.host_access = arguments.overrides.host_options.access();
-    let (places, trust) = (&arguments.places, arguments.trust);
-    let (folder, manifest) = match &arguments.resume {
-        Some(path) => open(
-            path,
-            arguments.budget,
-            places,
-            trust,
-            arguments.size,
-            registry,
-        )?,
-        None => create(&arguments.question(), &mut options, registry)?,
-    };
-    execute::print_build_warnings(&manifest, registry);
-    search(&SearchRun {
-        folder: &folder,
-        manifest: &manifest,
-        registry,
-        options: &options,
-        json: arguments.json,
-        screen: arguments.screen,
-    })
+    let (given, trust) = (&arguments.run, arguments.trust);
+    match &arguments.resume {
+        Some(path) => {
+            let checks = (trust, arguments.size);
+            search(&open(path, arguments.budget, given, checks, registry)?)
+        }
+        None => {
+            let target = arguments.target.as_deref().unwrap_or_default();
+            let request = search_run::request(target, given, trust, registry)?;
+            search(&create(&arguments.question(), request)?)
+        }
+    }
 }
 
-/// Opens a search to resume, as [`search_run::open`]. If it is a choice that has not begun to tune,
+/// Opens a search to resume, as [`resumed::open`]. If it is a choice that has not begun to tune,
 /// the time for tuning is a part of the new budget.
 ///
 /// # Errors
-/// As [`search_run::open`].
-pub(super) fn open(
+/// As [`resumed::open`].
+pub(super) fn open<'a>(
     path: &Path,
     budget_s: Option<f64>,
-    places: &RunDirectories,
-    trust: Trust,
-    size: SizeLimit,
-    registry: &Registry,
-) -> Result<(RunFolder, RunManifest), Failure> {
-    let (folder, mut manifest) = search_run::open(path, budget_s, places, trust, size, registry)?;
-    let _lock = folder.lock()?;
-    let trials = folder.trials()?.trials;
-    if let Some(SearchSettings::Choice(settings)) = &mut manifest.search
+    given: &'a RunOptions,
+    checks: (Trust, SizeLimit),
+    registry: &'a Registry,
+) -> Result<PreparedRun<'a>, Failure> {
+    let mut run = resumed::open(path, budget_s, given, checks, registry)?;
+    let lock = run.folder.lock()?;
+    let trials = run.folder.trials()?.trials;
+    if let Some(SearchSettings::Choice(settings)) = &mut run.manifest.search
         && search::renew_tuning_time(settings, &trials)
     {
-        folder.extend(&manifest)?;
+        run.folder.extend(&run.manifest)?;
     }
-    Ok((folder, manifest))
+    drop(lock);
+    Ok(run)
 }
 
 /// Runs the search of a choice and prints the recommendation.
 ///
 /// # Errors
 /// A usage error if the run is no choice; as a run.
-pub(super) fn search(run: &SearchRun<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn search(run: &PreparedRun<'_>) -> Result<ExitCode, Failure> {
     let Some(SearchSettings::Choice(settings)) = &run.manifest.search else {
-        return Err(search_run::other_command(run.manifest, run.folder.path()));
+        return Err(search_run::other_command(&run.manifest, run.folder.path()));
     };
-    let mut search = ChoiceSearch::new(settings, run.manifest, run.registry);
+    let mut search = ChoiceSearch::new(settings, &run.manifest, run.registry);
     let next = &mut |ended: &[TrialRecord]| Proposal {
         trials: tuned_plan::write_at_end(run, ended, search.next(ended)),
         news: search.take_news(),
         end: None,
     };
-    run.run(
+    search_run::carry_out(
+        run,
         next,
         |run| serde_json::json!({ "choice": choice(&run.manifest, &run.trials) }),
     )
@@ -176,7 +160,6 @@ pub(super) fn search(run: &SearchRun<'_>) -> Result<ExitCode, Failure> {
 
 /// A question that a choice answers.
 pub(super) struct Question<'a> {
-    pub(super) target: &'a str,
     /// What must hold; the plan's if `None`.
     pub(super) objective: Option<&'a Objective>,
     /// Time for everything, seconds; enough for each contender if `None`.
@@ -185,14 +168,11 @@ pub(super) struct Question<'a> {
     pub(super) confirmations: u32,
     /// How knobs are tuned; `None` if they are not.
     pub(super) tuning: Option<KnobSearch<'a>>,
-    pub(super) overrides: &'a PlanOverrides,
-    pub(super) places: &'a RunDirectories,
-    pub(super) trust: Trust,
 }
 
 /// How the knobs of a choice's contenders are tuned.
 pub(super) struct KnobSearch<'a> {
-    pub(super) limits: TuningLimits,
+    pub(super) limits: Limits,
     pub(super) strategy: TuningStrategy,
     /// Whether searches begin with published advice.
     pub(super) has_presets: bool,
@@ -216,7 +196,7 @@ impl KnobSearch<'_> {
         };
         Ok(TuningSettings {
             score: TuningScore::Rate,
-            limits: self.limits,
+            limits: self.limits.limits,
             trials: MIN_TUNING_TRIALS,
             seed,
             budget_s,
@@ -240,7 +220,7 @@ impl KnobSearch<'_> {
             let space = SearchSpace {
                 engine,
                 first: spec,
-                window_s: self.limits.window_s,
+                window_s: self.limits.limits.window_s,
                 memory_bytes: read_memory_bytes(),
                 searched: searched.unwrap_or_default(),
             };
@@ -268,7 +248,7 @@ impl KnobSearch<'_> {
         let space = SearchSpace {
             engine,
             first: only,
-            window_s: self.limits.window_s,
+            window_s: self.limits.limits.window_s,
             memory_bytes: read_memory_bytes(),
             searched: &searched,
         };
@@ -281,20 +261,16 @@ impl KnobSearch<'_> {
 impl Arguments {
     fn question(&self) -> Question<'_> {
         Question {
-            target: self.target.as_deref().unwrap_or_default(),
             objective: self.objective.as_ref(),
             budget_s: self.budget,
             precision: self.precision,
             confirmations: self.confirmations,
             tuning: (!self.no_tuning).then_some(KnobSearch {
-                limits: TuningLimits::default(),
+                limits: Limits::default(),
                 strategy: TuningStrategy::Model,
                 has_presets: true,
                 named_knobs: None,
             }),
-            overrides: &self.overrides,
-            places: &self.places,
-            trust: self.trust,
         }
     }
 }
@@ -303,73 +279,57 @@ impl Arguments {
 ///
 /// # Errors
 /// A usage error for an invalid plan, objective or budget.
-pub(super) fn create(
+pub(super) fn create<'a>(
     question: &Question<'_>,
-    options: &mut Options,
-    registry: &Registry,
-) -> Result<(RunFolder, RunManifest), Failure> {
-    let target = question.target;
-    let mut plan = search_run::read_plan(target, question.overrides, question.trust, registry)?;
-    search_run::refuse_fixed_work(&plan, registry)?;
-    if let Some(tuning) = &question.tuning {
-        plan.conditions.crash_and_recover |= tuning.limits.recovery_s.is_some();
-    }
-    let needed_per_s = needed_rate_per_s(&mut plan, target)?;
+    mut request: RunRequest<'a>,
+) -> Result<PreparedRun<'a>, Failure> {
+    let (target, registry) = (request.target, request.registry);
+    let plan = &mut request.plan;
+    search_run::refuse_fixed_work(plan, registry)?;
+    let tuning = question.tuning.as_ref();
+    let limits = tuning.map_or_else(Limits::default, |tuning| tuning.limits);
+    plan.conditions.crash_and_recover |= limits.limits.recovery_s.is_some();
+    let needed_per_s = needed_rate_per_s(plan, target)?;
     let arrival = std::mem::take(&mut plan.conditions.arrival);
-    let is_named = |tuning: &KnobSearch<'_>| tuning.named_knobs.is_some();
-    let has_one = question.tuning.as_ref().is_some_and(is_named);
+    let has_one = tuning.is_some_and(|tuning| tuning.named_knobs.is_some());
     if !has_one {
         plan.unsupported = UnsupportedPolicy::Skip;
     }
-    let mut matrix = execute::expand(&plan, registry)?;
-    matrix.skip_unreachable(&plan, question.places.databases(), registry)?;
-    options.credentials = matrix.credentials;
+    let mut matrix = request.expand()?;
     // The null engine stores nothing: it measures the bench itself.
     matrix.trials.retain(|spec| spec.engine != HARNESS_ENGINE);
+    limits.check_levels(matrix.trials.iter().map(|spec| spec.durability))?;
     if has_one {
         search_run::only_contender(&matrix.trials, target)?;
     }
     let trials = one_question(capacity_search::contenders(matrix.trials), target)?;
-    let mut settings = settings(question, &plan, arrival, needed_per_s, &trials, registry)?;
-    if let Some(tuning) = &question.tuning {
+    let mut settings = settings(question, &request, arrival, needed_per_s, &trials)?;
+    if let Some(tuning) = tuning {
         settings.presets = tuning.presets(&settings, &trials, registry)?;
     }
-    let results = &question.places.results;
     let open = capacity_search::open_loops(&trials, arrival);
-    trueput_runner::check_proposals(&open, results, options, registry)?;
-    output::note(&format!(
-        "{}, at most {}",
-        counted(trials.len() as u64, "contender"),
-        format_seconds(settings.budget_s)
-    ));
-    options.search = Some(SearchSettings::Choice(settings));
-    let unasked = opt_in_engines(&plan, registry).filter(|_| !has_one);
-    let skipped = matrix.skipped.into_iter().chain(unasked);
-    let (folder, mut manifest) = trueput_runner::create_run(
-        &plan.name,
-        &plan.about,
-        trials,
-        skipped.collect(),
-        results,
-        options,
-        registry,
-        execute::command_line(),
-    )?;
-    note_untunable(&mut manifest, registry);
-    folder.extend(&manifest)?;
-    Ok((folder, manifest))
+    trueput_runner::check_proposals(&open, &request.options, registry)?;
+    if !has_one {
+        matrix
+            .skipped
+            .extend(opt_in_engines(&request.plan, registry));
+    }
+    let search = SearchSettings::Choice(settings);
+    let mut run = request.create(trials, matrix.skipped, Some(search))?;
+    note_untunable(&mut run.manifest, registry);
+    run.folder.extend(&run.manifest)?;
+    Ok(run)
 }
 
 fn settings(
     question: &Question<'_>,
-    plan: &PlanFile,
+    request: &RunRequest<'_>,
     arrival: Arrival,
     needed_per_s: Option<f64>,
     trials: &[TrialSpec],
-    registry: &Registry,
 ) -> Result<ChoiceSettings, Failure> {
-    let is_tuned = question.tuning.is_some();
     let tuning = question.tuning.as_ref();
+    let is_tuned = tuning.is_some();
     let must_tune = tuning.is_some_and(|tuning| tuning.named_knobs.is_some());
     let budget_s = budget_s(question, is_tuned, must_tune, trials)?;
     let example = if must_tune {
@@ -377,18 +337,17 @@ fn settings(
     } else {
         "p99<5ms"
     };
-    let tuning = tuning.map(|tuning| tuning.settings(plan.seed, budget_s, trials, registry));
+    let (seed, registry) = (request.plan.seed, request.registry);
+    let limits = tuning.map_or_else(TuningLimits::default, |tuning| tuning.limits.limits);
+    let tuning = tuning.map(|tuning| tuning.settings(seed, budget_s, trials, registry));
     Ok(ChoiceSettings {
         capacity: CapacitySettings {
-            objective: search_run::objective(question.objective, plan, question.target, example)?,
+            objective: search_run::objective(question.objective, request, example)?,
             precision: question.precision,
             confirmations: question.confirmations,
             budget_s: budget_s * default_part(is_tuned),
             arrival,
-            limits: question
-                .tuning
-                .as_ref()
-                .map_or_else(TuningLimits::default, |tuning| tuning.limits),
+            limits,
         },
         tuning: tuning.transpose()?,
         untunable: Vec::new(),

@@ -3,13 +3,11 @@
 mod step;
 
 use crate::built_in_plans::plan_or_workload;
-use crate::execute;
+use crate::execute::{self, PreparedRun};
 use crate::failure::{EXIT_CODES, Failure};
 use crate::output::{self, ChartsWhen};
 use crate::page::{describe_page, write_own_page};
-use crate::plan_overrides::{PlanOverrides, RunDirectories};
-use crate::progress::Progress;
-use crate::screen::Screen;
+use crate::run_request::{RunOptions, RunRequest};
 use crate::trust::Trust;
 use clap::Args;
 use std::process::ExitCode;
@@ -17,10 +15,8 @@ use trueput_findings::Run;
 use trueput_findings::ablation::ablations;
 use trueput_record::ablation::AblationKind;
 use trueput_record::conditions::CONDITIONS;
-use trueput_record::plan::PlanFile;
-use trueput_record::{RunFolder, RunManifest};
 use trueput_report::{Format, RunReport};
-use trueput_runner::{Options, Registry};
+use trueput_runner::Registry;
 
 /// Default repeats of each step: an interval needs this many.
 const DEFAULT_REPEAT: u32 = 3;
@@ -48,15 +44,8 @@ pub struct Arguments {
     /// Apply each step to the base alone [default: to the previous step]
     #[arg(long)]
     one_at_a_time: bool,
-    /// Write each event as one line of JSON to standard output, the ablation last
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    screen: Screen,
-    #[command(flatten)]
-    overrides: PlanOverrides,
-    #[command(flatten)]
-    places: RunDirectories,
+    run: RunOptions,
     #[command(flatten)]
     trust: Trust,
 }
@@ -80,53 +69,48 @@ fn describe_steps() -> String {
 /// # Errors
 /// A usage error for an invalid plan, step or folder, before anything runs.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
-    let mut options = execute::options(&arguments.places)?;
-    options.host_access = arguments.overrides.host_options.access();
-    options.include_assertions = arguments.overrides.include_assertions;
-    options.split_by = arguments.overrides.split_by;
-    let plan = plan(arguments, registry)?;
-    arguments
-        .trust
-        .check_plan(&arguments.target, &plan, &arguments.overrides, registry)?;
-    if let Some(objective) = &plan.objective {
+    let mut request = request(arguments, registry)?;
+    let matrix = request.expand()?;
+    if let Some(objective) = request.plan.objective.take() {
         let text = format!(
             "The plan's objective, {objective}, is not judged step by step; 'trueput run' shows \
              who keeps it."
         );
         output::note(&text);
     }
-    let (folder, manifest) = create(&plan, arguments, &mut options, registry)?;
-    execute::print_build_warnings(&manifest, registry);
-    let mut progress = if arguments.json {
-        Progress::json()
-    } else {
-        Progress::for_people()
-    };
-    let observer = &mut |event: &_| progress.observe(event);
-    let summary = trueput_runner::run(&folder, &manifest, registry, &options, observer)?;
-    execute::finish(&summary, write_ablation(&folder, arguments))
+    let run = request.create(matrix.trials, matrix.skipped, None)?;
+    let mut progress = run.progress();
+    let summary = run.run_trials(&mut |event| progress.observe(event))?;
+    execute::finish(&summary, write_ablation(&run))
 }
 
-fn write_ablation(folder: &RunFolder, arguments: &Arguments) -> Result<(), Failure> {
-    let report = Run::load(folder.path())?;
-    if arguments.json {
+fn write_ablation(run: &PreparedRun<'_>) -> Result<(), Failure> {
+    let folder = run.folder.path();
+    let report = Run::load(folder)?;
+    if run.given.json {
         let document = serde_json::json!({ "ablations": ablations(&report) });
         return output::json_lines(&document.to_string());
     }
     let page = write_own_page(&report)?;
-    let document = report.render_ablation(arguments.screen.style(ChartsWhen::Auto));
+    let document = report.render_ablation(run.given.screen.style(ChartsWhen::Auto));
     output::document(&document, Format::Terminal)?;
-    output::line(&format!("run folder: {}", folder.path().display()))?;
+    output::line(&format!("run folder: {}", folder.display()))?;
     output::line(&describe_page(&page))
 }
 
 /// The plan, with the steps of the command line if there are any.
-fn plan(arguments: &Arguments, registry: &Registry) -> Result<PlanFile, Failure> {
-    let mut plan = plan_or_workload(&arguments.target, registry)?;
+fn request<'a>(
+    arguments: &'a Arguments,
+    registry: &'a Registry,
+) -> Result<RunRequest<'a>, Failure> {
+    let target = &arguments.target;
+    let mut plan = plan_or_workload(target, registry)?;
     if plan.origin.of("workload").is_none() {
         plan.repeat = DEFAULT_REPEAT;
     }
-    arguments.overrides.apply(&mut plan)?;
+    let mut request = RunRequest::new(target, plan, &arguments.run, registry)?;
+    request.trust = arguments.trust;
+    let plan = &mut request.plan;
     if arguments.one_at_a_time {
         plan.ablation = AblationKind::OneAtATime;
         plan.origin.forget("ablation");
@@ -135,37 +119,15 @@ fn plan(arguments: &Arguments, registry: &Registry) -> Result<PlanFile, Failure>
         for index in 0..plan.steps.len() {
             plan.origin.forget(&format!("step.{index}"));
         }
-        let resolve = |given: &step::StepText| given.resolve(&plan, registry);
+        let resolve = |given: &step::StepText| given.resolve(plan, registry);
         let steps: Result<Vec<_>, _> = arguments.steps.iter().map(resolve).collect();
         plan.steps = steps.map_err(Failure::usage)?;
     }
     if plan.steps.is_empty() {
         Err(Failure::usage(format!(
-            "'{}' has no steps; add --step 'NAME: KEY=VALUE', or [[step]] to a plan",
-            arguments.target
+            "'{target}' has no steps; add --step 'NAME: KEY=VALUE', or [[step]] to a plan"
         )))
     } else {
-        Ok(plan)
+        Ok(request)
     }
-}
-
-fn create(
-    plan: &PlanFile,
-    arguments: &Arguments,
-    options: &mut Options,
-    registry: &Registry,
-) -> Result<(RunFolder, RunManifest), Failure> {
-    let mut matrix = execute::expand(plan, registry)?;
-    matrix.skip_unreachable(plan, arguments.places.databases(), registry)?;
-    options.credentials = matrix.credentials;
-    Ok(trueput_runner::create_run(
-        &plan.name,
-        &plan.about,
-        matrix.trials,
-        matrix.skipped,
-        &arguments.places.results,
-        options,
-        registry,
-        execute::command_line(),
-    )?)
 }

@@ -155,7 +155,7 @@ fn check(arguments: &CheckArguments, registry: &Registry) -> Result<(), Failure>
     )?;
     arguments.overrides.apply(&mut named.plan)?;
     let mut matrix = matrix::expand_with(&named.plan, registry, BuildAccess::Unopened)?;
-    named.print_place(matrix.trials.len());
+    published_plan::note_place(named.no_file_system, &named.plan, matrix.trials.len());
     matrix.skipped.extend(named.skipped);
     let factor = arguments.disk.factor;
     let time = TimeEstimate::of(&matrix.trials, Path::new(EARLIER_RUNS));

@@ -1,21 +1,19 @@
 //! `trueput run`: expands a plan, runs its trials, ends with the table.
 
-use crate::execute;
+use crate::execute::PreparedRun;
 use crate::failure::{EXIT_CODES, Failure};
-use crate::plan_overrides::{OF_A_NEW_RUN, PlanOverrides, RunDirectories};
+use crate::plan_overrides::OF_A_NEW_RUN;
 use crate::published_plan::{self, parse_scale};
-use crate::repeats::{self, Repeats};
-use crate::resumed::check_parameters;
-use crate::screen::Screen;
-use crate::search_run;
-use crate::size_limit::{SizeLimit, explained};
-use crate::trust::{Trust, UntrustedInputs};
+use crate::repeats::Repeats;
+use crate::run_request::{RunOptions, RunRequest};
+use crate::size_limit::SizeLimit;
+use crate::trust::Trust;
+use crate::{resumed, search_run};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trueput_record::{RunFolder, RunManifest};
+use trueput_runner::Registry;
 use trueput_runner::matrix::BuildAccess;
-use trueput_runner::{Options, Registry};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,17 +50,10 @@ pub struct Arguments {
     /// Skip contenders whose promise at the level was not audited here, or was refuted
     #[arg(long)]
     audited_only: bool,
-    /// Write each event as one line of JSON to standard output, and nothing else
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    screen: Screen,
     #[command(flatten)]
     repeats: Repeats,
     #[command(flatten)]
-    overrides: PlanOverrides,
-    #[command(flatten)]
-    places: RunDirectories,
+    run: RunOptions,
     #[command(flatten)]
     trust: Trust,
     #[command(flatten)]
@@ -74,83 +65,41 @@ pub struct Arguments {
 /// # Errors
 /// A usage error for an invalid plan or folder, before anything runs.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
-    let mut options = execute::options(&arguments.places)?;
-    options.host_access = arguments.overrides.host_options.access();
-    options.until = arguments.repeats.rule();
-    options.include_assertions = arguments.overrides.include_assertions;
-    options.split_by = arguments.overrides.split_by;
-    let (folder, manifest) = match &arguments.resume {
-        Some(path) => open_resumed(path, arguments, registry)?,
-        None => create(arguments, &mut options, registry)?,
-    };
-    options.until = options.until.or_else(|| repeats::stated(&manifest));
-    execute::carry_out(
-        &folder,
-        &manifest,
-        &options,
-        registry,
-        arguments.json,
-        arguments.screen,
-    )
+    match &arguments.resume {
+        Some(path) => resume(path, arguments, registry)?.run(),
+        None => create(arguments, registry)?.run(),
+    }
 }
 
-/// Opens a run to resume, after a check that its libraries and folders are trusted.
-fn open_resumed(
+fn resume<'a>(
     path: &Path,
-    arguments: &Arguments,
-    registry: &Registry,
-) -> Result<(RunFolder, RunManifest), Failure> {
-    // It may come from anybody: it is not trusted before it is read.
-    let opened = RunFolder::open_limited(path, arguments.size.most_bytes);
-    let (folder, manifest) = opened.map_err(explained)?;
-    trueput_runner::check_folder(&folder)?;
-    if manifest.search.is_some() {
-        return Err(search_run::other_command(&manifest, path));
+    arguments: &'a Arguments,
+    registry: &'a Registry,
+) -> Result<PreparedRun<'a>, Failure> {
+    let checks = (arguments.trust, arguments.size);
+    let mut run = resumed::open(path, None, &arguments.run, checks, registry)?;
+    if run.manifest.search.is_some() {
+        return Err(search_run::other_command(&run.manifest, path));
     }
-    let work = arguments.places.work.as_deref();
-    let foreign = UntrustedInputs::of_run(&folder, &manifest, work);
-    arguments
-        .trust
-        .check(&path.display().to_string(), &foreign)?;
-    check_parameters(&folder, &manifest, registry)?;
-    Ok((folder, manifest))
+    run.options.until = arguments.repeats.rule().or(run.options.until);
+    Ok(run)
 }
 
-fn create(
-    arguments: &Arguments,
-    options: &mut Options,
-    registry: &Registry,
-) -> Result<(RunFolder, RunManifest), Failure> {
+fn create<'a>(
+    arguments: &'a Arguments,
+    registry: &'a Registry,
+) -> Result<PreparedRun<'a>, Failure> {
     let target = arguments.target.as_deref().unwrap_or_default();
-    let mut named = published_plan::plan(target, arguments.scale, registry, BuildAccess::Opened)?;
-    let plan = &mut named.plan;
-    arguments.overrides.apply(plan)?;
-    arguments
-        .trust
-        .check_plan(target, plan, &arguments.overrides, registry)?;
-    let repeat = arguments.overrides.repeat;
-    arguments.repeats.apply(plan, repeat, registry);
-    let mut matrix = execute::expand(plan, registry)?;
-    matrix.skip_unreachable(plan, arguments.places.databases(), registry)?;
+    let named = published_plan::plan(target, arguments.scale, registry, BuildAccess::Opened)?;
+    let mut request = RunRequest::new(target, named.plan, &arguments.run, registry)?;
+    request.trust = arguments.trust;
+    request.repeats = arguments.repeats;
+    let mut matrix = request.expand()?;
     if arguments.audited_only {
-        let audited =
-            trueput_runner::skip_unaudited(&mut matrix, options.audits.as_ref(), registry);
-        audited.map_err(Failure::Usage)?;
+        let audits = request.options.audits.as_ref();
+        trueput_runner::skip_unaudited(&mut matrix, audits, registry).map_err(Failure::Usage)?;
     }
-    named.print_place(matrix.trials.len());
-    let plan = named.plan;
+    published_plan::note_place(named.no_file_system, &request.plan, matrix.trials.len());
     matrix.skipped.extend(named.skipped);
-    options.objective = plan.objective;
-    options.credentials = matrix.credentials;
-    let created = trueput_runner::create_run(
-        &plan.name,
-        &plan.about,
-        matrix.trials,
-        matrix.skipped,
-        &arguments.places.results,
-        options,
-        registry,
-        execute::command_line(),
-    )?;
-    Ok(created)
+    request.create(matrix.trials, matrix.skipped, None)
 }

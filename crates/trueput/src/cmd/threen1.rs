@@ -3,12 +3,16 @@
 
 mod resume;
 
+use crate::execute::{self, PreparedRun};
 use crate::failure::{EXIT_CODES, Failure};
-use crate::plan_overrides::{KnobSetting, RunDirectories, WorkerChoice, apply_knobs, parse_knob};
+use crate::output;
+use crate::plan_overrides::{
+    KnobSetting, PlanOverrides, RunDirectories, Setting, WorkerChoice, parse_knob,
+};
 use crate::progress::Progress;
 use crate::repeats::{self, Repeats};
+use crate::run_request::{RunOptions, RunRequest};
 use crate::screen::Screen;
-use crate::{execute, output};
 use clap::Args;
 use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
@@ -18,7 +22,7 @@ use trueput_record::plan::{Contender, PlanFile};
 use trueput_record::text::decode_utf8;
 use trueput_record::{Durability, Outcome, RunFolder, TrialRecord, TrialSpec, VerifyLevel};
 use trueput_report::{threen1_header, threen1_line};
-use trueput_runner::{Event, Options, Registry, matrix};
+use trueput_runner::{Event, Registry, matrix};
 use trueput_workloads::threen1::{InputLine, parse_lines};
 
 const WORKLOAD: &str = "threen1";
@@ -80,23 +84,9 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let name = Contender::parse(&arguments.engine).engine;
     let engine = registry.engine(&name).map_err(Failure::Usage)?;
-    let mut options = execute::options(&arguments.directories)?;
     let problems = problems(&standard_input()?)?;
-    let trials = trials(arguments, engine, &problems, &mut options, registry)?;
-    options.until = arguments.repeats.rule();
-    options.keep_unfinished = true;
-    options.resume_databases = arguments.resume;
-    let results = &arguments.directories.results;
-    let (folder, manifest) = if arguments.resume {
-        resume::unfinished(results, &trials, arguments.directories.work.as_deref())?
-    } else {
-        let about = "3n+1 problems from standard input";
-        let command = execute::command_line();
-        let nothing = Vec::new();
-        trueput_runner::create_run(
-            WORKLOAD, about, trials, nothing, results, &options, registry, command,
-        )?
-    };
+    let given = run_options(arguments, engine, problems.len());
+    let run = prepare(arguments, &given, &problems, registry)?;
     let format = if arguments.json {
         LineFormat::Json
     } else {
@@ -105,26 +95,24 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     if let LineFormat::Words(columns) = format {
         threen1_header(columns).map_or(Ok(()), |header| output::line(&header))?;
     }
-    for record in solved_before(&folder)? {
+    for record in solved_before(&run.folder)? {
         print_line(&record, format)?;
     }
-    execute::print_build_warnings(&manifest, registry);
     let mut progress = Progress::for_people();
-    let observer = &mut |event: &Event| {
+    let summary = run.run_trials(&mut |event| {
         progress.observe(event);
         if let Event::TrialEnded { record } = event {
             // Whoever read the lines may have gone: the run and its folder matter more.
             let _ = progress.with_hidden_bar(|| print_line(record, format));
         }
-    };
-    let summary = trueput_runner::run(&folder, &manifest, registry, &options, observer)?;
-    let written = repeats::print_stop_reason(&folder).and_then(|()| match format {
+    })?;
+    let written = repeats::print_stop_reason(&run.folder).and_then(|()| match format {
         LineFormat::Json => {
-            output::note(&format!("run folder: {}", folder.path().display()));
+            output::note(&format!("run folder: {}", run.folder.path().display()));
             Ok(())
         }
         LineFormat::Words(_) => {
-            output::line("").and_then(|()| execute::report(&folder, arguments.screen))
+            output::line("").and_then(|()| execute::report(&run.folder, arguments.screen))
         }
     });
     if summary.interrupted || summary.failed > 0 {
@@ -189,26 +177,43 @@ fn problems(input: &str) -> Result<Vec<InputLine>, Failure> {
     Ok(problems)
 }
 
-fn trials(
+/// The run of the problems, or the unfinished one that has them.
+fn prepare<'a>(
     arguments: &Arguments,
-    engine: &dyn Engine,
+    given: &'a RunOptions,
     problems: &[InputLine],
-    options: &mut Options,
-    registry: &Registry,
-) -> Result<Vec<TrialSpec>, Failure> {
-    let mut trials: Vec<TrialSpec> = Vec::new();
-    for (problem, line) in problems.iter().enumerate() {
-        let problem = u32::try_from(problem).unwrap_or(u32::MAX);
-        let mut plan = plan(arguments, engine, line);
-        if arguments.repeats.are_automatic() {
-            plan.repeat = arguments.repeats.most(problems.len());
-        }
-        let expanded = execute::expand(&plan, registry)?;
-        options.credentials = expanded.credentials;
-        trials.extend(expanded.trials.into_iter().map(|spec| TrialSpec {
-            cell: problem,
-            ..spec
-        }));
+    registry: &'a Registry,
+) -> Result<PreparedRun<'a>, Failure> {
+    let plan = PlanFile::for_workload(WORKLOAD);
+    let mut request = RunRequest::new(WORKLOAD, plan, given, registry)?;
+    request.plan.about = "3n+1 problems from standard input".to_owned();
+    request.repeats = arguments.repeats;
+    request.options.keep_unfinished = true;
+    request.options.resume_databases = arguments.resume;
+    let trials = trials(&mut request, problems)?;
+    if !arguments.resume {
+        return request.create(trials, Vec::new(), None);
+    }
+    let places = &given.places;
+    let (folder, manifest) = resume::unfinished(&places.results, &trials, places.work.as_deref())?;
+    Ok(PreparedRun {
+        folder,
+        manifest,
+        options: request.options,
+        registry,
+        given,
+    })
+}
+
+fn trials(request: &mut RunRequest<'_>, problems: &[InputLine]) -> Result<Vec<TrialSpec>, Failure> {
+    let mut trials = Vec::new();
+    for (cell, line) in (0..).zip(problems) {
+        let settings = line.settings().into_iter();
+        let settings = settings.map(|(name, value)| (name, vec![value]));
+        request.plan.settings.extend(settings);
+        request.plan.workers = vec![line.workers];
+        let expanded = request.expand()?.trials.into_iter();
+        trials.extend(expanded.map(|spec| TrialSpec { cell, ..spec }));
     }
     // All problems once, then all again, in the order of the trials of every plan.
     trials.sort_by_key(|spec| spec.repeat);
@@ -216,30 +221,32 @@ fn trials(
     Ok(trials)
 }
 
-fn plan(arguments: &Arguments, engine: &dyn Engine, line: &InputLine) -> PlanFile {
-    let mut plan = PlanFile::for_workload(WORKLOAD);
-    plan.engines = vec![Contender::parse(&arguments.engine)];
-    plan.durability = vec![
-        arguments
-            .durability
-            .unwrap_or_else(|| default_durability(engine)),
-    ];
-    plan.worker_kind = arguments.worker_kind.map(Into::into);
-    plan.verify = arguments.verify;
-    plan.workers = vec![line.workers];
-    let mut settings = line.settings();
+/// The options of a run of so many problems.
+fn run_options(arguments: &Arguments, engine: &dyn Engine, problems: usize) -> RunOptions {
+    let level = arguments.durability;
     let named = [("commit", &arguments.commit), ("keys", &arguments.keys)];
-    for (name, given) in named {
-        if let Some(word) = given {
-            settings.insert(name.to_owned(), word.as_str().into());
-        }
+    let settings = named.into_iter().filter_map(|(name, given)| {
+        Some(Setting {
+            name: name.to_owned(),
+            values: vec![given.as_deref()?.into()],
+        })
+    });
+    let repeats = arguments.repeats;
+    RunOptions {
+        json: arguments.json,
+        screen: arguments.screen,
+        overrides: PlanOverrides {
+            engine: vec![arguments.engine.clone()],
+            durability: vec![level.unwrap_or_else(|| default_durability(engine))],
+            worker_kind: arguments.worker_kind,
+            repeat: repeats.are_automatic().then(|| repeats.most(problems)),
+            settings: settings.collect(),
+            knobs: arguments.knobs.clone(),
+            verify: Some(arguments.verify),
+            ..PlanOverrides::default()
+        },
+        places: arguments.directories.clone(),
     }
-    plan.settings = settings
-        .into_iter()
-        .map(|(name, value)| (name, vec![value]))
-        .collect();
-    apply_knobs(&arguments.knobs, &mut plan);
-    plan
 }
 
 /// The cheapest level at which killed processes lose no commits, as the original benchmark

@@ -1,21 +1,18 @@
 //! `trueput tune`: the values of an engine's knobs that serve it best, without a weaker promise.
 
-mod limits;
-
+use super::choose::limits::Limits;
 use super::choose::{self, KnobSearch, Question};
-use crate::execute;
+use crate::execute::PreparedRun;
 use crate::failure::{EXIT_CODES, Failure};
-use crate::output;
-use crate::plan_overrides::{OF_A_NEW_RUN, PlanOverrides, RunDirectories};
-use crate::screen::Screen;
-use crate::search_run::{self, Proposal, SearchRun};
+use crate::plan_overrides::OF_A_NEW_RUN;
+use crate::run_request::RunOptions;
+use crate::search_run::{self, Proposal};
 use crate::size_limit::SizeLimit;
 use crate::trust::Trust;
 use crate::tuned_plan;
 use crate::tuning_search::TuningSearch;
 use crate::tuning_space::{SearchSpace, searched_knobs};
 use clap::Args;
-use limits::Limits;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use trueput_findings::trial_time;
@@ -27,8 +24,8 @@ use trueput_record::search::{
 };
 use trueput_record::suggest::did_you_mean;
 use trueput_record::value::{format_seconds, parse_seconds};
-use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec};
-use trueput_runner::{Options, Registry, matrix};
+use trueput_record::{TrialRecord, TrialSpec};
+use trueput_runner::{Registry, matrix};
 use trueput_tuner::search::MIN_TRIALS;
 
 /// The default budget, seconds.
@@ -87,17 +84,10 @@ pub struct Arguments {
     /// Continue an interrupted search, with a new time budget
     #[arg(long, value_name = "RUN", conflicts_with_all = OF_A_NEW_RUN,
         conflicts_with_all = ["target", "objective", "within", "search",
-        "no_presets", "strategy", "split_by", "include_assertions"])]
+        "no_presets", "strategy"])]
     resume: Option<PathBuf>,
-    /// Write each event as one line of JSON to standard output, the findings last
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    screen: Screen,
-    #[command(flatten)]
-    overrides: PlanOverrides,
-    #[command(flatten)]
-    places: RunDirectories,
+    run: RunOptions,
     #[command(flatten)]
     trust: Trust,
     #[command(flatten)]
@@ -158,69 +148,32 @@ fn parse_strategy(text: &str) -> Result<TuningStrategy, String> {
 /// # Errors
 /// A usage error for an invalid plan, goal, limit, budget or folder, before anything runs.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
-    let mut options = execute::options(&arguments.places)?;
-    options.host_access = arguments.overrides.host_options.access();
-    let (folder, manifest) = match &arguments.resume {
-        Some(path) => choose::open(
-            path,
-            arguments.budget,
-            &arguments.places,
-            arguments.trust,
-            arguments.size,
-            registry,
-        )?,
-        None => {
-            check_level(arguments, registry)?;
-            match &arguments.objective {
-                Goal::Capacity { objective } => {
-                    let question = question(arguments, objective.as_ref())?;
-                    choose::create(&question, &mut options, registry)?
-                }
-                _ => create(arguments, &mut options, registry)?,
-            }
+    let run = match &arguments.resume {
+        Some(path) => {
+            let checks = (arguments.trust, arguments.size);
+            choose::open(path, arguments.budget, &arguments.run, checks, registry)?
         }
+        None => create(arguments, registry)?,
     };
-    execute::print_build_warnings(&manifest, registry);
-    let search_run = SearchRun {
-        folder: &folder,
-        manifest: &manifest,
-        registry,
-        options: &options,
-        json: arguments.json,
-        screen: arguments.screen,
-    };
-    if let Some(SearchSettings::Choice(_)) = &manifest.search {
-        return choose::search(&search_run);
+    if let Some(SearchSettings::Choice(_)) = &run.manifest.search {
+        return choose::search(&run);
     }
     let (Some(SearchSettings::Tuning(settings)), Some(first)) =
-        (&manifest.search, manifest.trials.first())
+        (&run.manifest.search, run.manifest.trials.first())
     else {
-        return Err(search_run::other_command(&manifest, folder.path()));
+        return Err(search_run::other_command(&run.manifest, run.folder.path()));
     };
-    let mut search = TuningSearch::new(settings.clone(), first.clone(), &manifest, registry)?;
+    let mut search = TuningSearch::new(settings.clone(), first.clone(), &run.manifest, registry)?;
     let next = &mut |ended: &[TrialRecord]| Proposal {
-        trials: tuned_plan::write_at_end(&search_run, ended, search.next(ended)),
+        trials: tuned_plan::write_at_end(&run, ended, search.next(ended)),
         news: search.take_news(),
         end: Some(search.end()),
     };
-    search_run.run(
+    search_run::carry_out(
+        &run,
         next,
         |run| serde_json::json!({ "tuning": tuning(&run.manifest, &run.trials) }),
     )
-}
-
-/// Refuses a plan whose level keeps less than the one that `--within` asks for.
-fn check_level(arguments: &Arguments, registry: &Registry) -> Result<(), Failure> {
-    let limits = arguments.within.unwrap_or_default();
-    if limits.durability.is_none() {
-        return Ok(());
-    }
-    let target = arguments.target.as_deref().unwrap_or_default();
-    let plan = search_run::read_plan(target, &arguments.overrides, arguments.trust, registry)?;
-    let matrix = execute::expand(&plan, registry)?;
-    let mut levels = matrix.trials.iter().map(|trial| trial.durability);
-    let checked = levels.try_for_each(|level| limits.check_level(level));
-    checked.map_err(Failure::usage)
 }
 
 /// The question for a capacity with the best knobs: a choice with one contender.
@@ -228,15 +181,14 @@ fn question<'a>(
     arguments: &'a Arguments,
     objective: Option<&'a Objective>,
 ) -> Result<Question<'a>, Failure> {
-    let limits = arguments.within.unwrap_or_default().limits;
-    if limits.space_factor.is_some() {
+    let limits = arguments.within.unwrap_or_default();
+    if limits.limits.space_factor.is_some() {
         return Err(Failure::usage(
             "relative space limits are not supported with --objective capacity: give a size, as in \
              space<1GiB",
         ));
     }
     Ok(Question {
-        target: arguments.target.as_deref().unwrap_or_default(),
         objective,
         budget_s: Some(arguments.budget.unwrap_or(DEFAULT_BUDGET_S)),
         precision: choose::DEFAULT_PRECISION,
@@ -247,32 +199,30 @@ fn question<'a>(
             has_presets: !arguments.no_presets,
             named_knobs: Some(&arguments.search),
         }),
-        overrides: &arguments.overrides,
-        places: &arguments.places,
-        trust: arguments.trust,
     })
 }
 
-fn create(
-    arguments: &Arguments,
-    options: &mut Options,
-    registry: &Registry,
-) -> Result<(RunFolder, RunManifest), Failure> {
+fn create<'a>(
+    arguments: &'a Arguments,
+    registry: &'a Registry,
+) -> Result<PreparedRun<'a>, Failure> {
     let target = arguments.target.as_deref().unwrap_or_default();
-    let (overrides, trust) = (&arguments.overrides, arguments.trust);
-    let mut plan = search_run::read_plan(target, overrides, trust, registry)?;
+    let mut request = search_run::request(target, &arguments.run, arguments.trust, registry)?;
+    if let Goal::Capacity { objective } = &arguments.objective {
+        return choose::create(&question(arguments, objective.as_ref())?, request);
+    }
     let reason = format!("'{target}' gives a rate; give --objective p99@RATE instead");
-    search_run::refuse_rate(&plan, &reason)?;
+    search_run::refuse_rate(&request.plan, &reason)?;
     let limits = arguments.within.unwrap_or_default();
-    plan.conditions.rate_per_s = match arguments.objective {
+    let conditions = &mut request.plan.conditions;
+    conditions.rate_per_s = match arguments.objective {
         Goal::P99 { per_s } => vec![per_s],
         _ => Vec::new(),
     };
-    plan.conditions.crash_and_recover |= limits.limits.recovery_s.is_some();
-    let mut matrix = execute::expand(&plan, registry)?;
-    matrix.skip_unreachable(&plan, arguments.places.databases(), registry)?;
-    options.credentials = matrix.credentials;
+    conditions.crash_and_recover |= limits.limits.recovery_s.is_some();
+    let matrix = request.expand()?;
     let mut trials = matrix.trials;
+    limits.check_levels(trials.iter().map(|spec| spec.durability))?;
     search_run::only_contender(&trials, target)?;
     search_run::refuse_own_times(&trials[0], target, registry)?;
     let first = &mut trials[0];
@@ -281,24 +231,9 @@ fn create(
         purpose: TrialPurpose::Tuning,
         configuration: Some(0),
     });
-    let settings = tuning_settings(arguments, plan.seed, first, registry)?;
-    let results = &arguments.places.results;
-    output::note(&format!(
-        "about {} trials in {}, a quarter of them for the holdout",
-        settings.trials,
-        format_seconds(settings.budget_s)
-    ));
-    options.search = Some(SearchSettings::Tuning(settings));
-    Ok(trueput_runner::create_run(
-        &plan.name,
-        &plan.about,
-        trials,
-        matrix.skipped,
-        results,
-        options,
-        registry,
-        execute::command_line(),
-    )?)
+    let settings = tuning_settings(arguments, request.plan.seed, first, registry)?;
+    let search = SearchSettings::Tuning(settings);
+    request.create(trials, matrix.skipped, Some(search))
 }
 
 fn tuning_settings(

@@ -1,5 +1,6 @@
 //! The limits that a configuration must keep, on the command line.
 
+use crate::failure::Failure;
 use std::str::FromStr;
 use trueput_record::search::TuningLimits;
 use trueput_record::suggest::did_you_mean;
@@ -11,24 +12,27 @@ const NAMES: [&str; 4] = ["memory", "space", "recovery", "window"];
 
 /// Limits, as in `durability>=sync,memory<2GiB,recovery<10s`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Limits {
-    pub(super) limits: TuningLimits,
+pub struct Limits {
+    pub limits: TuningLimits,
     /// What the plan's level must keep, which the search keeps in any case.
-    pub(super) durability: Option<Durability>,
+    pub durability: Option<Durability>,
 }
 
 impl Limits {
-    /// Checks that the plan's level keeps what is asked for.
+    /// Checks that the plan's levels keep what is asked for.
     ///
     /// # Errors
-    /// One sentence: the plan's level, and what to do.
-    pub(super) fn check_level(self, level: Durability) -> Result<(), String> {
-        match self.durability {
-            Some(asked) if !keeps(level, asked) => Err(format!(
+    /// A usage error in one sentence: the plan's level, and what to do.
+    pub fn check_levels(self, levels: impl IntoIterator<Item = Durability>) -> Result<(), Failure> {
+        let Some(asked) = self.durability else {
+            return Ok(());
+        };
+        match levels.into_iter().find(|level| !keeps(*level, asked)) {
+            Some(level) => Err(Failure::usage(format!(
                 "--within durability>={asked}: the plan's level is {level}, which does not keep \
                  all that {asked} keeps; give --durability {asked}"
-            )),
-            _ => Ok(()),
+            ))),
+            None => Ok(()),
         }
     }
 }
@@ -189,17 +193,17 @@ mod tests {
         ] {
             let limits: Limits = format!("durability>={asked}").parse().unwrap();
             let mut kept = Durability::ALL.to_vec();
-            kept.retain(|level| limits.check_level(*level).is_ok());
+            kept.retain(|level| limits.check_levels([*level]).is_ok());
             assert_eq!(kept, kept_by, "{asked}");
         }
         let text = "durability>=sync,window<1s,recovery<10s,memory<2GiB,space<2x";
         let limits: Limits = text.parse().unwrap();
         assert_eq!(limits.limits.window_s, Some(1.0));
         assert_eq!(limits.limits.space_factor, Some(2.0));
-        let reason = limits.check_level(Async).unwrap_err();
+        let reason = limits.check_levels([Async]).unwrap_err().to_string();
         for part in ["the plan's level is async", "give --durability sync"] {
             assert!(reason.contains(part), "{reason}");
         }
-        assert_eq!(Limits::default().check_level(Durability::None), Ok(()));
+        assert!(Limits::default().check_levels([Durability::None]).is_ok());
     }
 }

@@ -8,7 +8,6 @@
 mod judgement;
 mod range;
 
-pub(crate) use judgement::frequent_kinds;
 pub use judgement::{ObjectiveFigure, ObjectiveJudgement, Violation};
 
 use crate::marks::{REFUTED, is_refuted};

@@ -4,7 +4,8 @@
 use crate::capacity::{
     Capacity, CapacityState, ObjectiveJudgement, capacity, closed_loops, round_rate, wrong_results,
 };
-use crate::tuning::{TuningFindings, importance_of, peak_memory_bytes, tuning_of};
+use crate::limits::peak_memory_bytes;
+use crate::tuning::{TuningFindings, importance_of, tuning_of};
 use serde::Serialize;
 use trueput_record::folder::RunManifest;
 use trueput_record::search::{ChoiceSettings, SearchSettings, TrialPurpose, TrialRole};

@@ -74,6 +74,7 @@ pub mod history;
 pub mod integrity;
 pub mod isolation;
 pub mod knob_effects;
+mod limits;
 pub mod log_flush;
 pub mod marks;
 pub mod multi_run;

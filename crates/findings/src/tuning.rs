@@ -5,9 +5,9 @@ mod importance;
 
 pub use importance::{FAILURE_FACTOR, KnobImportance, KnobShare};
 
-use crate::capacity::frequent_kinds;
 use crate::eligibility::{headline, rate};
 use crate::fixed_rate::{all_kept, worst_times};
+use crate::limits::{check_limits, check_space_factor, frequent_kinds, peak_memory_bytes};
 use crate::marks::{REFUTED, is_refuted};
 use crate::statistics::{
     Comparison, Interval, Verdict, compare, compare_among, log_ratio_paired, median,
@@ -434,58 +434,6 @@ pub fn score(
     found
         .filter(is_score)
         .ok_or_else(|| "it did no operation".to_owned())
-}
-
-pub(crate) fn check_limits(measurement: &Measurement, limits: &TuningLimits) -> Result<(), String> {
-    let memory_bytes = peak_memory_bytes(measurement);
-    let space_bytes = measurement.database.allocated_bytes;
-    let recovery = measurement.recovery.as_ref();
-    let recovery_s = recovery.map(|recovery| recovery.recovery_s);
-    let exceeded = |found: f64, limit: Option<f64>| limit.is_some_and(|limit| found >= limit);
-    let number = |bytes: Option<u64>| bytes.map(|bytes| bytes as f64);
-    if exceeded(memory_bytes as f64, number(limits.memory_bytes)) {
-        return Err(format!("its memory peaked at {memory_bytes} bytes"));
-    }
-    if exceeded(space_bytes as f64, number(limits.space_bytes)) {
-        return Err(format!("its database took {space_bytes} bytes"));
-    }
-    match recovery_s {
-        Some(recovery_s) if exceeded(recovery_s, limits.recovery_s) => {
-            Err(format!("it took {recovery_s:.2} s to recover"))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The peak memory of a trial's workers and its engine's server, bytes.
-#[must_use]
-pub fn peak_memory_bytes(measurement: &Measurement) -> u64 {
-    let resources = &measurement.resources;
-    match resources.peak_pss_bytes {
-        0 => resources.peak_rss_bytes,
-        peak_bytes => peak_bytes,
-    }
-}
-
-fn check_space_factor(
-    measurement: &Measurement,
-    default: Option<&TrialRecord>,
-    limits: &TuningLimits,
-) -> Result<(), String> {
-    // A round without the default's trial has no scores: nothing is to be said of the others.
-    let default = default.and_then(|trial| trial.measurement.as_ref());
-    let Some((limit, default)) = limits.space_factor.zip(default) else {
-        return Ok(());
-    };
-    let space = |measurement: &Measurement| measurement.database.allocated_bytes as f64;
-    let factor = space(measurement) / space(default).max(1.0);
-    if factor >= limit {
-        Err(format!(
-            "its database took {factor:.1} times the space of the default's"
-        ))
-    } else {
-        Ok(())
-    }
 }
 
 /// The scores of trials by round and configuration.

@@ -159,6 +159,22 @@ pub fn parse_list(text: &str) -> Result<Vec<u32>, String> {
     Ok(found)
 }
 
+/// Reads a list of processors, or `all`.
+fn parse_cpus(text: &str) -> Result<Option<String>, String> {
+    match text {
+        "all" => Ok(None),
+        list => parse_list(list).map(|_| Some(list.to_owned())),
+    }
+}
+
+/// Reads a NUMA policy, or `none`.
+fn parse_numa(text: &str) -> Result<Option<NumaPolicy>, String> {
+    match text {
+        "none" => Ok(None),
+        policy => policy.parse().map(Some),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! The results of a trial. One [`TrialRecord`] is one line of `trials.jsonl`.
 
-use crate::accounting::{CacheUse, ColdStart, Device, MemoryUse, OtherPrograms, Pressure};
+use crate::accounting::{CacheUse, ColdStart, Device, MemoryUse, OtherPrograms, Pressure, ratio};
 use crate::audit_standing::AuditStanding;
 use crate::failover::Failover;
 use crate::filesystem::MountedFileSystem;
@@ -560,5 +560,107 @@ impl Check {
             passed,
             detail: detail.into(),
         }
+    }
+}
+
+impl Measurement {
+    /// Returns the user and system CPU seconds of all workers.
+    #[must_use]
+    pub fn cpu_s(&self) -> f64 {
+        self.resources.user_cpu_s + self.resources.system_cpu_s
+    }
+
+    /// Returns the CPU of all workers as a percentage of one processor: 200 if two were busy
+    /// throughout. `None` if no time passed.
+    #[must_use]
+    pub fn cpu_percent(&self) -> Option<f64> {
+        ratio(100.0 * self.cpu_s(), self.elapsed_s)
+    }
+
+    /// Returns the size of the database on disk plus its processes in memory, bytes: the "total
+    /// size" of Symas's tests.
+    #[must_use]
+    pub fn total_bytes(&self) -> u64 {
+        let allocated = self.database.allocated_bytes;
+        allocated.saturating_add(self.resources.max_rss_bytes)
+    }
+
+    /// Returns bytes sent to the storage layer per byte that the workers passed to the engine;
+    /// `None` if the latter is unknown or zero.
+    #[must_use]
+    pub fn write_amplification(&self) -> Option<f64> {
+        let written = self.resources.storage_written_bytes as f64;
+        ratio(written, self.user_written_bytes? as f64)
+    }
+
+    /// Returns bytes fetched from the storage layer per byte that the workers read from the engine;
+    /// `None` if the latter is unknown or zero.
+    #[must_use]
+    pub fn read_amplification(&self) -> Option<f64> {
+        let read = self.resources.storage_read_bytes as f64;
+        ratio(read, self.user_read_bytes? as f64)
+    }
+
+    /// Returns bytes on disk per byte of live keys and values; `None` if the latter is unknown or
+    /// zero.
+    #[must_use]
+    pub fn space_amplification(&self) -> Option<f64> {
+        let allocated = self.database.allocated_bytes as f64;
+        ratio(allocated, self.live_user_bytes? as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measurement() -> Measurement {
+        Measurement {
+            elapsed_s: 2.0,
+            resources: Resources {
+                user_cpu_s: 2.5,
+                system_cpu_s: 0.5,
+                storage_read_bytes: 50,
+                storage_written_bytes: 300,
+                max_rss_bytes: 1_000,
+                ..Resources::default()
+            },
+            database: DatabaseSize {
+                allocated_bytes: 400,
+                apparent_bytes: 4_000,
+            },
+            user_read_bytes: Some(100),
+            user_written_bytes: Some(200),
+            live_user_bytes: Some(320),
+            ..Measurement::default()
+        }
+    }
+
+    #[test]
+    fn amplification_is_what_the_engine_moved_over_what_the_user_did() {
+        let mut measured = measurement();
+        assert_eq!(measured.write_amplification(), Some(1.5));
+        assert_eq!(measured.read_amplification(), Some(0.5));
+        assert_eq!(measured.space_amplification(), Some(1.25));
+        assert_eq!(measured.cpu_percent(), Some(150.0));
+        assert_eq!(measured.total_bytes(), 1_400);
+        // A record that was edited.
+        measured.resources.max_rss_bytes = u64::MAX;
+        assert_eq!(measured.total_bytes(), u64::MAX);
+    }
+
+    #[test]
+    fn where_the_users_bytes_are_unknown_or_none_there_is_no_amplification() {
+        let unknown = Measurement {
+            user_read_bytes: None,
+            user_written_bytes: Some(0),
+            live_user_bytes: None,
+            elapsed_s: 0.0,
+            ..measurement()
+        };
+        assert_eq!(unknown.write_amplification(), None);
+        assert_eq!(unknown.read_amplification(), None);
+        assert_eq!(unknown.space_amplification(), None);
+        assert_eq!(unknown.cpu_percent(), None);
     }
 }

@@ -7,10 +7,10 @@
 mod declare;
 pub mod unit;
 
-use crate::Value;
 use crate::suggest::{did_you_mean, setting_hint};
-use crate::trial::Settings;
-use crate::value::{count_hint, format_bytes, format_seconds, parse_bytes, parse_seconds};
+use crate::value::{
+    Settings, Value, count_hint, format_bytes, format_seconds, parse_bytes, parse_seconds,
+};
 pub use declare::{FromValue, value_or, word_of};
 
 /// The description of one parameter.

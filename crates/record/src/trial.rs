@@ -2,15 +2,12 @@
 
 use crate::ablation::AblationStep;
 use crate::search::TrialRole;
-use crate::{Conditions, Durability, Value};
+pub use crate::value::Settings;
+use crate::{Conditions, Durability};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
-
-/// Settings by name: of a workload, or the knobs of an engine.
-pub type Settings = BTreeMap<String, Value>;
 
 /// Checks an id, which names files and folders and so must be a plain file name.
 ///

@@ -1,7 +1,11 @@
 //! The value of a setting: of a knob, of a workload, or as an engine reports it.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
+
+/// Settings by name: of a workload, or the knobs of an engine.
+pub type Settings = BTreeMap<String, Value>;
 
 /// A value as plans write it and records keep it. Sizes and times are plain integers in the unit
 /// that the setting's name or description states.

@@ -5,7 +5,7 @@ use crate::failure::{Failure, USAGE};
 use crate::output;
 use crate::suggestion;
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 use trueput_runner::Registry;
 
@@ -129,8 +129,8 @@ impl Command {
             Self::Export(arguments) => cmd::export::run(&arguments),
             Self::Report(arguments) => cmd::report::run(&arguments),
             Self::Published(arguments) => cmd::published::run(&arguments, registry),
-            Self::Completions(arguments) => cmd::completions::run(&arguments),
-            Self::Man(arguments) => cmd::man::run(&arguments),
+            Self::Completions(arguments) => cmd::completions::run(&arguments, Cli::command()),
+            Self::Man(arguments) => cmd::man::run(&arguments, Cli::command()),
             Self::Audit(arguments) => cmd::audit::run(&arguments, registry),
             Self::AuditWorker => Ok(trueput_audit::worker::main(registry)),
             Self::Faultfs(arguments) => cmd::faultfs::run(&arguments),

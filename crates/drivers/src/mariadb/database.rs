@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use trueput_engine::{
-    CacheCount, CacheScope, CacheUse, Database, Durability, Error, Mode, OpenSpec, ParameterValues,
+    CacheCount, CacheScope, CacheUse, Database, Durability, Error, OpenSpec, ParameterValues,
     Result, Session, SettingContradiction, Value,
 };
 
@@ -118,18 +118,6 @@ impl MariaDbDatabase {
             found: Mutex::default(),
             control: Mutex::new(control),
         })
-    }
-
-    /// The statements that begin a transaction. A reading one has one snapshot from its beginning.
-    pub(super) fn begin(&self, mode: Mode) -> &'static str {
-        match (mode, self.is_isolated) {
-            (Mode::Write, _) => "START TRANSACTION",
-            (Mode::Read, true) => "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
-            (Mode::Read, false) => {
-                "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; \
-                 START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
-            }
-        }
     }
 
     /// Checks the table and its indexes.
@@ -287,7 +275,7 @@ impl Database for MariaDbDatabase {
         let mut connection = self.server_access.connect_session().map_err(client_error)?;
         statement::batch(&mut connection, &self.setup)?;
         self.check_session(&mut connection)?;
-        Ok(Box::new(MariaDbSession::new(self, connection)))
+        Ok(Box::new(MariaDbSession::new(connection, self.is_isolated)))
     }
 
     fn counters(&self) -> Result<BTreeMap<String, Value>> {

@@ -3,12 +3,16 @@
 use super::connection::{TOO_LONG_WAIT, client_error};
 use super::knobs::StorageEngine;
 use super::server_access::ServerAccess;
-use super::session::MAX_KEY_BYTES;
 use super::statement;
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use std::path::Path;
 use trueput_engine::{Error, Result};
+
+/// Longest key, bytes: the limit of an index at every page size, and in MyRocks.
+pub(super) const MAX_KEY_BYTES: usize = 767;
+/// Longest value, bytes: well within a tenth of the smallest redo log, which InnoDB asks for.
+pub(super) const MAX_VALUE_BYTES: usize = 1 << 20;
 
 /// The file in a database's folder that records that its schema was emptied for it.
 const BEGUN: &str = "mariadb-begun";

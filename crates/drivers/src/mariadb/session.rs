@@ -1,6 +1,6 @@
 //! A session: one connection, keys and values in a table of two columns.
 
-use super::MariaDbDatabase;
+use super::schema::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use super::statement::{MariaDbStatement, batch};
 use crate::common_errors::{self, LengthLimits};
 use crate::scan_statement::{ScanShape, end_keys, scan_in_batches};
@@ -11,10 +11,6 @@ use trueput_engine::{
     Datum, Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor,
 };
 
-/// Longest key, bytes: the limit of an index at every page size, and in MyRocks.
-pub(super) const MAX_KEY_BYTES: usize = 767;
-/// Longest value, bytes: well within a tenth of the smallest redo log, which InnoDB asks for.
-pub(super) const MAX_VALUE_BYTES: usize = 1 << 20;
 const LIMITS: LengthLimits = LengthLimits::new(MAX_KEY_BYTES, MAX_VALUE_BYTES);
 
 const GET: &str = "SELECT v FROM record WHERE k = ?";
@@ -38,7 +34,7 @@ const SCANS: usize = 2 * ScanShape::COUNT;
 const OTHERS: [&str; 5] = [GET, GET_LOCKED, PUT, DELETE, INSERT];
 
 /// One worker's session over a database.
-pub(super) struct MariaDbSession<'d> {
+pub(super) struct MariaDbSession {
     pub(super) open: Option<Mode>,
     pub(super) connection: Conn,
     /// The statements that [`Sql::prepare`] has prepared, in order.
@@ -47,11 +43,12 @@ pub(super) struct MariaDbSession<'d> {
     scans: [Option<MariaDbStatement>; SCANS],
     /// Keys that the write transaction has looked up and not found, and has not put since.
     missing: HashSet<Vec<u8>>,
-    database: &'d MariaDbDatabase,
+    /// Whether the session's transactions read from one snapshot by themselves.
+    is_isolated: bool,
 }
 
-impl<'d> MariaDbSession<'d> {
-    pub(super) fn new(database: &'d MariaDbDatabase, connection: Conn) -> Self {
+impl MariaDbSession {
+    pub(super) fn new(connection: Conn, is_isolated: bool) -> Self {
         Self {
             open: None,
             connection,
@@ -59,7 +56,7 @@ impl<'d> MariaDbSession<'d> {
             others: std::array::from_fn(|_| None),
             scans: std::array::from_fn(|_| None),
             missing: HashSet::new(),
-            database,
+            is_isolated,
         }
     }
 
@@ -127,17 +124,29 @@ impl<'d> MariaDbSession<'d> {
     }
 }
 
+/// The statements that begin a transaction. A reading one has one snapshot from its beginning.
+fn begin(mode: Mode, is_isolated: bool) -> &'static str {
+    match (mode, is_isolated) {
+        (Mode::Write, _) => "START TRANSACTION",
+        (Mode::Read, true) => "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
+        (Mode::Read, false) => {
+            "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; \
+             START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
+        }
+    }
+}
+
 fn scan_sql(shape: ScanShape, is_locking: bool) -> String {
     let clauses = shape.clauses("k", |_, _| "?".to_owned());
     let lock = if is_locking { " FOR UPDATE" } else { "" };
     format!("SELECT k, v FROM record {clauses} LIMIT ?{lock}")
 }
 
-impl Session for MariaDbSession<'_> {
+impl Session for MariaDbSession {
     fn begin(&mut self, mode: Mode) -> Result<()> {
         common_errors::require_closed(self.open)?;
         self.missing.clear();
-        batch(&mut self.connection, self.database.begin(mode))?;
+        batch(&mut self.connection, begin(mode, self.is_isolated))?;
         self.open = Some(mode);
         Ok(())
     }
@@ -222,7 +231,7 @@ impl Session for MariaDbSession<'_> {
     }
 }
 
-impl Drop for MariaDbSession<'_> {
+impl Drop for MariaDbSession {
     fn drop(&mut self) {
         if self.open.is_some() {
             // The server rolls back after the connection is closed, if this failed.

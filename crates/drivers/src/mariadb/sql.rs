@@ -7,7 +7,7 @@ use mysql::Conn;
 use trueput_engine::sql::{RowVisitor, Statement};
 use trueput_engine::{Datum, Dialect, Error, Mode, Result, Sql};
 
-impl MariaDbSession<'_> {
+impl MariaDbSession {
     /// A statement that was prepared, and the connection to execute it on.
     fn prepared(&mut self, statement: Statement) -> Result<(&MariaDbStatement, &mut Conn)> {
         let prepared = self.prepared.get(statement.0);
@@ -18,7 +18,7 @@ impl MariaDbSession<'_> {
     }
 }
 
-impl Sql for MariaDbSession<'_> {
+impl Sql for MariaDbSession {
     fn dialect(&self) -> Dialect {
         Dialect::Mariadb
     }

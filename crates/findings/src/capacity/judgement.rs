@@ -1,16 +1,12 @@
 //! Whether a trial in open loop kept an objective.
 
 use crate::bottleneck::keeps_rate;
-use crate::tuning::check_limits;
+use crate::limits::{check_limits, frequent_kinds};
 use serde::Serialize;
 use trueput_record::TrialRecord;
 use trueput_record::measurement::{Measurement, OpenLoop};
 use trueput_record::objective::{Objective, ObjectiveLimit, ObjectiveMetric};
 use trueput_record::search::TuningLimits;
-
-/// The fewest requests of a kind for its response times to decide: the 99th percentile of fewer is
-/// their maximum. If no kind has as many, all decide.
-const MIN_REQUESTS: u64 = 100;
 
 /// A figure of a trial that the objective limits.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -138,11 +134,4 @@ fn figure(
         value,
         below: limit.below,
     })
-}
-
-/// The kinds of request or operation whose times decide.
-pub(crate) fn frequent_kinds<T>(kinds: &[T], count: fn(&T) -> u64) -> impl Iterator<Item = &T> {
-    let any_is_often = kinds.iter().any(|kind| count(kind) >= MIN_REQUESTS);
-    let least = if any_is_often { MIN_REQUESTS } else { 1 };
-    kinds.iter().filter(move |kind| count(kind) >= least)
 }

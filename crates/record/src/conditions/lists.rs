@@ -1,6 +1,6 @@
 //! The conditions of a plan. A condition with several values is a dimension.
 
-use super::{ConditionLists, NumaPolicy, parse_list};
+use super::ConditionLists;
 use crate::filesystem::FileSystem;
 
 impl ConditionLists {
@@ -10,28 +10,6 @@ impl ConditionLists {
         let takes_it = |wanted: &FileSystem| wanted.with_image(Some(1)).image_bytes == Some(1);
         let mut wanted = self.file_system.iter().chain(&self.log_file_system);
         self.image_bytes.filter(|_| !wanted.any(takes_it))
-    }
-}
-
-/// Reads a list of processors, or `all`.
-///
-/// # Errors
-/// One sentence.
-pub fn parse_cpus(text: &str) -> Result<Option<String>, String> {
-    match text {
-        "all" => Ok(None),
-        list => parse_list(list).map(|_| Some(list.to_owned())),
-    }
-}
-
-/// Reads a NUMA policy, or `none`.
-///
-/// # Errors
-/// One sentence.
-pub fn parse_numa(text: &str) -> Result<Option<NumaPolicy>, String> {
-    match text {
-        "none" => Ok(None),
-        policy => policy.parse().map(Some),
     }
 }
 

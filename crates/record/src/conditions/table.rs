@@ -4,8 +4,7 @@
 
 use super::given::TrialValue;
 use super::hosts::{HostList, parse_hosts};
-use super::lists::{parse_cpus, parse_numa};
-use super::{Allocator, Arrival, NumaPolicy, Rate, Start, TrialField};
+use super::{Allocator, Arrival, NumaPolicy, Rate, Start, TrialField, parse_cpus, parse_numa};
 use crate::fault::FaultSchedule;
 use crate::filesystem::{self, FileSystem, MIN_IMAGE_BYTES};
 use crate::parameter::{Parameter, ValueKind};

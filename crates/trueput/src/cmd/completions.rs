@@ -1,9 +1,8 @@
 //! `trueput completions`: a completion script for a shell.
 
-use crate::cli::Cli;
 use crate::failure::Failure;
 use crate::output;
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 use std::process::ExitCode;
 
@@ -22,13 +21,13 @@ pub struct Arguments {
     shell: Shell,
 }
 
-/// Writes the script to standard output.
+/// Writes the script of the program's command line to standard output.
 ///
 /// # Errors
 /// If standard output is closed.
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub fn run(arguments: &Arguments, mut program: Command) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Cli::command(), "trueput", &mut script);
+    clap_complete::generate(arguments.shell, &mut program, "trueput", &mut script);
     output::write_raw(&String::from_utf8_lossy(&script))?;
     Ok(ExitCode::SUCCESS)
 }

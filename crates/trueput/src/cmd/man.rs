@@ -1,9 +1,8 @@
 //! `trueput man`: the manual page, a section per subcommand, or the page of one.
 
-use crate::cli::Cli;
 use crate::failure::Failure;
 use crate::output;
-use clap::{Args, Command, CommandFactory};
+use clap::{Args, Command};
 use clap_mangen::Man;
 use std::process::ExitCode;
 use trueput_record::suggest::did_you_mean;
@@ -21,8 +20,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// A usage error if there is no such subcommand, and if standard output is closed.
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let mut program = Cli::command();
+pub fn run(arguments: &Arguments, mut program: Command) -> Result<ExitCode, Failure> {
     program.build();
     let mut page = Vec::new();
     let subcommand = find_subcommand(&program, &arguments.subcommand)?;

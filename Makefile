@@ -13,12 +13,6 @@ TIMED := scripts/timed
 LINTED := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/scripts/rustc-with-lints
 # Most tests wait: for a disk, for a server, for an engine that sleeps as it closes.
 export RUST_TEST_THREADS ?= $(shell echo $$(( 2 * $$(nproc) )))
-# What 'make check' leaves to 'make test': parts of the names of tests that take seconds.
-SLOW := conformance:: berkeleydb:: mariadb:: odbc:: other_builds:: postgresql:: rocksdb:: tokudb:: \
-  wiredtiger:: killed calibration:: browser page_charts page_pictures page_multi_run page_tables \
-  page_whole page_widths every_method_in_every_place tpcc::acid tpcc::engines history::engines tpcc::sql answers:: \
-  caches:: clusters:: crashes:: engine_builds:: filesystems:: fuzz:: galera:: native:: repeats:: secrets:: servers:: strangers:: trust:: \
-  time_slices:: hosts:: acknowledged three_cheats read_back:: gtm_reports
 
 .PHONY: help run test check browser lint bench build setup doc clean allocators fuse file-systems network ssh numa-guest engines engines-all engines-here
 
@@ -33,11 +27,10 @@ test: setup engines-here ## Check the formatting and the lints, then run every t
 	@$(LINTED) $(TIMED) "lints, and building the tests" $(CARGO) test --workspace --locked --no-run
 	@$(LINTED) $(TIMED) tests scripts/summarized-tests $(CARGO) test --workspace --locked --no-fail-fast
 
-check: setup ## The quick part of 'make test': formatting, lints, unit tests, what needs no server and no long run.
+check: setup ## The quick part of 'make test': formatting, lints, and the tests that are not marked as slow.
 	@$(TIMED) formatting $(CARGO) fmt --all --check
 	@$(LINTED) $(TIMED) "lints, and building the tests" $(CARGO) test --workspace --locked --no-run
-	@$(LINTED) $(TIMED) "unit tests" $(CARGO) test --workspace --locked --lib --bins
-	@$(LINTED) $(TIMED) "quick tests" $(CARGO) test --workspace --locked --test it --test conformance --test trials -- $(SLOW:%=--skip %)
+	@$(LINTED) $(TIMED) "quick tests" $(CARGO) test --workspace --locked --tests
 
 browser: ## Install Chromium, with which 'make test' looks at the report's page (100 MB; without it: skipped).
 	@prefix=; [ "$$(id -u)" = 0 ] || prefix="sudo -n"; \

@@ -47,7 +47,12 @@ pub fn crash(engine: &dyn Engine, durability: Durability, knobs: &str) -> u64 {
     std::fs::create_dir(&directory).unwrap();
     let library = engine.build().unwrap().library;
     let status = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "crash::die_in_child", "--nocapture"])
+        .args([
+            "--include-ignored",
+            "--exact",
+            "crash::die_in_child",
+            "--nocapture",
+        ])
         .env(DIRECTORY_VARIABLE, &directory)
         .env(DURABILITY_VARIABLE, durability.name())
         .env(ENGINE_VARIABLE, engine.info().name)

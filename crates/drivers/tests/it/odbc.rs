@@ -119,6 +119,7 @@ fn does_all(origin: Option<Origin>, dialect: Dialect, sample: &Sample, isolation
 }
 
 #[test]
+#[ignore = "slow"]
 fn postgresql_keeps_the_contract_and_speaks_sql() {
     let isolations = ["auto", "serializable"];
     let origin = Origin::postgresql();
@@ -126,6 +127,7 @@ fn postgresql_keeps_the_contract_and_speaks_sql() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn mariadb_keeps_the_contract_and_speaks_sql() {
     let isolations = ["auto", "serializable"];
     does_all(
@@ -137,11 +139,13 @@ fn mariadb_keeps_the_contract_and_speaks_sql() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn sqlite_keeps_the_contract_and_speaks_sql() {
     does_all(Origin::sqlite(), Dialect::Sqlite, &sql::SQLITE, &["auto"]);
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_file_with_tables_of_anothers_is_refused_and_left_alone() {
     let Some(origin) = Origin::sqlite() else {
         return;
@@ -163,6 +167,7 @@ fn a_file_with_tables_of_anothers_is_refused_and_left_alone() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_schema_of_anothers_is_refused_and_left_alone() {
     let Some(origin) = Origin::postgresql() else {
         return;
@@ -214,16 +219,19 @@ fn is_held_against_all(origin: Option<Origin>) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn two_runs_never_have_one_schema_of_postgresqls_by_whatever_driver() {
     is_held_against_all(Origin::postgresql());
 }
 
 #[test]
+#[ignore = "slow"]
 fn two_runs_never_have_one_database_of_mariadbs_by_whatever_driver() {
     is_held_against_all(Origin::mariadb());
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_schema_whose_making_is_cut_off_before_its_mark_is_not_there() {
     let Some(origin) = Origin::postgresql() else {
         return;
@@ -245,6 +253,7 @@ fn a_schema_whose_making_is_cut_off_before_its_mark_is_not_there() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_dialect_that_the_address_names_is_what_the_engine_is_asked_by() {
     let Some(origin) = Origin::sqlite() else {
         return;
@@ -272,6 +281,7 @@ fn a_dialect_that_the_address_names_is_what_the_engine_is_asked_by() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_level_that_the_server_is_not_set_for_is_refused() {
     let Some(origin) = Origin::mariadb() else {
         return;
@@ -290,6 +300,7 @@ fn a_level_that_the_server_is_not_set_for_is_refused() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_wrong_password_is_one_line_without_it() {
     let Some(origin) = Origin::mariadb() else {
         return;
@@ -327,6 +338,7 @@ fn a_wrong_password_is_one_line_without_it() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn what_is_missing_is_named_with_what_has_it() {
     let said = |source: &str| {
         let built = ODBC
@@ -371,6 +383,7 @@ fn what_is_missing_is_named_with_what_has_it() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_deadlock_is_reported_as_one_over_odbc_too() {
     for origin in [Origin::postgresql(), Origin::mariadb()]
         .into_iter()

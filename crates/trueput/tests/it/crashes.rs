@@ -27,6 +27,7 @@ fn kill(pid: i32) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn after_every_process_is_killed_the_same_command_goes_on_to_the_right_answers() {
     let bench = Bench::new();
     let mut child = bench.spawn_with(THREEN1, LINE);
@@ -46,6 +47,7 @@ fn after_every_process_is_killed_the_same_command_goes_on_to_the_right_answers()
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_killed_worker_fails_its_trial_with_the_reason_and_the_same_command_goes_on() {
     let bench = Bench::new();
     let mut child = bench.spawn_with(THREEN1, LINE);
@@ -63,6 +65,7 @@ fn a_killed_worker_fails_its_trial_with_the_reason_and_the_same_command_goes_on(
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_run_that_is_at_work_is_not_taken_up_by_another_command() {
     let bench = Bench::new();
     let mut child = bench.spawn_with(THREEN1, LINE);
@@ -78,6 +81,7 @@ fn a_run_that_is_at_work_is_not_taken_up_by_another_command() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn what_a_killed_run_left_in_a_named_work_folder_is_cleared_when_it_is_resumed() {
     let bench = Bench::new();
     let work = bench.path().join("work");
@@ -95,6 +99,7 @@ fn what_a_killed_run_left_in_a_named_work_folder_is_cleared_when_it_is_resumed()
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_killed_worker_does_not_keep_the_plan_from_going_on() {
     let bench = Bench::new();
     let line = "run threen1 --engine lmdb,null --durability process --workers 2 \
@@ -112,6 +117,7 @@ fn a_killed_worker_does_not_keep_the_plan_from_going_on() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn ctrl_c_keeps_what_was_measured_and_the_run_can_be_continued() {
     let bench = Bench::new();
     let line = "run threen1 --engine sqlite,lmdb --durability process --workers 2 \
@@ -181,6 +187,7 @@ fn goes_on_after_all_workers_are_killed(engine: &str, level: &str, commit: &str,
 }
 
 #[test]
+#[ignore = "slow"]
 fn processes_that_share_a_database_go_on_after_all_of_them_were_killed() {
     for (engine, level) in [
         ("sqlite", "process"),
@@ -193,6 +200,7 @@ fn processes_that_share_a_database_go_on_after_all_of_them_were_killed() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn threads_go_on_after_their_one_process_was_killed() {
     for (engine, level) in [
         ("rocksdb", "process"),

@@ -414,6 +414,7 @@ fn number_from_environment(name: &str) -> Option<u64> {
 }
 
 #[test]
+#[ignore = "slow"]
 fn whatever_a_file_says_the_program_ends_by_itself_within_its_memory() {
     let bench = Bench::new();
     let corpus = corpus(&bench);
@@ -445,6 +446,7 @@ fn whatever_a_file_says_the_program_ends_by_itself_within_its_memory() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_program_that_dies_of_its_memory_is_caught() {
     // The control: what the limit is for is seen, and what ends well is not accused.
     let place = tempfile::tempdir().unwrap();
@@ -470,6 +472,7 @@ fn with_seconds(place: &Path, run: &Path, seconds: usize) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_list_of_a_million_short_elements_is_refused_before_it_fills_the_memory() {
     let bench = Bench::new();
     bench.run("run threen1 --set finish=30 --engine lmdb --durability process");

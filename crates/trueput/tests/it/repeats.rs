@@ -49,6 +49,7 @@ fn state(folder: &Path) -> (Vec<TrialRecord>, RunEnd) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn repeats_end_when_every_interval_is_narrow_and_the_report_says_so() {
     let bench = Bench::new();
     let run = cut_short(&bench, [1.0, 1.001, 0.999]);
@@ -72,6 +73,7 @@ fn repeats_end_when_every_interval_is_narrow_and_the_report_says_so() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn repeats_go_on_while_an_interval_is_wide_and_a_wider_one_may_be_asked_for() {
     for (options, count, reason, message) in [
         (
@@ -92,6 +94,7 @@ fn repeats_go_on_while_an_interval_is_wide_and_a_wider_one_may_be_asked_for() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn repeats_end_when_the_budget_is_spent_but_each_cell_is_run_once() {
     let bench = Bench::new();
     let output = bench.run_expecting(
@@ -115,6 +118,7 @@ fn repeats_end_when_the_budget_is_spent_but_each_cell_is_run_once() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn without_a_budget_thirty_repeats_are_the_most_and_the_help_says_so() {
     let bench = Bench::new();
     bench.run("run threen1 --engine null --durability none --set finish=20 --until 2%");
@@ -126,6 +130,7 @@ fn without_a_budget_thirty_repeats_are_the_most_and_the_help_says_so() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_plan_of_many_cells_has_no_more_repeats_than_trials_fit_in_it() {
     let bench = Bench::new();
     let output = bench.run(
@@ -137,6 +142,7 @@ fn a_plan_of_many_cells_has_no_more_repeats_than_trials_fit_in_it() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_run_ends_by_itself_where_its_trials_count_and_a_debug_builds_never_do() {
     let bench = Bench::new();
     let rule = "--set finish=30000 --until 60% --repeat 12";
@@ -163,6 +169,7 @@ fn durations(plan: &str) -> Vec<Option<f64>> {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_trial_that_would_have_no_end_is_given_ten_seconds() {
     for (plan, expected) in [
         ("micro --set test=read-while-writing", &[Some(10.0)][..]),
@@ -182,6 +189,7 @@ fn a_trial_that_would_have_no_end_is_given_ten_seconds() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_plan_is_shown_with_its_time_from_durations_and_earlier_runs() {
     let bench = Bench::new();
     let last = |plan: &str| {
@@ -204,6 +212,7 @@ fn a_plan_is_shown_with_its_time_from_durations_and_earlier_runs() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_long_run_says_its_time_before_it_begins() {
     let bench = Bench::new();
     let mut command = bench.command(

@@ -3,6 +3,7 @@
 use crate::support::{ALL_WELL, Bench, assert_answers, assert_contains, ended_well, stderr};
 
 #[test]
+#[ignore = "slow"]
 fn every_engine_present_shares_time_slices_and_finds_the_same_answers() {
     let bench = Bench::new();
     let plan = "workload = \"threen1\"\nengines = \"present\"\nunsupported = \"skip\"\n\
@@ -28,6 +29,7 @@ fn every_engine_present_shares_time_slices_and_finds_the_same_answers() {
 
 /// Workers that wait for each other's locks must not be paused while they hold one.
 #[test]
+#[ignore = "slow"]
 fn every_kind_of_work_can_be_done_in_time_slices() {
     for work in [
         "micro --duration 500ms --set test=read-while-writing --set records=2000 --set scanners=1 \
@@ -50,6 +52,7 @@ fn every_kind_of_work_can_be_done_in_time_slices() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn time_slices_that_are_none_are_refused() {
     let bench = Bench::new();
     let run = "run threen1 --engine lmdb";

@@ -182,6 +182,7 @@ fn is_there(engine: &dyn Engine, level: Durability) -> bool {
 }
 
 #[test]
+#[ignore = "slow"]
 fn lmdb() {
     is_read_back(
         "lmdb",
@@ -195,6 +196,7 @@ fn lmdb() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn mdbx() {
     let knobs = [
         "writemap",
@@ -210,6 +212,7 @@ fn mdbx() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn sqlite() {
     let knobs = [
         "journal_mode",
@@ -227,6 +230,7 @@ fn sqlite() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn rocksdb() {
     let knobs = [
         "transactions",
@@ -245,6 +249,7 @@ fn rocksdb() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn berkeleydb() {
     let knobs = [
         "access_method",
@@ -270,6 +275,7 @@ fn berkeleydb() {
 /// WiredTiger reports no settings of its log, but counts how often it writes it. It does not flush
 /// it: the kernel says that it opened the log with `O_DSYNC`.
 #[test]
+#[ignore = "slow"]
 fn wiredtiger() {
     let knobs = [
         "table",
@@ -325,6 +331,7 @@ fn has_synchronous_log(folder: &Path) -> bool {
 }
 
 #[test]
+#[ignore = "slow"]
 fn mariadb() {
     let knobs = [
         "storage_engine",
@@ -345,6 +352,7 @@ fn mariadb() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn postgresql() {
     let knobs = [
         "fsync",
@@ -371,6 +379,7 @@ const READ_BACK: [&str; 8] = [
 ];
 
 #[test]
+#[ignore = "slow"]
 fn every_engine_is_read_back_or_says_why_not() {
     let silent = SILENT.iter().map(|(name, reason)| {
         println!("{name} is not read back: {reason}");

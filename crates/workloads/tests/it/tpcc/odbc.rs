@@ -46,6 +46,7 @@ fn passes_on(source: &str) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn the_conditions_hold_in_postgresqls_sql_through_odbc() {
     let folder = tempfile::tempdir().unwrap();
     let Some(_server) = started("postgresql", folder.path()) else {
@@ -59,6 +60,7 @@ fn the_conditions_hold_in_postgresqls_sql_through_odbc() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn the_conditions_hold_in_mariadbs_sql_through_odbc() {
     let folder = tempfile::tempdir().unwrap();
     let Some(_server) = started("mariadb", folder.path()) else {
@@ -72,6 +74,7 @@ fn the_conditions_hold_in_mariadbs_sql_through_odbc() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn the_conditions_hold_in_sqlites_sql_through_odbc() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tpcc.db");

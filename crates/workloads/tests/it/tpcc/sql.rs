@@ -35,16 +35,19 @@ fn passes_on(name: &str, knobs: &str) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn the_conditions_hold_after_load_and_run_in_sqlites_sql() {
     passes_on("sqlite", "");
 }
 
 #[test]
+#[ignore = "slow"]
 fn the_conditions_hold_after_load_and_run_in_postgresqls_sql() {
     passes_on("postgresql", "");
 }
 
 #[test]
+#[ignore = "slow"]
 fn the_conditions_hold_after_load_and_run_in_postgresqls_functions() {
     let Some(engine) = installed("postgresql") else {
         return;
@@ -57,12 +60,14 @@ fn the_conditions_hold_after_load_and_run_in_postgresqls_functions() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn the_conditions_hold_after_load_and_run_in_mariadbs_sql() {
     passes_on("mariadb", "");
     passes_on("mariadb", SNAPSHOT);
 }
 
 #[test]
+#[ignore = "slow"]
 fn the_conditions_hold_after_load_and_run_in_myrocks_sql() {
     passes_on("mariadb", MYROCKS);
 }
@@ -74,6 +79,7 @@ fn checks(name: &str, knobs: &str) -> Option<Vec<Check>> {
 }
 
 #[test]
+#[ignore = "slow"]
 fn engines_are_atomic_and_keep_transactions_apart_in_sql() {
     for (name, knobs) in [
         ("sqlite", ""),
@@ -89,6 +95,7 @@ fn engines_are_atomic_and_keep_transactions_apart_in_sql() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn write_transactions_that_are_read_committed_fail_the_tests_that_read_again() {
     for name in ["postgresql", "mariadb"] {
         let Some(checks) = checks(name, "isolation=read-committed") else {
@@ -184,6 +191,7 @@ fn filled(engine: &dyn Engine, store: &'static str) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "slow"]
 fn one_worker_leaves_the_same_rows_in_every_store() {
     let expected = filled(engine("sqlite"), "kv");
     assert!(expected.len() > 5_000, "{}", expected.len());
@@ -199,6 +207,7 @@ fn one_worker_leaves_the_same_rows_in_every_store() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_table_that_is_of_no_warehouse_is_read_as_a_whole_in_both_stores() {
     for (name, store) in [("kv", TableStore::KeyValue), ("sql", TableStore::Sql)] {
         let given = format!("{SMALL} store={name} transactions=1");
@@ -235,6 +244,7 @@ fn done(engine: &dyn Engine, store: &'static str) -> (Vec<u64>, Vec<WorkerFindin
 }
 
 #[test]
+#[ignore = "slow"]
 fn functions_of_the_server_do_and_leave_what_the_clients_statements_do() {
     let Some(engine) = installed("postgresql") else {
         return;
@@ -276,6 +286,7 @@ const STORES: [(&str, TableStore); 6] = [
 ];
 
 #[test]
+#[ignore = "slow"]
 fn a_stock_level_counts_in_a_district_that_is_there_and_is_an_error_in_none() {
     for (name, store) in STORES {
         with_tables(name, store, |tables, name| {
@@ -298,6 +309,7 @@ fn a_stock_level_counts_in_a_district_that_is_there_and_is_an_error_in_none() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn transactions_answer_alike_in_every_store_and_tell_what_is_not_there() {
     let line = |item| Line {
         item,

@@ -12,11 +12,13 @@ mod transaction_stream;
 mod worker;
 
 use crate::generate::value::Values;
+use crate::keyed::action::Action;
 use crate::keyed::capacity::check_generation;
 use crate::keyed::changing_writes::{certain_deletes, certain_puts, numbers_apart};
 use crate::keyed::expected_state::ReplayableJob;
 use crate::keyed::final_check;
 use crate::keyed::load::load;
+use crate::keyed::shared_state::SharedState;
 use crate::keyed::sizes::check_size;
 use crate::keyed::write_tracker::{RecordSample, WriteTable};
 use crate::{
@@ -24,10 +26,9 @@ use crate::{
     JobTask, LoadSummary, OperationBytes, Result, WorkerFindings, Workload, WorkloadInfo,
 };
 use config::CustomConfig;
-use mix::{Step, Transaction};
+use mix::Transaction;
 use settings::{DISTRIBUTION, Settings};
 use std::path::Path;
-use std::sync::OnceLock;
 use trueput_engine::{Capabilities, Parameter, ParameterValues};
 use trueput_record::measurement::{Measurement, OperationSummary};
 use trueput_record::plan::Dimensions;
@@ -83,8 +84,7 @@ impl Workload for Custom {
         Ok(Box::new(CustomJob {
             kinds: config.mix.names(),
             config,
-            values: OnceLock::new(),
-            table: OnceLock::new(),
+            shared: SharedState::default(),
         }))
     }
 }
@@ -92,33 +92,23 @@ impl Workload for Custom {
 struct CustomJob {
     config: CustomConfig,
     kinds: &'static [&'static str],
-    /// Made before the workers of a process are released.
-    values: OnceLock<Values>,
-    /// The writes of each record that the threads of a process know of.
-    table: OnceLock<WriteTable>,
+    shared: SharedState,
 }
 
 impl CustomJob {
-    /// The values of a seed, which is the same for all workers of a process.
-    fn values(&self, seed: u64) -> Result<Values> {
-        match self.values.get() {
-            Some(values) => Ok(values.clone()),
-            None => {
-                let values = self.config.values(seed)?;
-                Ok(self.values.get_or_init(|| values).clone())
-            }
-        }
+    fn values(&self, task: &JobTask<'_>) -> Result<Values> {
+        self.shared.values(|| self.config.values(task.seed))
     }
 
     fn table(&self, task: &JobTask<'_>) -> Option<&WriteTable> {
-        let tracks = task.verifies_reads() && self.config.mix.has(Step::mutates);
+        let tracks = task.verifies_reads() && self.config.mix.has(Action::mutates);
         let deletes = self.config.deletes();
         let wanted = tracks || deletes;
         let make = || {
             let sample = RecordSample::new(task.verify, self.config.records);
             WriteTable::new(sample).following_deletes(deletes)
         };
-        wanted.then(|| self.table.get_or_init(make))
+        wanted.then(|| self.shared.table(make))
     }
 }
 
@@ -137,7 +127,7 @@ impl Job for CustomJob {
 
     fn needs_transactions(&self) -> bool {
         let has_several = self.config.mix.iter().any(|it| it.steps().len() > 1);
-        has_several || self.config.mix.has(Step::reads_first)
+        has_several || self.config.mix.has(Action::reads_first)
     }
 
     fn check_crash(&self, _survival: Survival) -> Result<(), String> {
@@ -167,15 +157,16 @@ impl Job for CustomJob {
 
     fn changing_commits(&self, spec: &TrialSpec, measurement: &Measurement) -> Option<u64> {
         let counts_writes = self.config.counts_writes();
-        let puts_back = self.config.mix.has(|it| it.mutates() && it != Step::Delete);
+        let puts_back = self.config.mix.has(Action::overwrites);
         let numbers_apart = numbers_apart(spec, spec.workers.into());
         let certain = |(transaction, operation): (&Transaction, &OperationSummary)| {
-            let has = |holds: fn(Step) -> bool| transaction.count(holds) > 0;
+            let has = |holds: fn(Action) -> bool| transaction.count(holds) > 0;
             // The next version of a record that was read, or a new record.
-            let is_certain = has(|it| it == Step::Insert) || counts_writes && transaction.writes();
+            let is_certain =
+                has(|it| it == Action::Insert) || counts_writes && transaction.writes();
             if is_certain {
                 operation.count
-            } else if has(|it| it.mutates() && it != Step::Delete) {
+            } else if has(Action::overwrites) {
                 certain_puts(operation.count, numbers_apart)
             } else if transaction.writes() && transaction.steps().len() == 1 && !puts_back {
                 certain_deletes(operation, spec)
@@ -214,7 +205,7 @@ impl Job for CustomJob {
 
     fn initialize(&self, task: &JobTask<'_>) -> Result<()> {
         self.table(task);
-        self.values(task.seed).map(drop)
+        self.values(task).map(drop)
     }
 
     fn prepare(
@@ -239,7 +230,7 @@ impl Job for CustomJob {
     }
 
     fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings> {
-        let values = self.values(task.seed)?;
+        let values = self.values(task)?;
         Worker::new(&self.config, values, self.table(task), task)?.run(task)
     }
 

@@ -13,14 +13,17 @@
 //! | checks | [`read_check::ReadValidator`], [`read_check::ReadCounts`] | what a read may return |
 //! | reads | [`record_reader::RecordReader`] | alone or in a transaction |
 //! | after the trial | [`final_check::verify`] | [`expected_state::ReplayableJob`] |
+//! | transactions | [`executor::TransactionExecutor`] | their operations |
 //! | work | [`units::run_units`], [`transaction::transact`], [`load::load`] | none |
 //!
 //! Nothing here allocates, locks or formats within the measured loop, except to report an error.
 
+pub(crate) mod action;
 pub(crate) mod capacity;
 pub(crate) mod changing_writes;
 pub(crate) mod depletion;
 pub(crate) mod draws;
+pub(crate) mod executor;
 pub(crate) mod expected_state;
 pub(crate) mod final_check;
 pub(crate) mod inserts;
@@ -31,6 +34,7 @@ pub(crate) mod read_check;
 pub(crate) mod record;
 pub(crate) mod record_reader;
 pub(crate) mod scan;
+pub(crate) mod shared_state;
 pub(crate) mod sized_keys;
 pub(crate) mod sizes;
 pub(crate) mod static_text;

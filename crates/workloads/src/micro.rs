@@ -16,6 +16,7 @@ use crate::keyed::capacity;
 use crate::keyed::changing_writes::numbers_apart;
 use crate::keyed::final_check;
 use crate::keyed::load::load;
+use crate::keyed::shared_state::SharedState;
 use crate::keyed::write_tracker::{RecordSample, WriteTable};
 use crate::{
     Error, ExecutionSummary, ExistingDatabase, IneffectiveSetting, Job, JobDatabase, JobResults,
@@ -23,7 +24,6 @@ use crate::{
 };
 use config::{LOAD_BATCH, MicroConfig, Test};
 use settings::Settings;
-use std::sync::OnceLock;
 use trueput_engine::{Capabilities, Parameter, ParameterValues};
 use trueput_record::measurement::Measurement;
 use trueput_record::plan::Dimensions;
@@ -68,30 +68,19 @@ impl Workload for Micro {
     ) -> Result<Box<dyn Job>, String> {
         Ok(Box::new(MicroJob {
             config: MicroConfig::new(&settings.into(), conditions)?,
-            values: OnceLock::new(),
-            table: OnceLock::new(),
+            shared: SharedState::default(),
         }))
     }
 }
 
 struct MicroJob {
     config: MicroConfig,
-    /// Made before the workers of a process are released.
-    values: OnceLock<Values>,
-    /// The writes of each record that the threads of a process know of.
-    table: OnceLock<WriteTable>,
+    shared: SharedState,
 }
 
 impl MicroJob {
-    /// The values of a seed, which is the same for all workers of a process.
-    fn values(&self, seed: u64) -> Result<Values> {
-        match self.values.get() {
-            Some(values) => Ok(values.clone()),
-            None => {
-                let values = self.config.values(seed)?;
-                Ok(self.values.get_or_init(|| values).clone())
-            }
-        }
+    fn values(&self, task: &JobTask<'_>) -> Result<Values> {
+        self.shared.values(|| self.config.values(task.seed))
     }
 
     fn table(&self, task: &JobTask<'_>) -> Option<&WriteTable> {
@@ -102,7 +91,7 @@ impl MicroJob {
             let sample = RecordSample::new(task.verify, self.config.records);
             WriteTable::new(sample).following_deletes(mixes_deletes)
         };
-        wanted.then(|| self.table.get_or_init(make))
+        wanted.then(|| self.shared.table(make))
     }
 }
 
@@ -189,7 +178,7 @@ impl Job for MicroJob {
 
     fn initialize(&self, task: &JobTask<'_>) -> Result<()> {
         self.table(task);
-        self.values(task.seed).map(drop)
+        self.values(task).map(drop)
     }
 
     fn prepare(
@@ -209,7 +198,7 @@ impl Job for MicroJob {
     }
 
     fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings> {
-        let values = self.values(task.seed)?;
+        let values = self.values(task)?;
         execution::run(&self.config, values, self.table(task), task)
     }
 

@@ -5,7 +5,7 @@
 mod builder;
 mod config;
 mod format;
-mod operation;
+mod kinds;
 mod reader;
 mod settings;
 mod stored;
@@ -15,11 +15,13 @@ mod text;
 mod worker;
 
 use crate::generate::value::Values;
+use crate::keyed::action::Action;
 use crate::keyed::capacity::check_generation;
 use crate::keyed::changing_writes::{certain_puts, numbers_apart};
 use crate::keyed::expected_state::ReplayableJob;
 use crate::keyed::final_check;
 use crate::keyed::load::load_those;
+use crate::keyed::shared_state::SharedState;
 use crate::keyed::write_tracker::{RecordSample, WriteTable};
 use crate::{
     DueTimes, Error, ExecutionSummary, ExistingDatabase, IneffectiveSetting, Job, JobDatabase,
@@ -28,10 +30,9 @@ use crate::{
 };
 use config::TraceConfig;
 pub use format::FormatChoice;
-use operation::{Action, Kind};
+use kinds::Kind;
 use settings::{FILE, Pace, Settings};
 use std::path::Path;
-use std::sync::OnceLock;
 use stored::Operation;
 use stream::TraceReplay;
 pub use summary::{SizeSummary, TraceSummary, summarize};
@@ -97,18 +98,14 @@ impl Workload for TraceWorkload {
         let config = TraceConfig::new(&settings.into(), conditions)?;
         Ok(Box::new(TraceJob {
             replay: TraceReplay::new(config),
-            values: OnceLock::new(),
-            table: OnceLock::new(),
+            shared: SharedState::default(),
         }))
     }
 }
 
 struct TraceJob {
     replay: TraceReplay,
-    /// Made before the workers of a process are released.
-    values: OnceLock<Values>,
-    /// The writes of each record that the threads of a process know of.
-    table: OnceLock<WriteTable>,
+    shared: SharedState,
 }
 
 impl TraceJob {
@@ -116,15 +113,8 @@ impl TraceJob {
         &self.replay.config
     }
 
-    /// The values of a seed, which is the same for all workers of a process.
-    fn values(&self, seed: u64) -> Result<Values> {
-        match self.values.get() {
-            Some(values) => Ok(values.clone()),
-            None => {
-                let values = self.config().values(seed)?;
-                Ok(self.values.get_or_init(|| values).clone())
-            }
-        }
+    fn values(&self, task: &JobTask<'_>) -> Result<Values> {
+        self.shared.values(|| self.config().values(task.seed))
     }
 
     fn table(&self, task: &JobTask<'_>) -> Option<&WriteTable> {
@@ -134,7 +124,7 @@ impl TraceJob {
             let sample = RecordSample::new(task.verify, self.config().keys());
             WriteTable::with_absent(sample, |item| !self.config().is_loaded(item))
         };
-        wanted.then(|| self.table.get_or_init(make))
+        wanted.then(|| self.shared.table(make))
     }
 }
 
@@ -238,7 +228,7 @@ impl Job for TraceJob {
     fn initialize(&self, task: &JobTask<'_>) -> Result<()> {
         self.table(task);
         self.replay.shares(task.workers);
-        self.values(task.seed).map(drop)
+        self.values(task).map(drop)
     }
 
     fn prepare(
@@ -265,7 +255,7 @@ impl Job for TraceJob {
     }
 
     fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings> {
-        let values = self.values(task.seed)?;
+        let values = self.values(task)?;
         Worker::new(&self.replay, values, self.table(task), task).run(task)
     }
 

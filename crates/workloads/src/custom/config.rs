@@ -6,6 +6,7 @@ use super::settings::Settings;
 use crate::generate::distribution::share_start;
 use crate::generate::key::KeyFormat;
 use crate::generate::value::{Values, payload_percent};
+use crate::keyed::action::Action;
 use crate::keyed::capacity;
 use crate::keyed::depletion::RecordTurnover;
 use crate::keyed::draws::{LengthChooser, LengthDistribution, RecordLengths};
@@ -127,13 +128,12 @@ impl CustomConfig {
     /// Bytes that a transaction moves.
     pub(super) fn volume(&self, transaction: &Transaction) -> OperationBytes {
         let record = self.record_bytes();
-        let volume = |step: &Step| match step {
-            Step::Get => (record, 0.0),
-            Step::Scan(records) => (record * f64::from(*records), 0.0),
-            Step::Put | Step::Insert => (0.0, record),
-            Step::Update => (record, record),
-            Step::ReadModifyWrite => (2.0 * record, record),
-            Step::Delete => (0.0, self.mean_key_bytes),
+        let volume = |step: &Step| match step.action {
+            Action::Get | Action::Scan => (record * f64::from(step.records), 0.0),
+            Action::Put | Action::Insert => (0.0, record),
+            Action::Update => (record, record),
+            Action::ReadModifyWrite => (2.0 * record, record),
+            Action::Delete => (0.0, self.mean_key_bytes),
         };
         let volumes = transaction.steps().iter().map(volume);
         let sum = |sum: (f64, f64), one: (f64, f64)| (sum.0 + one.0, sum.1 + one.1);
@@ -148,7 +148,8 @@ impl CustomConfig {
         if self.deletes() || (self.inserts() && self.warms_up) {
             return None;
         }
-        let inserts = |transaction: &Transaction| transaction.count(|it| it == Step::Insert) as u64;
+        let inserts =
+            |transaction: &Transaction| transaction.count(|it| it == Action::Insert) as u64;
         let inserted: u64 = self
             .mix
             .iter()
@@ -167,18 +168,18 @@ impl CustomConfig {
 
     /// The records that transactions take out and put back. A queue takes out what was inserted.
     pub(super) fn turnover(&self) -> RecordTurnover {
-        let each = |holds: fn(Step) -> bool| {
+        let each = |holds: fn(Action) -> bool| {
             let with_weights = self.mix.iter().zip(self.mix.proportions());
             let counts = with_weights.map(|(one, weight)| weight * one.count(holds) as f64);
             counts.sum()
         };
-        let is_put: fn(Step) -> bool = if self.is_queue {
-            |step| step == Step::Insert
+        let is_put = if self.is_queue {
+            |action| action == Action::Insert
         } else {
-            |step| step.mutates() && step != Step::Delete
+            Action::overwrites
         };
         RecordTurnover {
-            deletes: each(|step| step == Step::Delete),
+            deletes: each(|action| action == Action::Delete),
             puts: each(is_put),
             operations: self.transactions,
             records: self.chosen_from,
@@ -211,7 +212,7 @@ impl CustomConfig {
     fn inserts_per_transaction(&self) -> f64 {
         let weights = self.mix.proportions();
         let inserts = |(transaction, weight): (&Transaction, f64)| {
-            weight * transaction.count(|it| it == Step::Insert) as f64
+            weight * transaction.count(|it| it == Action::Insert) as f64
         };
         self.mix.iter().zip(weights).map(inserts).sum()
     }
@@ -259,8 +260,7 @@ fn check_choice(settings: &Settings, is_part: bool) -> Result<(), String> {
             settings.working_set
         ));
     }
-    let overwrites = |step: Step| step.mutates() && step != Step::Delete;
-    if name == "oldest" && settings.operations.has(overwrites) {
+    if name == "oldest" && settings.operations.has(Action::overwrites) {
         return Err(
             "distribution=oldest is a queue: give only insert, get, scan(N) and delete, or \
              another distribution"

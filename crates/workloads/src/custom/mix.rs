@@ -1,5 +1,6 @@
 //! The grammar of `operations`: transactions with their weights.
 
+use crate::keyed::action::Action;
 use crate::keyed::static_text::intern_all;
 use std::fmt;
 use trueput_record::suggest::did_you_mean;
@@ -11,107 +12,46 @@ pub(super) const MAX_STEPS: usize = 16;
 /// Most records in a scan.
 const MAX_SCAN: u64 = 100_000;
 
-/// The operations by name; a scan has its number of records after it.
-const WORDS: [&str; 7] = [
-    "get",
-    "put",
-    "update",
-    "read-modify-write",
-    "insert",
-    "delete",
-    "scan",
-];
-
-/// Words that a trace takes for the operations, with those that are written here.
-const SYNONYMS: [(&str, &str); 6] = [
-    ("read", "get"),
-    ("write", "put"),
-    ("set", "put"),
-    ("replace", "update"),
-    ("rmw", "read-modify-write"),
-    ("add", "insert"),
-];
-
 /// One operation of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
-    /// A record looked up by key.
-    Get,
-    /// A record overwritten without being read.
-    Put,
-    /// A record read and put in its next version.
-    Update,
-    /// A record read as a client reads it, then updated: two reads and a put.
-    ReadModifyWrite,
-    /// A new record.
-    Insert,
-    /// A record taken out.
-    Delete,
-    /// This many consecutive records.
-    Scan(u32),
+pub(super) struct Step {
+    pub action: Action,
+    /// The records that it reads or writes: more than one only in a scan.
+    pub records: u32,
 }
 
 impl Step {
+    /// Reads the word of an action; a scan has its number of records after it.
     fn parse(text: &str) -> Result<Self, String> {
-        Ok(match text {
-            "get" => Self::Get,
-            "put" => Self::Put,
-            "update" => Self::Update,
-            "read-modify-write" => Self::ReadModifyWrite,
-            "insert" => Self::Insert,
-            "delete" => Self::Delete,
-            _ => match text.strip_prefix("scan") {
-                Some(count) => Self::Scan(scan_length(text, count)?),
-                None => {
-                    let synonym = SYNONYMS.iter().find(|(other, _)| *other == text);
-                    let hint = match synonym {
-                        Some((_, word)) => format!(" (did you mean '{word}'?)"),
-                        None => did_you_mean(text, WORDS),
-                    };
-                    return Err(format!(
-                        "unknown operation '{text}'{hint}; choose from {}(N)",
-                        WORDS.join(", ")
-                    ));
-                }
-            },
-        })
-    }
-
-    /// Whether it changes a record, or adds one.
-    pub(super) fn writes(self) -> bool {
-        !matches!(self, Self::Get | Self::Scan(_))
-    }
-
-    /// Whether it changes a record that others may meet.
-    pub(super) fn mutates(self) -> bool {
-        self.writes() && self != Self::Insert
-    }
-
-    /// The records that it reads or writes.
-    pub(super) fn records(self) -> u32 {
-        match self {
-            Self::Scan(records) => records,
-            _ => 1,
+        let named = Action::from_word(text).filter(|action| *action != Action::Scan);
+        match (named, text.strip_prefix(Action::Scan.word())) {
+            (Some(action), _) if action.word() == text => Ok(Self { action, records: 1 }),
+            (_, Some(count)) => Ok(Self {
+                action: Action::Scan,
+                records: scan_length(text, count)?,
+            }),
+            (named, None) => {
+                let words = Action::ALL.map(Action::word);
+                // What a trace takes for the action is a word that is not written here.
+                let hint = match named {
+                    Some(action) => format!(" (did you mean '{}'?)", action.word()),
+                    None => did_you_mean(text, words),
+                };
+                Err(format!(
+                    "unknown operation '{text}'{hint}; choose from {}(N)",
+                    words.join(", ")
+                ))
+            }
         }
-    }
-
-    /// Whether it reads the record that it then writes.
-    pub(super) fn reads_first(self) -> bool {
-        matches!(self, Self::Update | Self::ReadModifyWrite)
     }
 }
 
 impl fmt::Display for Step {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Get => "get",
-            Self::Put => "put",
-            Self::Update => "update",
-            Self::ReadModifyWrite => "read-modify-write",
-            Self::Insert => "insert",
-            Self::Delete => "delete",
-            Self::Scan(records) => return write!(formatter, "scan({records})"),
-        })
+        match self.action {
+            Action::Scan => write!(formatter, "scan({})", self.records),
+            action => formatter.write_str(action.word()),
+        }
     }
 }
 
@@ -136,7 +76,10 @@ pub(super) struct Transaction {
 
 impl Transaction {
     const NONE: Self = Self {
-        steps: [Step::Get; MAX_STEPS],
+        steps: [Step {
+            action: Action::Get,
+            records: 1,
+        }; MAX_STEPS],
         length: 0,
         weight: 0.0,
     };
@@ -179,18 +122,19 @@ impl Transaction {
 
     /// Whether any operation writes.
     pub(super) fn writes(&self) -> bool {
-        self.steps().iter().any(|step| step.writes())
+        self.count(Action::writes) > 0
     }
 
     /// The records that its operations read or write.
     pub(super) fn records(&self) -> usize {
-        let records = self.steps().iter().map(|step| step.records() as usize);
+        let records = self.steps().iter().map(|step| step.records as usize);
         records.sum()
     }
 
-    /// The number of its operations for which this holds.
-    pub(super) fn count(&self, holds: impl Fn(Step) -> bool) -> usize {
-        self.steps().iter().filter(|step| holds(**step)).count()
+    /// The number of its operations for whose action this holds.
+    pub(super) fn count(&self, holds: impl Fn(Action) -> bool) -> usize {
+        let actions = self.steps().iter().map(|step| step.action);
+        actions.filter(|action| holds(*action)).count()
     }
 }
 
@@ -302,8 +246,8 @@ impl TransactionMix {
             .map(|transaction| transaction.weight / sum)
     }
 
-    /// Whether any transaction has an operation for which this holds.
-    pub(super) fn has(&self, holds: impl Fn(Step) -> bool) -> bool {
+    /// Whether any transaction has an operation for whose action this holds.
+    pub(super) fn has(&self, holds: impl Fn(Action) -> bool) -> bool {
         self.iter().any(|transaction| transaction.count(&holds) > 0)
     }
 

@@ -2,24 +2,16 @@
 //! generation, the worker and the number of workers, so that verification can draw them again.
 
 use super::config::{CustomConfig, Maker};
-use super::mix::{MAX_KINDS, MAX_STEPS, Step, TransactionMix};
+use super::mix::{MAX_KINDS, MAX_STEPS, TransactionMix};
 use crate::Result;
 use crate::generate::distribution::{Chooser, share_start};
 use crate::generate::random::{Random, mix};
-use crate::keyed::draws::OperationMix;
-use crate::keyed::draws::RecordLengths;
+use crate::keyed::action::Action;
+use crate::keyed::draws::{OperationMix, RecordLengths};
+use crate::keyed::executor::PlannedOperation;
 use crate::keyed::expected_state::{ReplayableJob, WriteStream};
 use crate::keyed::inserts::InsertNumbers;
 use std::ops::Range;
-
-/// One operation and its record's number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct PlannedStep {
-    pub step: Step,
-    pub item: u64,
-    /// Whether the record may be there: not that of an empty queue.
-    pub exists: bool,
-}
 
 /// One worker's records in the order of their age: its share of the loaded ones, then those that it
 /// inserted. No other worker takes any of them.
@@ -55,7 +47,7 @@ pub(super) struct TransactionStream {
     queue: Option<Queue>,
     inserted: InsertNumbers,
     /// The operations of the last transaction drawn.
-    steps: [PlannedStep; MAX_STEPS],
+    operations: [PlannedOperation; MAX_STEPS],
     length: usize,
 }
 
@@ -74,11 +66,6 @@ impl TransactionStream {
         let chooser = config.choice.chooser(config.chosen_from, worker, workers)?;
         // Trials that share a load do not repeat each other.
         let seed = mix(seed ^ u64::from(generation).rotate_left(32));
-        let first = PlannedStep {
-            step: Step::Get,
-            item: 0,
-            exists: true,
-        };
         let share = |worker| share_start(config.records, worker, workers);
         let queue = config.is_queue.then(|| Queue {
             loaded: share(worker)..share(worker + 1),
@@ -94,7 +81,7 @@ impl TransactionStream {
             reads_inserted: config.reads_inserted,
             queue,
             inserted: InsertNumbers::new(config.records, worker, workers),
-            steps: [first; MAX_STEPS],
+            operations: [PlannedOperation::FIRST_GET; MAX_STEPS],
             length: 0,
         })
     }
@@ -107,11 +94,13 @@ impl TransactionStream {
         let transaction = *self.mix.get(kind);
         let steps = transaction.steps();
         for (index, step) in steps.iter().enumerate() {
-            let (item, exists) = self.choose(*step);
-            self.steps[index] = PlannedStep {
-                step: *step,
+            let (item, exists) = self.choose(step.action);
+            self.operations[index] = PlannedOperation {
+                action: step.action,
                 item,
                 exists,
+                records: step.records,
+                value_bytes: None,
             };
         }
         self.length = steps.len();
@@ -120,19 +109,19 @@ impl TransactionStream {
 
     /// The record of an operation, and whether it may be there.
     #[inline]
-    fn choose(&mut self, step: Step) -> (u64, bool) {
+    fn choose(&mut self, action: Action) -> (u64, bool) {
         let random = &mut self.random;
-        let item = match (step, &mut self.queue) {
-            (Step::Insert, _) => self.inserted.next(),
+        let item = match (action, &mut self.queue) {
+            (Action::Insert, _) => self.inserted.next(),
             (_, Some(queue)) => {
                 let (item, exists) = queue.oldest(&self.inserted);
-                queue.taken += u64::from(exists && step == Step::Delete);
+                queue.taken += u64::from(exists && action == Action::Delete);
                 return (item, exists);
             }
-            (Step::Get | Step::Scan(_), None) if self.reads_inserted => {
+            (Action::Get | Action::Scan, None) if self.reads_inserted => {
                 self.inserted.choose(&mut self.read_chooser, random)
             }
-            (Step::Get | Step::Scan(_), None) => {
+            (Action::Get | Action::Scan, None) => {
                 self.read_chooser.next_among(self.chosen_from, random)
             }
             _ => self.write_chooser.next_among(self.chosen_from, random),
@@ -142,17 +131,17 @@ impl TransactionStream {
 
     /// The operations of the last transaction drawn.
     #[inline]
-    pub(super) fn steps(&self) -> &[PlannedStep] {
-        &self.steps[..self.length]
+    pub(super) fn operations(&self) -> &[PlannedOperation] {
+        &self.operations[..self.length]
     }
 }
 
 impl WriteStream for TransactionStream {
     fn next_writes(&mut self, visit: &mut dyn FnMut(u64, bool)) {
         self.next_transaction();
-        for planned in self.steps() {
-            if planned.step.mutates() && planned.exists {
-                visit(planned.item, planned.step == Step::Delete);
+        for planned in self.operations() {
+            if planned.action.mutates() && planned.exists {
+                visit(planned.item, planned.action == Action::Delete);
             }
         }
     }
@@ -171,7 +160,7 @@ impl ReplayableJob for CustomConfig {
     }
 
     fn mutators(&self, workers: u32) -> Range<u32> {
-        0..if self.mix.has(Step::mutates) {
+        0..if self.mix.has(Action::mutates) {
             workers
         } else {
             0
@@ -179,11 +168,11 @@ impl ReplayableJob for CustomConfig {
     }
 
     fn deletes(&self) -> bool {
-        self.mix.has(|step| step == Step::Delete)
+        self.mix.has(|action| action == Action::Delete)
     }
 
     fn inserts(&self) -> bool {
-        self.mix.has(|step| step == Step::Insert)
+        self.mix.has(|action| action == Action::Insert)
     }
 
     fn fills(&self) -> bool {
@@ -191,7 +180,10 @@ impl ReplayableJob for CustomConfig {
     }
 
     fn counts_writes(&self) -> bool {
-        self.mix.has(Step::mutates) && !self.mix.has(|step| step.mutates() && !step.reads_first())
+        self.mix.has(Action::mutates)
+            && !self
+                .mix
+                .has(|action| action.mutates() && !action.reads_first())
     }
 
     fn maker(&self, seed: u64) -> Result<Maker> {

@@ -1,8 +1,8 @@
 //! Stores the lines of a trace, as far as they fit together.
 
 use super::format::{Format, TraceLine};
-use super::operation::Action;
 use super::stored::{KeyFacts, MAX_TIME_NS, Operation, Trace};
+use crate::keyed::action::Action;
 use crate::keyed::record::KeyTable;
 use std::collections::HashMap;
 use std::sync::Arc;

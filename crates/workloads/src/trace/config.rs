@@ -1,11 +1,13 @@
 //! The settings of a job with its trace: sizes, kinds, volumes, times.
 
-use super::operation::{Action, Kind, Kinds};
+use super::kinds::{Kind, Kinds};
 use super::reader::{Source, read_valid};
 use super::settings::{LoadedKeys, Pace, Settings};
 use super::stored::{KeyFacts, Operation, Trace, kind};
 use crate::generate::value::{MIN_VALUE_BYTES, Values, payload_percent};
+use crate::keyed::action::Action;
 use crate::keyed::draws::ValueLengths;
+use crate::keyed::executor::PlannedOperation;
 use crate::keyed::record::{RecordKeys, RecordMaker};
 use crate::keyed::write_tracker::version_parts;
 use crate::{Error, OperationBytes, Result};
@@ -184,6 +186,18 @@ impl TraceConfig {
         match operation.action() {
             Action::Scan => self.scan_records(operation.size),
             _ => 1,
+        }
+    }
+
+    /// An operation as it is done.
+    #[inline]
+    pub(super) fn planned(&self, operation: Operation) -> PlannedOperation {
+        PlannedOperation {
+            action: operation.action(),
+            item: operation.key.into(),
+            exists: true,
+            records: self.records_of(operation),
+            value_bytes: Some(self.bytes(operation.size) as u32),
         }
     }
 

@@ -2,8 +2,8 @@
 //!
 //! `docs/workloads/trace.md` describes each format and names its source.
 
-use super::operation::Action;
-use super::text::{decode_key, parse_seconds, split_csv, whole_number};
+use super::text::{decode_key, parse_action, parse_seconds, split_csv, whole_number};
+use crate::keyed::action::Action;
 use serde::Deserialize;
 use std::borrow::Cow;
 use trueput_engine::choices;
@@ -201,7 +201,7 @@ impl Columns {
         };
         let number = |place, name| text(place).map(|it| whole_number(name, it)).transpose();
         let time = text(self.time).map(parse_seconds).transpose()?;
-        let action = Action::parse(fields[self.operation].trim())?;
+        let action = parse_action(fields[self.operation].trim())?;
         let (size, transaction) = (
             number(self.size, "size")?,
             number(self.transaction, "transaction")?,
@@ -222,7 +222,7 @@ fn read_json(line: &str) -> Result<TraceLine<'static>, String> {
     let time = read.time.map(|time| parse_seconds(&time.to_string()));
     Ok(TraceLine {
         time_ns: time.transpose()?,
-        action: Action::parse(&read.operation)?,
+        action: parse_action(&read.operation)?,
         key: decode_key(Cow::Owned(read.key)),
         size: read.size,
         transaction: read.transaction,

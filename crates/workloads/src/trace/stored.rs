@@ -1,8 +1,9 @@
 //! A trace in memory: 16 bytes for each operation, and for each key its bytes and 16 more.
 
-use super::operation::{Action, Kind, Kinds};
+use super::kinds::{Kind, Kinds};
 use crate::generate::hash::fnv1a_64;
 use crate::generate::random::mix;
+use crate::keyed::action::Action;
 use crate::keyed::record::KeyTable;
 use std::sync::Arc;
 
@@ -147,7 +148,7 @@ impl Trace {
 #[inline]
 pub(super) fn kind(request: &[Operation]) -> Kind {
     match request {
-        [alone] => alone.action().kind(),
+        [alone] => Kind::of(alone.action()),
         several if several.iter().any(|it| it.action().writes()) => Kind::Transaction,
         _ => Kind::ReadTransaction,
     }

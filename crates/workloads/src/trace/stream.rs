@@ -1,9 +1,9 @@
 //! The requests of one worker, and the legal final states.
 
 use super::config::{Maker, TraceConfig, TraceLengths, maker_of};
-use super::operation::Action;
 use super::stored::{Operation, Shares, Trace};
 use crate::Result;
+use crate::keyed::action::Action;
 use crate::keyed::expected_state::{ReplayableJob, WriteStream};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};

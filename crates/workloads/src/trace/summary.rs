@@ -1,9 +1,9 @@
 //! What is in a trace, for people who decide whether to replay it.
 
 use super::format::FormatChoice;
-use super::operation::Action;
 use super::reader::{Source, read};
 use super::stored::{Trace, kind};
+use crate::keyed::action::Action;
 
 /// Damaged lines that are shown.
 const SHOWN_DAMAGE: usize = 10;

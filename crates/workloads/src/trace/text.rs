@@ -1,6 +1,8 @@
-//! Fields of trace files: quoted fields, times, keys.
+//! Fields of trace files: quoted fields, times, keys, operations.
 
+use crate::keyed::action::Action;
 use std::borrow::Cow;
+use trueput_record::suggest::did_you_mean;
 
 /// Takes a line of CSV apart, as RFC 4180 says: a field in double quotes may have commas, and two
 /// double quotes there are one.
@@ -49,6 +51,21 @@ fn quoted_field(quoted: &str) -> Result<(Cow<'_, str>, &str), String> {
         }
     }
     Err("a quoted field does not end; close it with a double quote".to_owned())
+}
+
+/// Reads the word for an operation of our own formats.
+///
+/// # Errors
+/// One clause: the word, and those that are known.
+pub(super) fn parse_action(word: &str) -> Result<Action, String> {
+    Action::from_word(word).ok_or_else(|| {
+        let all: Vec<_> = Action::ALL.into_iter().flat_map(Action::words).collect();
+        format!(
+            "unknown operation '{word}'{}; known are {}",
+            did_you_mean(word, all.into_iter().copied()),
+            Action::ALL.map(Action::word).join(", ")
+        )
+    })
 }
 
 /// Reads seconds, exactly to the nanosecond.

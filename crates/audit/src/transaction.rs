@@ -2,6 +2,7 @@
 //! that the content of a database can be checked without a copy of what was written.
 
 use std::collections::BTreeMap;
+use trueput_record::random::SplitMix64;
 
 /// The ranges of keys; each holds records of another life.
 const SEQUENCE: u8 = 0;
@@ -173,13 +174,10 @@ impl Script {
     }
 }
 
-/// Mixes numbers into one that looks random (splitmix64, <https://prng.di.unimi.it/splitmix64.c>).
+/// Mixes numbers into one that looks random.
 pub(crate) fn mix(numbers: &[u64]) -> u64 {
     numbers.iter().fold(0, |state, number| {
-        let mut mixed = (state ^ number).wrapping_add(0x9E37_79B9_7F4A_7C15);
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
+        SplitMix64::new(state ^ number).next_u64()
     })
 }
 

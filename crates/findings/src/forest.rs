@@ -10,10 +10,10 @@
 
 mod tree;
 
-use crate::random::Random;
 use statrs::function::erf::erf;
 use std::f64::consts::{PI, SQRT_2};
 use tree::Tree;
+use trueput_record::random::SplitMix64;
 
 const TREES: usize = 40;
 
@@ -46,7 +46,7 @@ impl Forest {
     /// Fits a forest. `categories` has the number of categories of each axis, 0 for a range. `None`
     /// without a sample.
     #[must_use]
-    pub fn fit(samples: &[Sample], categories: &[usize], random: &mut Random) -> Option<Self> {
+    pub fn fit(samples: &[Sample], categories: &[usize], random: &mut SplitMix64) -> Option<Self> {
         let trees = (0..TREES).map(|_| Tree::grow(samples, categories, random));
         (!samples.is_empty()).then(|| Self {
             trees: trees.collect(),
@@ -67,7 +67,7 @@ impl Forest {
     /// that a tree has not learned grows when the axis's values are exchanged at random among them
     /// (Breiman, "Random Forests", 2001).
     #[must_use]
-    pub fn importance(&self, samples: &[Sample], random: &mut Random) -> Importance {
+    pub fn importance(&self, samples: &[Sample], random: &mut SplitMix64) -> Importance {
         let axes = samples.first().map_or(0, |sample| sample.point.len());
         let mut growth = vec![0.0; axes];
         for tree in &self.trees {
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     /// Samples of a step on the first axis and a category on the second; the third does nothing.
-    fn samples(count: usize, random: &mut Random) -> Vec<Sample> {
+    fn samples(count: usize, random: &mut SplitMix64) -> Vec<Sample> {
         let sample = |_| {
             let point = random.point(3);
             let value = f64::from(point[0] > 0.6) + f64::from(category(point[1], 3) == 1);
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_forest_predicts_steps_and_categories_it_has_not_seen() {
-        let mut random = Random::new(1, 1);
+        let mut random = SplitMix64::for_use(1, 1);
         let forest = Forest::fit(&samples(200, &mut random), &CATEGORIES, &mut random).unwrap();
         let errors = samples(200, &mut random)
             .into_iter()
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn predictions_are_less_certain_at_a_step_than_beside_it() {
-        let mut random = Random::new(2, 1);
+        let mut random = SplitMix64::for_use(2, 1);
         let forest = Forest::fit(&samples(60, &mut random), &CATEGORIES, &mut random).unwrap();
         let variance = |at: f64| forest.predict(&[at, 0.1, 0.5]).1;
         assert!(
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn importance_names_the_axes_that_matter() {
-        let mut random = Random::new(3, 1);
+        let mut random = SplitMix64::for_use(3, 1);
         let samples = samples(100, &mut random);
         let forest = Forest::fit(&samples, &CATEGORIES, &mut random).unwrap();
         let Importance { shares, explained } = forest.importance(&samples, &mut random);
@@ -195,7 +195,7 @@ mod tests {
             (importance.shares, importance.explained),
             (vec![0.0; 3], 0.0)
         );
-        let mut noise = Random::new(4, 1);
+        let mut noise = SplitMix64::for_use(4, 1);
         let noisy: Vec<_> = samples
             .iter()
             .map(|sample| Sample {
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_single_sample_is_predicted_everywhere_and_none_cannot_be_learned() {
-        let mut random = Random::new(4, 1);
+        let mut random = SplitMix64::for_use(4, 1);
         let sample = samples(1, &mut random);
         assert!(Forest::fit(&[], &CATEGORIES, &mut random).is_none());
         let forest = Forest::fit(&sample, &CATEGORIES, &mut random).unwrap();

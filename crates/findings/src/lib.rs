@@ -33,7 +33,6 @@
 //! - `power_loss`: what the storage leaves of the promise of a level at lost power
 //! - `prediction`: the rate and latency expected for other numbers of clients, nodes and delays
 //! - `published`: comparison with published tables
-//! - `random`: random numbers from a seed
 //! - `rankings`: cells grouped into rankings
 //! - `repeats`: the precision of the rates
 //! - `representative`: the trial that represents a cell in charts
@@ -83,7 +82,6 @@ pub mod over_time;
 pub mod power_loss;
 pub mod prediction;
 pub mod published;
-pub mod random;
 pub mod rankings;
 pub mod repeats;
 pub mod representative;

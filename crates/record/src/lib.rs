@@ -34,6 +34,7 @@
 //! - `placement`: where workers ran and their memory lay
 //! - `plan`: plans
 //! - `published`: published tables, as data
+//! - `random`: random numbers from a seed
 //! - `ranges`: numbers of a run folder against their ranges
 //! - `recovery`: engine events, and recovery from a crash
 //! - `regular_file`: files of folders of unknown origin
@@ -75,6 +76,7 @@ pub mod parameter;
 pub mod placement;
 pub mod plan;
 pub mod published;
+pub mod random;
 pub mod ranges;
 pub mod recovery;
 pub mod regular_file;

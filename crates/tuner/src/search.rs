@@ -27,8 +27,8 @@ use crate::space::Space;
 use archive::{Archive, Entry as ArchivedEntry};
 use estimates::Estimates;
 use serde::{Deserialize, Serialize};
-use trueput_findings::random::Random;
 use trueput_findings::statistics::Interval;
+use trueput_record::random::SplitMix64;
 use trueput_record::search::TuningStrategy;
 use trueput_record::trial::Settings;
 
@@ -208,7 +208,7 @@ impl Search {
         entries.extend(challengers);
         let number = self.archive.rounds().len();
         // No configuration always runs right after the same other one.
-        Random::new(self.plan.seed, stream(number, 0)).shuffle(&mut entries);
+        SplitMix64::for_use(self.plan.seed, stream(number, 0)).shuffle(&mut entries);
         Some(Round { number, entries })
     }
 

@@ -2,7 +2,7 @@
 //! directions of Joe and Kuo (2008) and Owen's scrambling (1995), from the crate `sobol_burley`.
 
 use sobol_burley::{NUM_DIMENSIONS, sample};
-use trueput_findings::random::Random;
+use trueput_record::random::SplitMix64;
 
 /// A sequence of points, the same for the same seed.
 #[derive(Debug, Clone)]
@@ -15,19 +15,19 @@ impl SobolSequence {
     /// Starts the sequence of a seed. Dimensions beyond the 256 of the table are random.
     pub(crate) fn new(seed: u64, dimensions: usize) -> Self {
         Self {
-            seed: (Random::new(seed, 0).next_u64() >> 32) as u32,
+            seed: (SplitMix64::for_use(seed, 0).next_u64() >> 32) as u32,
             dimensions,
         }
     }
 
     /// Returns the point at an index. The sequence has 65,536 points and then repeats.
     pub(crate) fn point(&self, index: u32) -> Vec<f64> {
-        let mut beyond = Random::new(u64::from(self.seed), u64::from(index));
+        let mut beyond = SplitMix64::for_use(u64::from(self.seed), u64::from(index));
         let coordinate = |dimension: usize| match u32::try_from(dimension) {
             Ok(known) if known < NUM_DIMENSIONS => {
                 f64::from(sample(index % (1 << 16), known, self.seed))
             }
-            _ => beyond.uniform(),
+            _ => beyond.unit_f64(),
         };
         (0..self.dimensions).map(coordinate).collect()
     }

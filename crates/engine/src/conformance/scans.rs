@@ -2,12 +2,13 @@
 
 use super::EngineUnderTest;
 use super::support::{
-    Outcome, Random, Record, StepContext, ensure_records, quote_bytes, read, scan, scan_until,
+    Outcome, Record, StepContext, ensure_records, quote_bytes, random_key, read, scan, scan_until,
     store, write,
 };
 use crate::{Direction, KeyRange, Session};
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use trueput_record::random::SplitMix64;
 
 const DIRECTIONS: [Direction; 2] = [Direction::Forward, Direction::Backward];
 
@@ -55,9 +56,11 @@ pub fn order(subject: &EngineUnderTest<'_>) -> Outcome {
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
     check_scans(session.as_mut(), &BTreeMap::new())?;
-    let mut random = Random(1);
+    let mut random = SplitMix64::new(1);
     let longest = subject.capabilities.max_key_bytes.min(24);
-    let mut keys: Vec<Vec<u8>> = (0..1_000).map(|_| random.key(longest)).collect();
+    let mut keys: Vec<Vec<u8>> = (0..1_000)
+        .map(|_| random_key(&mut random, longest))
+        .collect();
     keys.extend((0..=255).map(|byte| vec![byte]));
     let special: [&[u8]; 8] = [
         b"a",

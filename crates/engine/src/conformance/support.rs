@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
+use trueput_record::random::SplitMix64;
 
 /// The time for which a check keeps its transaction open for another session that may be queueing
 /// after it.
@@ -244,27 +245,9 @@ pub fn quote_bytes(bytes: &[u8]) -> String {
     }
 }
 
-/// The generator `SplitMix64`: the same numbers in every run, so that a failure comes again.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// Less than `limit`, which is not 0.
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-
-    /// Returns a byte string of 1 to `longest` bytes, from a small alphabet so that prefixes are
-    /// shared.
-    pub fn key(&mut self, longest: usize) -> Vec<u8> {
-        const BYTES: [u8; 8] = [0x00, 0x01, b'a', b'b', 0x7F, 0x80, 0xFE, 0xFF];
-        let length = 1 + self.below(longest as u64);
-        (0..length).map(|_| BYTES[self.below(8) as usize]).collect()
-    }
+/// Returns a byte string of 1 to `longest` bytes, from a small alphabet so that prefixes are shared.
+pub fn random_key(random: &mut SplitMix64, longest: usize) -> Vec<u8> {
+    const BYTES: [u8; 8] = [0x00, 0x01, b'a', b'b', 0x7F, 0x80, 0xFE, 0xFF];
+    let length = 1 + random.below(longest);
+    (0..length).map(|_| BYTES[random.below(8)]).collect()
 }

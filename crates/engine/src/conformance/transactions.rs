@@ -4,11 +4,12 @@
 use super::EngineUnderTest;
 use super::scans::{expected, range_text};
 use super::support::{
-    CheckFailure, Outcome, Random, Record, StepContext, count, ensure, ensure_records,
-    ensure_value, get, read, scan, store, with_second_session, write,
+    CheckFailure, Outcome, Record, StepContext, count, ensure, ensure_records, ensure_value, get,
+    random_key, read, scan, store, with_second_session, write,
 };
 use crate::{Direction, KeyRange, Mode, Session};
 use std::collections::BTreeMap;
+use trueput_record::random::SplitMix64;
 
 type RecordMap = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -142,9 +143,9 @@ pub fn random(subject: &EngineUnderTest<'_>) -> Outcome {
     const TRANSACTIONS: u32 = 60;
     let database = subject.open()?;
     let mut session = database.session().at("session")?;
-    let mut random = Random(2);
+    let mut random = SplitMix64::new(2);
     let longest = subject.capabilities.max_key_bytes.min(12);
-    let keys: Vec<Vec<u8>> = (0..150).map(|_| random.key(longest)).collect();
+    let keys: Vec<Vec<u8>> = (0..150).map(|_| random_key(&mut random, longest)).collect();
     let mut committed = RecordMap::new();
     for transaction in 0..TRANSACTIONS {
         let mut model = committed.clone();
@@ -173,15 +174,15 @@ pub fn random(subject: &EngineUnderTest<'_>) -> Outcome {
 /// Does one random operation, on the engine and on the model.
 fn step(
     session: &mut dyn Session,
-    random: &mut Random,
+    random: &mut SplitMix64,
     keys: &[Vec<u8>],
     model: &mut RecordMap,
 ) -> Outcome<()> {
-    let pick = |random: &mut Random| &keys[random.below(keys.len() as u64) as usize];
+    let pick = |random: &mut SplitMix64| &keys[random.below(keys.len())];
     let key = pick(random);
     match random.below(10) {
         0..4 => {
-            let value = vec![random.next() as u8; random.below(200) as usize];
+            let value = vec![random.next_u64() as u8; random.below(200)];
             session.put(key, &value).at("put")?;
             model.insert(key.clone(), value);
         }

@@ -1,7 +1,7 @@
 //! A regression tree with random split points.
 
 use super::Sample;
-use crate::random::Random;
+use trueput_record::random::SplitMix64;
 
 /// The part of the axes that a split considers, as in SMAC.
 const AXES_PART: f64 = 5.0 / 6.0;
@@ -56,7 +56,7 @@ pub(super) fn category(position: f64, count: usize) -> usize {
 impl Tree {
     /// Grows a tree from as many samples as there are, drawn with repetition. `categories` has the
     /// number of categories of each axis, 0 for a range.
-    pub(super) fn grow(samples: &[Sample], categories: &[usize], random: &mut Random) -> Self {
+    pub(super) fn grow(samples: &[Sample], categories: &[usize], random: &mut SplitMix64) -> Self {
         let mut is_learned = vec![false; samples.len()];
         let mut drawn = Vec::with_capacity(samples.len());
         for _ in samples {
@@ -79,7 +79,7 @@ impl Tree {
     }
 }
 
-fn grow(samples: &[&Sample], categories: &[usize], random: &mut Random) -> Node {
+fn grow(samples: &[&Sample], categories: &[usize], random: &mut SplitMix64) -> Node {
     let Some(split) = best_split(samples, categories, random) else {
         return Node::Leaf(mean(samples.iter().copied()));
     };
@@ -98,7 +98,7 @@ fn mean<'s>(samples: impl Iterator<Item = &'s Sample> + Clone) -> f64 {
 }
 
 /// The split of a random part of the axes that explains most of the variance.
-fn best_split(samples: &[&Sample], categories: &[usize], random: &mut Random) -> Option<Split> {
+fn best_split(samples: &[&Sample], categories: &[usize], random: &mut SplitMix64) -> Option<Split> {
     if samples.len() < 2 * MIN_LEAF {
         return None;
     }
@@ -144,10 +144,10 @@ fn best_cut(mut pairs: Vec<(f64, f64)>) -> Option<(f64, [f64; 2])> {
 
 /// Cuts a range at a random place between two neighboring values, which makes the mean of the trees
 /// smooth and their variance grow between samples (Hutter, Xu, Hoos and Leyton-Brown, 2014).
-fn split_range(samples: &[&Sample], axis: usize, random: &mut Random) -> Option<(f64, Side)> {
+fn split_range(samples: &[&Sample], axis: usize, random: &mut SplitMix64) -> Option<(f64, Side)> {
     let pairs = samples.iter().map(|one| (one.point[axis], one.value));
     let (gain, [before, after]) = best_cut(pairs.collect())?;
-    let threshold = after - random.uniform() * (after - before);
+    let threshold = after - random.unit_f64() * (after - before);
     Some((gain, Side::Below(threshold)))
 }
 

@@ -3,6 +3,7 @@
 use crate::statistics::{median, quantile};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
+use trueput_record::random::{GOLDEN_STEP, SplitMix64};
 
 /// An estimate with its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -43,12 +44,12 @@ pub fn bootstrap_median(values: &[f64], level: f64, resamples: usize) -> Option<
     if values.len() < 3 {
         return None;
     }
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64 ^ values.len() as u64;
+    let mut random = SplitMix64::new(GOLDEN_STEP ^ values.len() as u64);
     let mut sample = vec![0.0; values.len()];
     let mut medians = Vec::with_capacity(resamples);
     for _ in 0..resamples {
         for slot in &mut sample {
-            *slot = values[below(&mut state, values.len())];
+            *slot = values[random.below(values.len())];
         }
         medians.push(median(sample.iter().copied())?);
     }
@@ -59,16 +60,6 @@ pub fn bootstrap_median(values: &[f64], level: f64, resamples: usize) -> Option<
         high: quantile(medians.iter().copied(), 1.0 - tail)?,
         level,
     })
-}
-
-/// A random number below `limit`, by `SplitMix64` (Steele, Lea and Flood, 2014) and the upper bits.
-pub(super) fn below(state: &mut u64, limit: usize) -> usize {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut mixed = *state;
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^= mixed >> 31;
-    ((u128::from(mixed) * limit as u128) >> 64) as usize
 }
 
 /// The chance of a mean of logarithms so far from 0, or further, if the true one were 0: of `after`

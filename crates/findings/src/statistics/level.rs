@@ -3,8 +3,8 @@
 
 use super::ALPHA;
 use super::change::{SHORTEST, change_points};
-use super::interval::below;
 use statrs::distribution::{ContinuousCDF, StudentsT};
+use trueput_record::random::{GOLDEN_STEP, SplitMix64};
 
 /// The chance of a step in one flat series. With less, three runs of a dozen at another level would
 /// hardly ever show: of a permutation test, two in 220 orders are as clear.
@@ -56,12 +56,10 @@ fn step_p_value(values: &[f64], level: f64) -> f64 {
     let mut order = values.to_vec();
     order.sort_by(f64::total_cmp);
     let most = clearest_step(&order);
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64 ^ values.len() as u64;
+    let mut random = SplitMix64::new(GOLDEN_STEP ^ values.len() as u64);
     let (mut as_clear, mut as_clear_as_can_be) = (1_u32, 1_u32);
     for _ in 0..orders {
-        for last in (1..order.len()).rev() {
-            order.swap(last, below(&mut state, last + 1));
-        }
+        random.shuffle(&mut order);
         let step = clearest_step(&order) * (1.0 + 1e-9);
         as_clear += u32::from(step >= clearest);
         as_clear_as_can_be += u32::from(step >= most);

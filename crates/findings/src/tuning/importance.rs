@@ -2,9 +2,9 @@
 
 use super::{Scores, configuration};
 use crate::forest::{Forest, Sample};
-use crate::random::Random;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use trueput_record::random::SplitMix64;
 use trueput_record::{TrialRecord, Value};
 
 /// With fewer configurations that have a score, a forest says nothing.
@@ -48,7 +48,7 @@ pub(super) fn importance(trials: &[&TrialRecord], scores: &Scores) -> Option<Kno
     });
     let samples: Vec<_> = samples.collect();
     let categories: Vec<_> = axes.iter().map(KnobAxis::categories).collect();
-    let mut random = Random::new(0, 0);
+    let mut random = SplitMix64::for_use(0, 0);
     let forest = Forest::fit(&samples, &categories, &mut random)?;
     let found = forest.importance(&samples, &mut random);
     let shares = axes.iter().zip(found.shares);

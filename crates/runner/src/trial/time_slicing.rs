@@ -16,8 +16,8 @@ use std::time::Duration;
 use trueput_host as host;
 use trueput_record::TrialSpec;
 use trueput_record::measurement::Outcome;
+use trueput_record::random::{SplitMix64, mix};
 use trueput_record::value::format_bytes;
-use trueput_workloads::generate::random::{mix, splitmix64};
 
 /// Runs the trials of a group in time slices. A failure affects only its own trial, and the others
 /// continue.
@@ -108,14 +108,14 @@ fn run_slices(context: &mut RunContext<'_>, slots: &mut [TimeSlot<'_>]) {
 /// The order of time slices: randomized each round, so that no contender always follows the same
 /// other one, and none runs twice in a row, because its second slice would find its caches warm.
 struct SliceOrder {
-    random: u64,
+    random: SplitMix64,
     last: Option<usize>,
 }
 
 impl SliceOrder {
     fn new(seed: u64) -> Self {
         Self {
-            random: mix(seed),
+            random: SplitMix64::new(mix(seed)),
             last: None,
         }
     }
@@ -123,7 +123,7 @@ impl SliceOrder {
     /// Returns these contenders in the order of their next slices.
     fn shuffle(&mut self, mut contenders: Vec<usize>) -> Vec<usize> {
         for index in (1..contenders.len()).rev() {
-            let other = splitmix64(&mut self.random) % (index as u64 + 1);
+            let other = self.random.next_u64() % (index as u64 + 1);
             contenders.swap(index, other as usize);
         }
         if contenders.len() > 1 && contenders.first().copied() == self.last {

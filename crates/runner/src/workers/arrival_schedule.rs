@@ -5,8 +5,8 @@
 //! due meanwhile waits, and its waiting is part of its response time.
 
 use trueput_record::conditions::{Arrival, Rate};
+use trueput_record::random::{SplitMix64, mix};
 use trueput_workloads::DueTimes;
-use trueput_workloads::generate::random::{mix, splitmix64};
 
 /// The arrivals of one worker.
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ pub(crate) struct ArrivalSchedule {
     gap_ns: f64,
     /// When the next unit is due.
     next_ns: f64,
-    random: u64,
+    random: SplitMix64,
 }
 
 impl ArrivalSchedule {
@@ -30,7 +30,7 @@ impl ArrivalSchedule {
             gap_ns,
             next_ns: 0.0,
             // Mixed twice, lest one worker's numbers be another's, some steps on.
-            random: mix(seed ^ mix(u64::from(worker) + 1)),
+            random: SplitMix64::new(mix(seed ^ mix(u64::from(worker) + 1))),
         };
         schedule.next_ns = match rate.arrival {
             Arrival::Constant => gap_ns * f64::from(worker) / workers,
@@ -77,13 +77,8 @@ impl ArrivalSchedule {
         match self.arrival {
             Arrival::Constant => self.gap_ns,
             // Inverse transform; 1 - u is in (0, 1], so its logarithm is finite.
-            Arrival::Poisson => -self.gap_ns * (1.0 - self.unit()).ln(),
+            Arrival::Poisson => -self.gap_ns * (1.0 - self.random.unit_f64()).ln(),
         }
-    }
-
-    /// Returns a random number in [0, 1), from the upper 53 bits.
-    fn unit(&mut self) -> f64 {
-        (splitmix64(&mut self.random) >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 
@@ -166,7 +161,7 @@ mod tests {
         let mut seen = std::collections::HashSet::new();
         for worker in 0..8 {
             let mut schedule = ArrivalSchedule::new(rate(1_000.0, Arrival::Poisson), worker, 8, 1);
-            let all_new = (0..1_000).all(|_| seen.insert(schedule.unit().to_bits()));
+            let all_new = (0..1_000).all(|_| seen.insert(schedule.random.unit_f64().to_bits()));
             assert!(all_new, "worker {worker} repeats another one");
         }
     }

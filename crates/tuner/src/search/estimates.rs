@@ -233,7 +233,7 @@ fn inverted(mut matrix: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trueput_findings::random::Random;
+    use trueput_record::random::SplitMix64;
 
     fn estimates(rounds: &[&[(usize, f64)]]) -> Estimates {
         let named = |round: &&[(usize, f64)]| {
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn the_interval_covers_the_truth_as_often_as_it_says() {
-        let mut random = Random::new(5, 0);
+        let mut random = SplitMix64::for_use(5, 0);
         let mut covered = 0;
         for _ in 0..1_000 {
             let mut round = |_| {

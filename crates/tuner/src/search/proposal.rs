@@ -4,8 +4,8 @@ use super::archive::{ConfigurationId, Fate, Purpose};
 use super::{Entry, FOREST_FROM, Search, stream};
 use crate::sobol::SobolSequence;
 use trueput_findings::forest::{Forest, Sample, expected_improvement};
-use trueput_findings::random::Random;
 use trueput_findings::tuning::FAILURE_FACTOR;
+use trueput_record::random::SplitMix64;
 use trueput_record::search::TuningStrategy;
 use trueput_record::trial::Settings;
 
@@ -33,7 +33,7 @@ impl Search {
         let mut samples = self.samples();
         let round = self.archive.rounds().len();
         for place in 0..slots {
-            let mut random = Random::new(self.plan.seed, stream(round, 1 + place as u64));
+            let mut random = SplitMix64::for_use(self.plan.seed, stream(round, 1 + place as u64));
             let Some((settings, purpose)) = self.proposal(&mut samples, &mut random) else {
                 return;
             };
@@ -48,7 +48,7 @@ impl Search {
     fn proposal(
         &self,
         samples: &mut Vec<Sample>,
-        random: &mut Random,
+        random: &mut SplitMix64,
     ) -> Option<(Settings, Purpose)> {
         match self.plan.strategy {
             TuningStrategy::Presets => None,
@@ -61,7 +61,7 @@ impl Search {
     fn modeled(
         &self,
         samples: &mut Vec<Sample>,
-        random: &mut Random,
+        random: &mut SplitMix64,
     ) -> Option<(Settings, Purpose)> {
         if self.is_sampling() || self.plan.trials < FOREST_FROM {
             return self
@@ -104,7 +104,7 @@ impl Search {
         Some((settings, Purpose::LowDiscrepancy))
     }
 
-    fn random_settings(&self, random: &mut Random) -> Option<(Settings, Purpose)> {
+    fn random_settings(&self, random: &mut SplitMix64) -> Option<(Settings, Purpose)> {
         let mut draws = (0..MAX_DRAWS).map(|_| random.point(self.space.dimensions()));
         let settings = draws.find_map(|point| self.new_settings(&point))?;
         Some((settings, Purpose::Random))
@@ -128,13 +128,13 @@ impl Search {
     }
 
     /// A random value of one random parameter, beside the incumbent.
-    fn random_step(&self, random: &mut Random) -> Option<(Settings, Purpose)> {
+    fn random_step(&self, random: &mut SplitMix64) -> Option<(Settings, Purpose)> {
         let start = self
             .space
             .point(&self.archive.configurations()[self.incumbent.0].settings);
         for _ in 0..MAX_DRAWS {
             let mut point = start.clone();
-            point[random.below(start.len())] = random.uniform();
+            point[random.below(start.len())] = random.unit_f64();
             if let Some(settings) = self.new_settings(&point) {
                 return Some((settings, Purpose::OneAtATime));
             }
@@ -148,7 +148,7 @@ impl Search {
     fn best_expected(
         &self,
         samples: &mut Vec<Sample>,
-        random: &mut Random,
+        random: &mut SplitMix64,
     ) -> Option<(Settings, Purpose)> {
         let forest = Forest::fit(samples, &self.space.categories(), random)?;
         let parents = self.parents(&forest);
@@ -203,7 +203,7 @@ impl Search {
     }
 
     /// Random points, and neighbors of good configurations and of the incumbent.
-    fn candidates(&self, parents: &[Sample], random: &mut Random) -> Vec<Vec<f64>> {
+    fn candidates(&self, parents: &[Sample], random: &mut SplitMix64) -> Vec<Vec<f64>> {
         let categories = self.space.categories();
         let incumbent = &self.archive.configurations()[self.incumbent.0].settings;
         let incumbent = self.space.point(incumbent);
@@ -223,7 +223,7 @@ impl Search {
     #[must_use]
     pub fn importance(&self) -> Vec<(&'static str, f64)> {
         let samples = self.samples();
-        let mut random = Random::new(self.plan.seed, stream(0, 15));
+        let mut random = SplitMix64::for_use(self.plan.seed, stream(0, 15));
         let Some(forest) = Forest::fit(&samples, &self.space.categories(), &mut random) else {
             return Vec::new();
         };
@@ -235,13 +235,13 @@ impl Search {
 }
 
 /// A point beside another one: one coordinate, or now and then more, is changed.
-fn neighbor(parent: &[f64], categories: &[usize], random: &mut Random) -> Vec<f64> {
+fn neighbor(parent: &[f64], categories: &[usize], random: &mut SplitMix64) -> Vec<f64> {
     let mut point = parent.to_vec();
     loop {
         let axis = random.below(point.len());
         point[axis] = match categories[axis] {
             0 => (point[axis] + STEP * random.normal()).clamp(0.0, 1.0),
-            _ => random.uniform(),
+            _ => random.unit_f64(),
         };
         if random.below(2) == 0 {
             return point;

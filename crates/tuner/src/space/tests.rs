@@ -67,7 +67,7 @@ fn corner(at: f64) -> Settings {
 fn settings_become_a_point_and_the_same_settings_again() {
     let space = space();
     assert_eq!(space.dimensions(), 10, "a text has no axis");
-    let mut random = trueput_findings::random::Random::new(3, 0);
+    let mut random = trueput_record::random::SplitMix64::for_use(3, 0);
     for _ in 0..2000 {
         let settings = space.settings(&random.point(10));
         let again = space.settings(&space.point(&settings));
@@ -113,7 +113,7 @@ fn special_values_have_a_fifth_of_their_axis() {
 #[test]
 fn values_are_readable() {
     let space = space();
-    let mut random = trueput_findings::random::Random::new(4, 0);
+    let mut random = trueput_record::random::SplitMix64::for_use(4, 0);
     for _ in 0..500 {
         let settings = space.settings(&random.point(10));
         if let Some(Value::Integer(bytes)) = settings.get("cache") {

@@ -5,13 +5,14 @@ use super::config::{CustomConfig, Maker};
 use super::mix::{MAX_KINDS, MAX_STEPS, TransactionMix};
 use crate::Result;
 use crate::generate::distribution::{Chooser, share_start};
-use crate::generate::random::{Random, mix};
+use crate::generate::random::Random;
 use crate::keyed::action::Action;
 use crate::keyed::draws::{OperationMix, RecordLengths};
 use crate::keyed::executor::PlannedOperation;
 use crate::keyed::expected_state::{ReplayableJob, WriteStream};
 use crate::keyed::inserts::InsertNumbers;
 use std::ops::Range;
+use trueput_record::random::mix;
 
 /// One worker's records in the order of their age: its share of the loaded ones, then those that it
 /// inserted. No other worker takes any of them.

@@ -1,6 +1,6 @@
 //! The numbers below n in an order that looks random, each exactly once, without keeping them.
 
-use super::random::mix;
+use trueput_record::random::{SplitMix64, mix};
 
 /// Rounds of the Feistel network. Four make a good cipher of a good round function (Luby and
 /// Rackoff, 1988); some more make up for halves of few bits.
@@ -25,10 +25,10 @@ impl Permutation {
         let bits = 64 - count.saturating_sub(1).leading_zeros();
         let high_bits = bits / 2;
         let low_bits = bits - high_bits;
-        let mut state = mix(seed ^ mix(count));
+        let mut keys = SplitMix64::new(mix(seed ^ mix(count)));
         Self {
             count,
-            keys: std::array::from_fn(|_| super::random::splitmix64(&mut state)),
+            keys: std::array::from_fn(|_| keys.next_u64()),
             high_mask: (1 << high_bits) - 1,
             low_mask: (1 << low_bits) - 1,
             low_bits,

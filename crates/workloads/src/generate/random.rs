@@ -1,12 +1,9 @@
-//! Random numbers from a seed: xoshiro256++ of David Blackman and Sebastiano Vigna, seeded by
-//! splitmix64 as its authors recommend. Both are in the public domain: <https://prng.di.unimi.it/>.
+//! The random numbers of measured loops: xoshiro256++ of David Blackman and Sebastiano Vigna, seeded
+//! by splitmix64 as its authors recommend. Both are in the public domain:
+//! <https://prng.di.unimi.it/>.
 
 use super::hash::fnv1a_64;
-
-/// The golden ratio's share of 2^64, by which splitmix64 steps.
-const GOLDEN_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-const FIRST_FACTOR: u64 = 0xbf58_476d_1ce4_e5b9;
-const SECOND_FACTOR: u64 = 0x94d0_49bb_1331_11eb;
+use trueput_record::random::{GOLDEN_STEP, SplitMix64, mix, unit_f64};
 
 /// A stream of random numbers: fast, of period 2^256 - 1, and no secret from anybody.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,9 +15,9 @@ impl Random {
     /// The stream of a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        let mut splitmix = seed;
+        let mut seeds = SplitMix64::new(seed);
         Self {
-            state: std::array::from_fn(|_| splitmix64(&mut splitmix)),
+            state: std::array::from_fn(|_| seeds.next_u64()),
         }
     }
 
@@ -73,7 +70,7 @@ impl Random {
     /// A number from 0 up to but without 1, a multiple of 2^-53.
     #[inline]
     pub fn unit_f64(&mut self) -> f64 {
-        (self.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+        unit_f64(self.next_u64())
     }
 
     /// Fills `bytes`.
@@ -82,47 +79,4 @@ impl Random {
             chunk.copy_from_slice(&self.next_u64().to_le_bytes()[..chunk.len()]);
         }
     }
-}
-
-/// The next number of the generator splitmix64 with this state.
-#[must_use]
-pub fn splitmix64(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(GOLDEN_STEP);
-    mix(*state)
-}
-
-/// Spreads every bit of a number over all 64: splitmix64's finishing steps, by David Stafford. It
-/// is a bijection, and [`unmix`] is the way back.
-#[inline]
-#[must_use]
-pub const fn mix(number: u64) -> u64 {
-    let number = (number ^ (number >> 30)).wrapping_mul(FIRST_FACTOR);
-    let number = (number ^ (number >> 27)).wrapping_mul(SECOND_FACTOR);
-    number ^ (number >> 31)
-}
-
-/// The number that [`mix`] made this of.
-#[inline]
-#[must_use]
-pub const fn unmix(mixed: u64) -> u64 {
-    let number = unshift(mixed, 31).wrapping_mul(const { inverse(SECOND_FACTOR) });
-    let number = unshift(number, 27).wrapping_mul(const { inverse(FIRST_FACTOR) });
-    unshift(number, 30)
-}
-
-/// Undoes `x ^ (x >> bits)` for 22 bits or more.
-const fn unshift(shifted: u64, bits: u32) -> u64 {
-    shifted ^ (shifted >> bits) ^ (shifted >> (2 * bits))
-}
-
-/// The number whose product with an odd `factor` is 1 modulo 2^64, by Newton's iteration: each step
-/// doubles the right bits, of which there are three at the start.
-const fn inverse(factor: u64) -> u64 {
-    let mut guess = factor;
-    let mut step = 0;
-    while step < 5 {
-        guess = guess.wrapping_mul(2_u64.wrapping_sub(factor.wrapping_mul(guess)));
-        step += 1;
-    }
-    guess
 }

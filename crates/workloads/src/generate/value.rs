@@ -4,9 +4,10 @@
 //! check is a bijection of the item for each seed, version and length; so it also
 //! identifies the item. The payload is a part of a pool, at an offset that depends on all of these.
 
-use super::random::{Random, mix, unmix};
+use super::random::Random;
 use std::fmt;
 use std::sync::Arc;
+use trueput_record::random::{mix, unmix};
 
 /// Bytes before the payload, and so the shortest value.
 pub const MIN_VALUE_BYTES: usize = CHECK_BYTES + VERSION_BYTES;

@@ -1,7 +1,7 @@
 //! The versions of keys, and the values that carry them.
 
 use super::settings::ModelName;
-use crate::generate::random::mix;
+use trueput_record::random::mix;
 
 /// A key, by its number.
 pub type Key = u32;

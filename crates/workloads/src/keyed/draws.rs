@@ -1,8 +1,9 @@
 //! Random choices other than records: the kind of an operation, the lengths of scans and of
 //! records.
 
-use crate::generate::random::{Random, mix};
+use crate::generate::random::Random;
 use crate::generate::zipfian::{YCSB_THETA, Zipfian};
+use trueput_record::random::mix;
 
 /// Draws one of `N` kinds of operation by their shares, as YCSB's `DiscreteGenerator` does.
 #[derive(Debug, Clone, Copy)]

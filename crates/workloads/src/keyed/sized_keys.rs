@@ -3,7 +3,8 @@
 use super::draws::{LengthChooser, LengthDistribution};
 use crate::generate::hash::fnv1a_64;
 use crate::generate::key::{KeyBuffer, KeyFormat};
-use crate::generate::random::{Random, mix};
+use crate::generate::random::Random;
+use trueput_record::random::mix;
 
 /// Shortest key of a distribution, bytes: the hexadecimal digits of a record's number.
 pub(crate) const MIN_SIZED_KEY_BYTES: usize = 16;

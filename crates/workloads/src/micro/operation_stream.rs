@@ -4,12 +4,13 @@
 use super::config::{Maker, MicroConfig, MixPercentages, Test, WorkerRole};
 use crate::generate::distribution::{Chooser, Distribution, Items};
 use crate::generate::permutation::Permutation;
-use crate::generate::random::{Random, mix};
+use crate::generate::random::Random;
 use crate::keyed::expected_state::{ReplayableJob, WriteStream};
 use crate::keyed::inserts::InsertNumbers;
 use crate::keyed::record::FixedLength;
 use crate::{Error, Result};
 use std::ops::Range;
+use trueput_record::random::mix;
 
 /// An operation on one record, or on the records from one on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

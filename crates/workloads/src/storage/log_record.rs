@@ -1,7 +1,8 @@
 //! A log record whose every byte follows from the seed, its writer and its numbers, so that a
 //! record read back can be compared with the one written.
 
-use crate::generate::random::{Random, mix};
+use crate::generate::random::Random;
+use trueput_record::random::mix;
 
 /// The least that a record can be: its header and a little more.
 pub(super) const MIN_RECORD_BYTES: usize = 64;

@@ -5,13 +5,13 @@ use super::blocks::END_OF_STEPS;
 use super::codec::{Codec, CodecBuffer, MAX_STORABLE};
 use super::oracle::Oracle;
 use super::problem::Problem;
-use crate::generate::random::splitmix64;
 use crate::keyed::transaction::{TransactionError, transact_unmetered};
 use crate::threads::{RemainingPieces, share_pieces};
 use crate::{JobDatabase, Result};
 use std::ops::{Bound, ControlFlow};
 use trueput_engine::{Direction, KeyRange, Mode, Session};
 use trueput_record::VerifyLevel;
+use trueput_record::random::SplitMix64;
 
 /// Records that one transaction looks at: no snapshot stays open for long.
 const BATCH: usize = 4_096;
@@ -174,7 +174,9 @@ impl TableInspector<'_, '_> {
 
 /// Whether a number is in the random tenth that a seed's sample is.
 fn is_in_sample(number: u64, seed: u64) -> bool {
-    splitmix64(&mut (number ^ seed)).is_multiple_of(SAMPLE)
+    SplitMix64::new(number ^ seed)
+        .next_u64()
+        .is_multiple_of(SAMPLE)
 }
 
 /// Records that were read together.

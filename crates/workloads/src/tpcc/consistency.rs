@@ -8,13 +8,13 @@ use super::scale::Scale;
 use super::store::{self, TableStore};
 use super::tables::Tables;
 use super::transaction::{Completion, attempt};
-use crate::generate::random::mix;
 use crate::keyed::transaction::{UnmeteredWork, retry};
 use crate::threads::{RemainingPieces, share_pieces};
 use crate::{JobDatabase, Result};
 use std::collections::HashMap;
 use trueput_engine::Mode;
 use trueput_record::VerifyLevel;
+use trueput_record::random::mix;
 
 /// The sums of the payments in HISTORY.
 #[derive(Debug, Default)]

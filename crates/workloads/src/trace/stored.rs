@@ -2,10 +2,10 @@
 
 use super::kinds::{Kind, Kinds};
 use crate::generate::hash::fnv1a_64;
-use crate::generate::random::mix;
 use crate::keyed::action::Action;
 use crate::keyed::record::KeyTable;
 use std::sync::Arc;
+use trueput_record::random::mix;
 
 /// An operation: its key, its size, and its action and time in one number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,6 @@
 use super::properties::Properties;
 use super::shared_state::{Maker, record_maker};
 use super::worker::{INSERTED_RECORDS, UPDATED_RECORDS};
-use crate::generate::random::mix;
 use crate::keyed::read_check::{ReadCounts, ReadFault, compared_part};
 use crate::keyed::scan::scan_first;
 use crate::keyed::transaction::{UnmeteredWork, read_once, retry};
@@ -14,6 +13,7 @@ use std::ops::Bound;
 use trueput_engine::{Error as EngineError, KeyRange, Session};
 use trueput_record::VerifyLevel;
 use trueput_record::measurement::Check;
+use trueput_record::random::mix;
 
 /// Records that one transaction looks at: no snapshot stays open for long.
 const BATCH: u64 = 4_096;

@@ -3,8 +3,9 @@
 use super::statistics::{count, fits};
 use proptest::prelude::*;
 use std::collections::HashSet;
+use trueput_record::random::{mix, unmix};
 use trueput_workloads::generate::hash::{fnv1a_64, ycsb_hash};
-use trueput_workloads::generate::random::{Random, mix, splitmix64, unmix};
+use trueput_workloads::generate::random::Random;
 
 #[test]
 fn xoshiro_gives_the_published_numbers() {
@@ -23,20 +24,6 @@ fn xoshiro_gives_the_published_numbers() {
     ];
     let mut random = Random::from_state([1, 2, 3, 4]);
     assert_eq!(expected.map(|_| random.next_u64()), expected);
-}
-
-#[test]
-fn splitmix_gives_the_published_numbers() {
-    // Rosetta Code, "Pseudo-random numbers/Splitmix64".
-    let expected = [
-        6_457_827_717_110_365_317,
-        3_203_168_211_198_807_973,
-        9_817_491_932_198_370_423,
-        4_593_380_528_125_082_431,
-        16_408_922_859_458_223_821,
-    ];
-    let mut state = 1_234_567;
-    assert_eq!(expected.map(|_| splitmix64(&mut state)), expected);
 }
 
 #[test]

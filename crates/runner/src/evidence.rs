@@ -3,8 +3,7 @@
 //!
 //! - `aggregate`: a trial's measurement, from the results of its workers
 //! - `audit_store`: the audits that this user made
-//! - `cluster_nodes`: nodes of a cluster that fail without having been ordered to
-//! - `contradictions`: settings that contradict the promise of a trial's level
+//! - `contradictions`: settings, and lost nodes, that contradict the promise of a trial's level
 //! - `database_size`: the size of a database's files
 //! - `engine_events`: checkpoints, compactions and stalls during a trial
 //! - `failover`: what planned faults did to the workers of a cluster
@@ -19,7 +18,6 @@
 
 pub(crate) mod aggregate;
 pub(crate) mod audit_store;
-mod cluster_nodes;
 pub(crate) mod contradictions;
 pub(crate) mod database_size;
 pub(crate) mod engine_events;

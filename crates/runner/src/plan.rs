@@ -2,7 +2,6 @@
 //!
 //! - `audited_only`: skips trials whose promise was not audited
 //! - `cautions`: what the workloads of trials warn of
-//! - `database_path`: paths below which an engine cannot keep databases
 //! - `disk_space`: the space that trials need
 //! - `log_directory`: the folder of an engine's log
 //! - `matrix`: a plan, expanded into its trials
@@ -15,7 +14,6 @@
 
 pub(crate) mod audited_only;
 pub(crate) mod cautions;
-pub(crate) mod database_path;
 pub mod disk_space;
 pub(crate) mod log_directory;
 pub mod matrix;

@@ -7,7 +7,7 @@ use crate::evidence::summaries::{
 };
 use crate::evidence::timeline::build_timeline;
 use crate::hosts::load_generators::load_generators;
-use crate::trial::measured_part::ExecutionResult;
+use crate::trial::measured_part::WorkerGroupResult;
 use crate::workers::protocol::{LoadResult, OperationCounts, ProcessResult, WorkerResult};
 use hdrhistogram::Histogram;
 use trueput_host::placement;
@@ -32,23 +32,23 @@ pub(crate) type NamedHistograms = Vec<(String, Histogram<u64>)>;
 pub(crate) fn build_measurement(
     job: &dyn Job,
     conditions: &Conditions,
-    result: &ExecutionResult,
+    result: &WorkerGroupResult,
 ) -> Result<(Measurement, NamedHistograms), String> {
     let kinds = job.kinds();
     let encoded = result
-        .executions
+        .process_results
         .iter()
         .map(|part| part.histograms.as_slice());
     let histograms = merge_histograms(kinds.len(), encoded)?;
-    let elapsed_s = elapsed_s(result.executions.iter().flat_map(|part| &part.workers));
+    let elapsed_s = elapsed_s(result.process_results.iter().flat_map(|part| &part.workers));
     let finals: Vec<OperationCounts> = result
-        .executions
+        .process_results
         .iter()
         .map(|part| count_operations(kinds.len(), part))
         .collect();
     let total = Sample {
         host_activity: result.host_activity,
-        ..total(&result.executions, result.server.as_ref())
+        ..total(&result.process_results, result.server.as_ref())
     };
     let totals: Vec<u64> = (0..kinds.len())
         .map(|kind| finals.iter().map(|done| done.counts[kind]).sum())
@@ -80,8 +80,11 @@ pub(crate) fn build_measurement(
             .server
             .map(|server| stored_resources(server.usage, server.peak)),
         placement: Some(placement_of(result)),
-        cache: cache(&result.executions),
-        allocator: result.executions.first().map(|part| part.allocator.clone()),
+        cache: cache(&result.process_results),
+        allocator: result
+            .process_results
+            .first()
+            .map(|part| part.allocator.clone()),
         timeline: build_timeline(elapsed_s, &result.seconds, &finals, &result.samples, &total),
         workers: workers(result)
             .map(|(pid, worker)| report(pid, worker))
@@ -97,8 +100,8 @@ pub(crate) fn build_measurement(
 }
 
 /// Sums the cache counters of the processes, or takes the first report of a cache that they share.
-fn cache(executions: &[ProcessResult]) -> Option<CacheUse> {
-    let caches = || executions.iter().filter_map(|part| part.cache);
+fn cache(process_results: &[ProcessResult]) -> Option<CacheUse> {
+    let caches = || process_results.iter().filter_map(|part| part.cache);
     match caches().find(|worker| worker.is_shared) {
         Some(worker) => Some(worker.used),
         None => caches()
@@ -108,7 +111,7 @@ fn cache(executions: &[ProcessResult]) -> Option<CacheUse> {
 }
 
 /// Returns the effect of planned faults; `None` if none were planned.
-fn failover_of(conditions: &Conditions, result: &ExecutionResult) -> Option<Failover> {
+fn failover_of(conditions: &Conditions, result: &WorkerGroupResult) -> Option<Failover> {
     if conditions.faults.is_empty() {
         return None;
     }
@@ -139,18 +142,18 @@ fn user_bytes(volumes: &[OperationBytes], counts: &[u64]) -> Option<(u64, u64)> 
 }
 
 /// Returns the placement of all worker processes together.
-fn placement_of(result: &ExecutionResult) -> Placement {
-    placement::merge(result.executions.iter().map(|part| &part.placement))
+fn placement_of(result: &WorkerGroupResult) -> Placement {
+    placement::merge(result.process_results.iter().map(|part| &part.placement))
 }
 
 /// Returns the open loop and its response times by name; `None` for a closed loop.
 fn open_loop(
     job: &dyn Job,
     conditions: &Conditions,
-    result: &ExecutionResult,
+    result: &WorkerGroupResult,
 ) -> Result<Option<(OpenLoop, NamedHistograms)>, String> {
     let paced: Vec<_> = result
-        .executions
+        .process_results
         .iter()
         .filter_map(|part| part.open_loop.as_ref())
         .collect();
@@ -196,9 +199,9 @@ pub(crate) fn build_load_report(
     }
 }
 
-fn workers(result: &ExecutionResult) -> impl Iterator<Item = (u32, &WorkerResult)> {
-    let processes = result.executions.iter().zip(&result.pids);
-    processes.flat_map(|(execution, pid)| execution.workers.iter().map(|worker| (*pid, worker)))
+fn workers(result: &WorkerGroupResult) -> impl Iterator<Item = (u32, &WorkerResult)> {
+    let processes = result.process_results.iter().zip(&result.pids);
+    processes.flat_map(|(part, pid)| part.workers.iter().map(|worker| (*pid, worker)))
 }
 
 fn report(pid: u32, worker: &WorkerResult) -> WorkerReport {
@@ -227,9 +230,9 @@ fn elapsed_s<'a>(workers: impl Iterator<Item = &'a WorkerResult> + Clone) -> f64
 }
 
 /// Returns the resources of all processes between release and end, and their memory at the end.
-fn total(executions: &[ProcessResult], server: Option<&ServerUsage>) -> Sample {
+fn total(process_results: &[ProcessResult], server: Option<&ServerUsage>) -> Sample {
     let mut total = Sample::default();
-    let workers = executions.iter().map(|one| (&one.usage, &one.memory));
+    let workers = process_results.iter().map(|one| (&one.usage, &one.memory));
     let server = server.map(|server| (&server.usage, &server.memory));
     for (usage, memory) in workers.chain(server) {
         total.usage += *usage;
@@ -243,7 +246,7 @@ fn total(executions: &[ProcessResult], server: Option<&ServerUsage>) -> Sample {
     total
 }
 
-fn resources(result: &ExecutionResult, total: &Sample) -> Resources {
+fn resources(result: &WorkerGroupResult, total: &Sample) -> Resources {
     let moments = || {
         result
             .samples

@@ -1,10 +1,10 @@
 //! Settings of servers and nodes that contradict the promise of a trial's level.
 
-use crate::evidence::cluster_nodes;
 use crate::plan::resolution::ResolvedTrial;
 use crate::workers::protocol::EngineState;
 use std::path::Path;
 use std::time::SystemTime;
+use trueput_host::cluster;
 use trueput_record::TrialRecord;
 
 /// Adds the contradictions that processes found, each once: one at any time of the trial counts.
@@ -22,8 +22,9 @@ pub(crate) fn note<'a>(
     }
 }
 
-/// Returns what contradicts the promise: settings that processes of the trial found, and what the
-/// host of a cluster in a folder found of its nodes since the trial began.
+/// Returns what contradicts the promise: settings that processes of the trial found, and nodes of a
+/// cluster in a folder that have ended by themselves since the trial began, or whose settings do
+/// not keep it. The promise is that of a cluster with all of them.
 pub(crate) fn list(
     resolved: &ResolvedTrial,
     record: &TrialRecord,
@@ -32,9 +33,11 @@ pub(crate) fn list(
 ) -> Vec<String> {
     let engine = record.engine.as_ref();
     let mut found = engine.map_or_else(Vec::new, |engine| engine.contradictions.clone());
-    for one in cluster_nodes::list_doubts(resolved, directory, began) {
-        if !found.contains(&one) {
-            found.push(one);
+    if resolved.engine.cluster().is_some() {
+        for doubt in cluster::list_doubtful_changes(directory, began) {
+            if !found.contains(&doubt) {
+                found.push(doubt);
+            }
         }
     }
     found

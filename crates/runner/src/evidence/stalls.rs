@@ -228,8 +228,8 @@ impl StallWatch {
 
     /// Ends, and returns all stalls of the measured part, which ends with the last worker; those of
     /// the workers' processes are in their results.
-    pub fn finish(self, executions: &[Option<ProcessResult>]) -> Vec<TrialStall> {
-        let results = executions.iter().flatten();
+    pub fn finish(self, process_results: &[Option<ProcessResult>]) -> Vec<TrialStall> {
+        let results = process_results.iter().flatten();
         let ended_ns = last_end_ns(results.flat_map(|result| &result.workers));
         let retain = |stalls| retain_measured(stalls, ended_ns, &self.pauses);
         let runner = retain(self.runner.finish());
@@ -238,7 +238,7 @@ impl StallWatch {
             let stalls = retain(result.stalls.clone());
             (indices.min().unwrap_or_default(), stalls)
         };
-        let workers: Vec<_> = executions.iter().flatten().map(of_process).collect();
+        let workers: Vec<_> = process_results.iter().flatten().map(of_process).collect();
         let measured_for = self.measured_from.elapsed().as_nanos();
         let measured_for = u64::try_from(measured_for).unwrap_or(u64::MAX);
         let now_ns = read_monotonic_ns().unwrap_or_default();

@@ -55,9 +55,9 @@ pub(crate) fn summarize_responses(
 }
 
 /// Sums the operations of a process's workers.
-pub(crate) fn count_operations(kinds: usize, execution: &ProcessResult) -> OperationCounts {
+pub(crate) fn count_operations(kinds: usize, result: &ProcessResult) -> OperationCounts {
     let sum = |of: fn(&WorkerResult) -> &Vec<u64>| {
-        let workers = execution.workers.iter().map(of);
+        let workers = result.workers.iter().map(of);
         sum_counts(kinds, workers.map(Vec::as_slice))
     };
     OperationCounts {

@@ -5,7 +5,7 @@ use crate::evidence::summaries::{
 };
 use crate::evidence::timeline::{count_by_second, sum_counts};
 use crate::hosts::workers::HostParticipation;
-use crate::trial::measured_part::ExecutionResult;
+use crate::trial::measured_part::WorkerGroupResult;
 use crate::workers::protocol::{OpenLoopResult, OperationCounts, ProcessResult};
 use trueput_record::histogram;
 use trueput_record::load_generator::LoadGenerator;
@@ -17,7 +17,7 @@ use trueput_workloads::Job;
 /// A sentence, if a histogram did not survive the pipe.
 pub(crate) fn load_generators(
     job: &dyn Job,
-    result: &ExecutionResult,
+    result: &WorkerGroupResult,
     elapsed_s: f64,
 ) -> Result<Vec<LoadGenerator>, String> {
     let hosts = result.hosts.iter();
@@ -27,7 +27,7 @@ pub(crate) fn load_generators(
 
 fn load_generator(
     job: &dyn Job,
-    result: &ExecutionResult,
+    result: &WorkerGroupResult,
     elapsed_s: f64,
     host: &HostParticipation,
 ) -> Result<LoadGenerator, String> {
@@ -35,7 +35,7 @@ fn load_generator(
     let own: Vec<&ProcessResult> = host
         .processes
         .iter()
-        .map(|at| &result.executions[*at])
+        .map(|at| &result.process_results[*at])
         .collect();
     let encoded = own.iter().map(|part| part.histograms.as_slice());
     let histograms = merge_histograms(kinds.len(), encoded)?;

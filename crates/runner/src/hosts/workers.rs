@@ -4,7 +4,7 @@ use super::clock_offset::{RoundTrip, estimate_offset, to_host_ns, to_runner_ns};
 use super::connection::{ConnectionEvent, HostAccess, HostConnection};
 use super::protocol::{HostActivity, HostInstruction, HostReport, SILENCE_TIMEOUT};
 use crate::workers::clock::read_monotonic_ns;
-use crate::workers::local::PoolEvent;
+use crate::workers::local::WorkerEvent;
 use crate::workers::protocol::{Assignment, ProcessResult, Report};
 use std::collections::VecDeque;
 use std::path::Path;
@@ -58,7 +58,7 @@ struct RemoteWorker {
     /// The index of the first worker that it runs.
     first: u32,
     pid: u32,
-    has_executed: bool,
+    has_measured: bool,
     closed: bool,
     /// How it ended, if not well.
     failure: Option<String>,
@@ -90,7 +90,7 @@ pub(crate) struct HostWorkers {
     workers: Vec<RemoteWorker>,
     events: Receiver<(usize, ConnectionEvent)>,
     /// Events of workers that came while another answer was awaited.
-    pending: VecDeque<(usize, PoolEvent)>,
+    pending: VecDeque<(usize, WorkerEvent)>,
     /// When the runner looked for events last.
     listened_at: Instant,
     /// When the workers were released, on the runner's monotonic clock, nanoseconds.
@@ -191,7 +191,7 @@ impl HostWorkers {
             number: on_host.count(),
             first,
             pid: 0,
-            has_executed: false,
+            has_measured: false,
             closed: false,
             failure: None,
         });
@@ -311,7 +311,7 @@ impl HostWorkers {
     }
 
     /// Waits for an event of any process, at most `limit`.
-    pub fn receive(&mut self, limit: Duration) -> Option<(usize, PoolEvent)> {
+    pub fn receive(&mut self, limit: Duration) -> Option<(usize, WorkerEvent)> {
         let until = Instant::now() + limit;
         while self.pending.is_empty() {
             let left = until.saturating_duration_since(Instant::now());
@@ -326,7 +326,7 @@ impl HostWorkers {
             }
         }
         let (index, event) = self.pending.pop_front()?;
-        self.workers[index].closed |= matches!(event, PoolEvent::Closed);
+        self.workers[index].closed |= matches!(event, WorkerEvent::Closed);
         Some((index, event))
     }
 
@@ -359,16 +359,16 @@ impl HostWorkers {
             }
             HostReport::Worker { number, report } => {
                 if let Some(index) = find(number) {
-                    let is_last = matches!(*report, Report::Executed(_));
-                    self.workers[index].has_executed |= is_last;
-                    self.pending.push_back((index, PoolEvent::Report(report)));
+                    let is_last = matches!(*report, Report::Measured(_));
+                    self.workers[index].has_measured |= is_last;
+                    self.pending.push_back((index, WorkerEvent::Report(report)));
                     self.note_end_of_measurement(host);
                 }
             }
             HostReport::Ended { number, failure } => {
                 if let Some(index) = find(number) {
                     self.workers[index].failure = failure;
-                    self.pending.push_back((index, PoolEvent::Closed));
+                    self.pending.push_back((index, WorkerEvent::Closed));
                 }
             }
             HostReport::Heartbeat(activity) => {
@@ -398,7 +398,7 @@ impl HostWorkers {
     /// Notes a host's use when the last of its workers has ended.
     fn note_end_of_measurement(&mut self, host: usize) {
         let mut of_host = self.workers.iter().filter(|worker| worker.host == host);
-        if of_host.all(|worker| worker.has_executed) {
+        if of_host.all(|worker| worker.has_measured) {
             let host = &mut self.hosts[host];
             host.measured_until.get_or_insert(host.activity);
         }
@@ -435,7 +435,7 @@ impl HostWorkers {
         for (number, worker) in lost.filter(|(_, worker)| worker.host == index) {
             if !worker.closed {
                 worker.failure.get_or_insert_with(|| reason.to_owned());
-                self.pending.push_back((number, PoolEvent::Closed));
+                self.pending.push_back((number, WorkerEvent::Closed));
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::plan::resolution::ResolvedTrial;
 use std::path::Path;
+use trueput_engine::Engine;
 use trueput_engine::cluster::NetworkQuality;
 use trueput_host::{find_file_system, network};
 use trueput_record::conditions::Start;
@@ -72,6 +73,20 @@ fn check_cold_start(conditions: &Conditions, place: &Path) -> Result<(), String>
         "start: a database on {kind} is always in memory and cannot start cold: remove start, or \
          choose another filesystem or --work"
     ))
+}
+
+/// Checks that an engine can keep databases below a folder, whatever is in it.
+pub(crate) fn check_path(engine: &dyn Engine, place: &Path) -> Result<(), String> {
+    let full = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
+    match engine.path_objection(&full) {
+        None => Ok(()),
+        Some(reason) => {
+            let (name, shown) = (engine.info().name, full.display());
+            Err(format!(
+                "{name} cannot keep databases in {shown}: {reason}; name another by --work"
+            ))
+        }
+    }
 }
 
 #[cfg(test)]

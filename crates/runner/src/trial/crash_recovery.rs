@@ -4,7 +4,7 @@
 use crate::Phase;
 use crate::context::{RunContext, TrialError};
 use crate::evidence::database_size::measure_database;
-use crate::trial::measured_part::ExecutionPlan;
+use crate::trial::measured_part::WorkerGroupSpec;
 use crate::trial::phase_limit::LimitedPhase;
 use crate::trial::server_lifecycle::ServerLifecycle;
 use crate::workers::protocol::{Assignment, Report, WorkerTask};
@@ -31,7 +31,7 @@ pub(crate) struct RecoveryReport {
 pub(crate) fn recover(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
-    plan: &ExecutionPlan<'_>,
+    plan: &WorkerGroupSpec<'_>,
     server: &mut ServerLifecycle<'_>,
     killed: u32,
 ) -> Result<RecoveryReport, TrialError> {

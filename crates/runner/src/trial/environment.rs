@@ -4,10 +4,10 @@ use crate::Phase;
 use crate::context::{RunContext, TrialError};
 use crate::plan::matrix::cache;
 use crate::trial::crash_recovery::{RecoveryReport, recover};
-use crate::trial::measured_part::{ExecutionPlan, ExecutionResult, WorkerGroup};
+use crate::trial::measured_part::{WorkerGroup, WorkerGroupResult, WorkerGroupSpec};
 use crate::trial::phase_limit::LimitedPhase;
 use crate::trial::server_lifecycle::ServerLifecycle;
-use crate::workers::local::WorkerPool;
+use crate::workers::local::LocalWorkers;
 use crate::workers::protocol::{Assignment, Report};
 use crate::workers::task_process::run_task_in;
 use trueput_host::cgroup::{MemoryController, MemoryGroup};
@@ -44,7 +44,7 @@ pub(crate) struct Environment {
 pub(crate) fn start_workers<'a>(
     context: &mut RunContext<'_>,
     spec: &'a TrialSpec,
-    plan: &ExecutionPlan<'a>,
+    plan: &WorkerGroupSpec<'a>,
     server: &mut ServerLifecycle<'_>,
 ) -> Result<(WorkerGroup<'a>, Environment), TrialError> {
     let is_cold = starts_cold(&spec.conditions);
@@ -81,11 +81,11 @@ pub(crate) fn start_workers<'a>(
 pub(crate) fn finish_workers(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
-    plan: &ExecutionPlan<'_>,
+    plan: &WorkerGroupSpec<'_>,
     server: &mut ServerLifecycle<'_>,
-    result: Result<ExecutionResult, TrialError>,
+    result: Result<WorkerGroupResult, TrialError>,
     environment: Environment,
-) -> Result<(ExecutionResult, EnvironmentReport), TrialError> {
+) -> Result<(WorkerGroupResult, EnvironmentReport), TrialError> {
     let Environment { cold_start, group } = environment;
     let memory = group.as_ref().map(MemoryGroup::usage);
     let result = result.map_err(|error| {
@@ -122,9 +122,9 @@ pub(crate) fn finish_workers(
 pub(crate) fn run_workers(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
-    plan: &ExecutionPlan<'_>,
+    plan: &WorkerGroupSpec<'_>,
     server: &mut ServerLifecycle<'_>,
-) -> Result<(ExecutionResult, EnvironmentReport), TrialError> {
+) -> Result<(WorkerGroupResult, EnvironmentReport), TrialError> {
     let (mut workers, environment) = start_workers(context, spec, plan, server)?;
     let released = workers.release(context);
     let result = released.and_then(|()| workers.follow(context));
@@ -142,9 +142,9 @@ pub(crate) fn run_limited_task(
     limited: LimitedPhase,
 ) -> Result<Report, TrialError> {
     let group = memory_group(&assignment.spec.conditions)?;
-    let pool = WorkerPool::within(group.as_ref());
+    let workers = LocalWorkers::within(group.as_ref());
     let spec = assignment.spec.clone();
-    let done = run_task_in(pool, context, assignment, limited);
+    let done = run_task_in(workers, context, assignment, limited);
     let memory = group.as_ref().map(MemoryGroup::usage);
     done.map_err(|error| explain_failure(error, memory, || memory_advice(context, &spec)))
 }

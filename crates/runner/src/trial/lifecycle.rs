@@ -12,12 +12,12 @@ use crate::evidence::storage_stack::{resolve_stack, worse_stack};
 use crate::plan::log_directory::find_log_folder;
 use crate::plan::resolution::ResolvedTrial;
 use crate::trial::environment::{self, EnvironmentReport, run_workers};
-use crate::trial::measured_part::{ExecutionPlan, ExecutionResult};
+use crate::trial::measured_part::{WorkerGroupResult, WorkerGroupSpec};
 use crate::trial::phase_limit::LimitedPhase;
 use crate::trial::server_lifecycle::ServerLifecycle;
 use crate::trial::trace_folder;
 use crate::workers::protocol::{
-    Assignment, EngineState, ExecutionTotals, Report, VerificationResult, WorkerTask,
+    Assignment, EngineState, Report, TrialTotals, VerificationResult, WorkerTask,
 };
 use crate::workers::task_process::run_task;
 use std::path::{Path, PathBuf};
@@ -152,8 +152,8 @@ impl TrialSetup {
     }
 
     /// Returns the work of the trial's workers.
-    pub fn plan_execution(&self, spec: &TrialSpec, trial: &TrialResult) -> ExecutionPlan<'_> {
-        ExecutionPlan {
+    pub fn specify_workers(&self, spec: &TrialSpec, trial: &TrialResult) -> WorkerGroupSpec<'_> {
+        WorkerGroupSpec {
             directory: &self.directory,
             generation: trial.generation,
             sessions: self.resolved.job.sessions(spec.workers),
@@ -223,7 +223,7 @@ impl TrialSetup {
         context: &mut RunContext<'_>,
         spec: &TrialSpec,
         server: &mut ServerLifecycle<'_>,
-        (result, report): (ExecutionResult, EnvironmentReport),
+        (result, report): (WorkerGroupResult, EnvironmentReport),
         trial: &mut TrialResult,
     ) -> Result<(), TrialError> {
         let totals = measure(&self.resolved, &result, &self.directory, trial)?;
@@ -289,8 +289,8 @@ fn run_with_server(
     trial: &mut TrialResult,
 ) -> Result<(), TrialError> {
     setup.prepare(context, spec, server, trial)?;
-    let execution_plan = setup.plan_execution(spec, trial);
-    let result = run_workers(context, spec, &execution_plan, server)?;
+    let workers = setup.specify_workers(spec, trial);
+    let result = run_workers(context, spec, &workers, server)?;
     setup.verify(context, spec, server, result, trial)
 }
 
@@ -529,10 +529,10 @@ fn check_room(
 /// Puts the measurement into the trial's line, and returns the facts needed for the outcome.
 fn measure(
     resolved: &ResolvedTrial,
-    result: &ExecutionResult,
+    result: &WorkerGroupResult,
     directory: &Path,
     trial: &mut TrialResult,
-) -> Result<ExecutionTotals, String> {
+) -> Result<TrialTotals, String> {
     let conditions = &trial.record.spec.conditions;
     let (mut measurement, histograms) =
         aggregate::build_measurement(&*resolved.job, conditions, result)?;
@@ -543,13 +543,8 @@ fn measure(
     if conditions.time_slice_s.is_none() {
         measurement.events = engine_events::list_events(resolved, spec, directory, interval, seen);
     }
-    let shares = || {
-        result
-            .executions
-            .iter()
-            .flat_map(|execution| &execution.workers)
-    };
-    let totals = ExecutionTotals {
+    let shares = || result.process_results.iter().flat_map(|part| &part.workers);
+    let totals = TrialTotals {
         counts: measurement
             .operations
             .iter()
@@ -561,11 +556,11 @@ fn measure(
         resumed: trial.record.resumed,
         crashed: result.killed > 0,
     };
-    let states = result.executions.iter().map(|execution| &execution.engine);
+    let states = result.process_results.iter().map(|part| &part.engine);
     contradictions::note(&mut trial.record, states);
     // Counters of one process that did all the work are better than those of a later one.
-    if let (Some(report), [execution]) = (&mut trial.record.engine, result.executions.as_slice()) {
-        describe(report, execution.engine.clone());
+    if let (Some(report), [part]) = (&mut trial.record.engine, result.process_results.as_slice()) {
+        describe(report, part.engine.clone());
     }
     trial.record.started_at.clone_from(&result.started_at);
     trial.record.measurement = Some(measurement);

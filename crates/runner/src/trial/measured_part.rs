@@ -13,12 +13,12 @@ use crate::plan::resolution::ResolvedTrial;
 use crate::trial::fault_injector::FaultInjector;
 use crate::trial::phase_limit::LimitedPhase;
 use crate::trial::run_watch::RunWatch;
-use crate::workers::local::{GRACE, PoolEvent, WorkerPool};
+use crate::workers::local::{GRACE, LocalWorkers, WorkerEvent};
 use crate::workers::protocol::{
     Assignment, Instruction, OperationCounts, ProcessResult, Report, WorkerTask,
 };
 use crate::workers::task_process::{TICK, start_worker};
-use crate::workers::trial_workers::WorkerProcesses;
+use crate::workers::trial_workers::TrialWorkers;
 use crate::{Event, Phase};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -35,11 +35,11 @@ use trueput_record::{TrialSpec, WorkerKind};
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The results of a trial's workers.
-pub(crate) struct ExecutionResult {
+pub(crate) struct WorkerGroupResult {
     /// When they were released, RFC 3339 in UTC.
     pub started_at: String,
     /// The results by process.
-    pub executions: Vec<ProcessResult>,
+    pub process_results: Vec<ProcessResult>,
     /// The process numbers.
     pub pids: Vec<u32>,
     /// The other hosts that ran the processes; empty if this one did.
@@ -67,7 +67,7 @@ pub(crate) struct ExecutionResult {
 }
 
 /// The work of a trial's workers.
-pub(crate) struct ExecutionPlan<'a> {
+pub(crate) struct WorkerGroupSpec<'a> {
     /// The database's folder.
     pub directory: &'a Path,
     /// The number of trials that ran on this load before.
@@ -113,13 +113,13 @@ impl<'a> WorkerGroup<'a> {
     pub fn start(
         context: &mut RunContext<'_>,
         spec: &'a TrialSpec,
-        work: &ExecutionPlan<'a>,
+        work: &WorkerGroupSpec<'a>,
         server: Option<u32>,
         group: Option<&MemoryGroup>,
     ) -> Result<Self, TrialError> {
-        let pool = start_pool(context, spec, work, group)?;
+        let processes = start_processes(context, spec, work, group)?;
         let watch = RunWatch::new(context, spec);
-        let mut monitor = WorkerMonitor::new(spec, pool, work.total_units, watch);
+        let mut monitor = WorkerMonitor::new(spec, processes, work.total_units, watch);
         monitor.wait_until_ready(context)?;
         Ok(Self {
             monitor,
@@ -138,12 +138,12 @@ impl<'a> WorkerGroup<'a> {
     pub fn release(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
         let monitor = &mut self.monitor;
         self.flushes.begin();
-        monitor.pool.release()?;
+        monitor.processes.release()?;
         monitor.wait_for_warm_up(context);
-        monitor.pool.begin_measurement();
+        monitor.processes.begin_measurement();
         let started_at = jiff::Timestamp::now().to_string();
         let log = find_log_folder(&monitor.spec.knobs, self.directory);
-        let (pids, native_pids) = (monitor.pool.local_pids(), &monitor.native_pids);
+        let (pids, native_pids) = (monitor.processes.local_pids(), &monitor.native_pids);
         let mut sampler = Sampler::new(&pids, native_pids, self.directory, log.as_deref());
         let is_elsewhere = monitor.spec.conditions.hosts.is_some() && self.server.is_none();
         if monitor.is_time_sliced() || is_elsewhere {
@@ -215,19 +215,19 @@ impl<'a> WorkerGroup<'a> {
 
     /// Returns whether the workers have finished.
     pub fn is_done(&self) -> bool {
-        self.monitor.has_executed() || self.monitor.pool.all_closed()
+        self.monitor.has_measured() || self.monitor.processes.all_closed()
     }
 
     /// Lets time-sliced workers close the database and end.
     pub fn close_database(&mut self) {
-        self.monitor.pool.send_all(&Instruction::CloseDatabase);
+        self.monitor.processes.send_all(&Instruction::CloseDatabase);
     }
 
     /// Returns the results of workers that have finished; kills them first if the plan says so.
     ///
     /// # Errors
     /// [`TrialError::Interrupted`] if the user stopped them and they returned no result.
-    pub fn end(self) -> Result<ExecutionResult, TrialError> {
+    pub fn end(self) -> Result<WorkerGroupResult, TrialError> {
         let Some(ActiveMeasurement {
             started_at,
             mut sampler,
@@ -243,27 +243,27 @@ impl<'a> WorkerGroup<'a> {
         let mut monitor = self.monitor;
         let killed = if monitor.spec.conditions.crash_and_recover && !monitor.interrupted {
             // The server first, so that it does not clean up after dead clients.
-            self.server.map_or(Ok(0), kill_server)? + monitor.pool.len() as u32
+            self.server.map_or(Ok(0), kill_server)? + monitor.processes.len() as u32
         } else {
             0
         };
         if killed > 0 {
-            monitor.pool.kill_all();
+            monitor.processes.kill_all();
         }
         let WorkerMonitor {
-            mut pool,
+            mut processes,
             parts,
             interrupted,
             ..
         } = monitor;
-        let (mut executions, seconds): (Vec<_>, Vec<_>) = parts
+        let (mut process_results, seconds): (Vec<_>, Vec<_>) = parts
             .into_iter()
-            .map(|part| (part.execution, part.seconds))
+            .map(|part| (part.result, part.seconds))
             .unzip();
-        if executions.iter().any(Option::is_none) {
+        if process_results.iter().any(Option::is_none) {
             return Err(TrialError::Interrupted);
         }
-        let hosts = pool.finish(&mut executions).map_err(|reason| {
+        let hosts = processes.finish(&mut process_results).map_err(|reason| {
             if interrupted {
                 TrialError::Interrupted
             } else {
@@ -271,16 +271,16 @@ impl<'a> WorkerGroup<'a> {
             }
         })?;
         let server = sampler.server();
-        let stalls = match &pool {
-            WorkerProcesses::Local(_) => stalls.finish(&executions),
+        let stalls = match &processes {
+            TrialWorkers::Local(_) => stalls.finish(&process_results),
             // Other hosts watch themselves.
-            WorkerProcesses::Hosts(_) => Vec::new(),
+            TrialWorkers::Hosts(_) => Vec::new(),
         };
         let (samples, host_activity) = sampler.into_samples();
-        let pids = pool.pids();
-        Ok(ExecutionResult {
+        let pids = processes.pids();
+        Ok(WorkerGroupResult {
             started_at,
-            executions: executions.into_iter().flatten().collect(),
+            process_results: process_results.into_iter().flatten().collect(),
             pids,
             hosts,
             seconds,
@@ -298,13 +298,13 @@ impl<'a> WorkerGroup<'a> {
 }
 
 /// Starts the worker processes.
-fn start_pool(
+fn start_processes(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
-    work: &ExecutionPlan<'_>,
+    work: &WorkerGroupSpec<'_>,
     group: Option<&MemoryGroup>,
-) -> Result<WorkerProcesses, TrialError> {
-    let processes = match spec.worker_kind {
+) -> Result<TrialWorkers, TrialError> {
+    let shares: Vec<(u32, u32)> = match spec.worker_kind {
         WorkerKind::Processes => (0..work.sessions).map(|index| (index, 1)).collect(),
         WorkerKind::Threads => vec![(0, work.sessions)],
     };
@@ -312,33 +312,32 @@ fn start_pool(
         spec: spec.clone(),
         directory: work.directory.to_owned(),
         generation: work.generation,
-        task: WorkerTask::Execute {
+        task: WorkerTask::Measure {
             first,
             sessions,
             trace_folder: work.trace_folder.map(Path::to_owned),
         },
     };
-    let processes: Vec<(u32, u32)> = processes;
     if spec.conditions.hosts.is_some() {
-        let mut workers = context.connect_hosts(spec, work.resolved)?;
-        for (first, sessions) in processes {
+        let mut remote = context.connect_hosts(spec, work.resolved)?;
+        for (first, sessions) in shares {
             let credentials = &context.options.credentials;
-            workers.start(credentials, first, assign(first, sessions));
+            remote.start(credentials, first, assign(first, sessions));
         }
-        return Ok(WorkerProcesses::Hosts(workers));
+        return Ok(TrialWorkers::Hosts(remote));
     }
-    let mut pool = WorkerPool::within(group);
-    for (first, sessions) in processes {
-        start_worker(context, &mut pool, assign(first, sessions))?;
+    let mut local = LocalWorkers::within(group);
+    for (first, sessions) in shares {
+        start_worker(context, &mut local, assign(first, sessions))?;
     }
-    Ok(WorkerProcesses::Local(pool))
+    Ok(TrialWorkers::Local(local))
 }
 
 /// The progress of one worker process.
 struct ProcessProgress {
     ready: bool,
     seconds: Vec<OperationCounts>,
-    execution: Option<ProcessResult>,
+    result: Option<ProcessResult>,
     /// Whether it has confirmed the current pause.
     paused: bool,
 }
@@ -346,7 +345,7 @@ struct ProcessProgress {
 /// Monitors the worker processes.
 struct WorkerMonitor<'a> {
     spec: &'a TrialSpec,
-    pool: WorkerProcesses,
+    processes: TrialWorkers,
     /// Native programs that the workers have started.
     native_pids: Vec<u32>,
     parts: Vec<ProcessProgress>,
@@ -370,18 +369,23 @@ struct WorkerMonitor<'a> {
 }
 
 impl<'a> WorkerMonitor<'a> {
-    fn new(spec: &'a TrialSpec, pool: WorkerProcesses, total_units: u64, watch: RunWatch) -> Self {
+    fn new(
+        spec: &'a TrialSpec,
+        processes: TrialWorkers,
+        total_units: u64,
+        watch: RunWatch,
+    ) -> Self {
         let now = Instant::now();
         let nothing = |_| ProcessProgress {
             ready: false,
             seconds: Vec::new(),
-            execution: None,
+            result: None,
             paused: false,
         };
         Self {
-            parts: (0..pool.len()).map(nothing).collect(),
+            parts: (0..processes.len()).map(nothing).collect(),
             spec,
-            pool,
+            processes,
             native_pids: Vec::new(),
             total_units,
             failure: None,
@@ -402,11 +406,11 @@ impl<'a> WorkerMonitor<'a> {
             if context.stopped() {
                 return Err(TrialError::Interrupted);
             }
-            if let Some(reason) = clock.check(&self.pool.local_pids()) {
+            if let Some(reason) = clock.check(&self.processes.local_pids()) {
                 return Err(TrialError::Overrun(reason));
             }
             self.receive(TICK);
-            // No worker has begun, so none has a result: the pool kills them.
+            // No worker has begun, so none has a result: they are killed when dropped.
             if let Some(error) = self.failure.take() {
                 return Err(error);
             }
@@ -418,7 +422,7 @@ impl<'a> WorkerMonitor<'a> {
     fn wait_for_warm_up(&mut self, context: &RunContext<'_>) {
         let released = Instant::now();
         let measured = released + Duration::from_secs_f64(self.spec.conditions.warm_up_s);
-        while Instant::now() < measured && !self.pool.all_closed() {
+        while Instant::now() < measured && !self.processes.all_closed() {
             if context.stopped() || self.failure.is_some() {
                 break;
             }
@@ -434,8 +438,8 @@ impl<'a> WorkerMonitor<'a> {
         self.spec.conditions.time_slice_s.is_some()
     }
 
-    fn has_executed(&self) -> bool {
-        self.parts.iter().all(|part| part.execution.is_some())
+    fn has_measured(&self) -> bool {
+        self.parts.iter().all(|part| part.result.is_some())
     }
 
     /// Follows the released workers until all their processes have ended, or their time slice has.
@@ -451,8 +455,8 @@ impl<'a> WorkerMonitor<'a> {
             stalls,
             ..
         } = measurement;
-        while !self.pool.all_closed() {
-            if self.has_executed() {
+        while !self.processes.all_closed() {
+            if self.has_measured() {
                 // Closing the database is not part of the measurement.
                 sampler.finish();
                 self.note_end(context);
@@ -470,9 +474,9 @@ impl<'a> WorkerMonitor<'a> {
             let next_s = Duration::from_secs(sampler.seconds() as u64 + 1);
             let next = self.measured_from + next_s;
             // A worker that has done its share waits for the others, which is not measured.
-            let awaits_others = self.is_time_sliced() && self.has_executed();
+            let awaits_others = self.is_time_sliced() && self.has_measured();
             if now >= next && !awaits_others {
-                let (usage, memory) = self.pool.remote_usage();
+                let (usage, memory) = self.processes.remote_usage();
                 sampler.set_remote(usage, memory);
                 sampler.sample();
                 events.poll();
@@ -485,7 +489,7 @@ impl<'a> WorkerMonitor<'a> {
                 self.ask_to_stop();
             }
             if self.deadline.is_some_and(|deadline| now >= deadline) {
-                self.pool.kill_all();
+                self.processes.kill_all();
                 break;
             }
             let next = slice_ends.map_or(next, |end| end.min(next));
@@ -524,16 +528,16 @@ impl<'a> WorkerMonitor<'a> {
     /// Pauses the workers, and waits until all have paused or ended.
     fn pause(&mut self, context: &RunContext<'_>) -> Result<(), TrialError> {
         self.parts.iter_mut().for_each(|part| part.paused = false);
-        self.pool.send_all(&Instruction::Pause);
+        self.processes.send_all(&Instruction::Pause);
         let asked = Instant::now();
-        let paused = |part: &ProcessProgress| part.paused || part.execution.is_some();
+        let paused = |part: &ProcessProgress| part.paused || part.result.is_some();
         while !self.parts.iter().all(paused) {
             // Both are dealt with at the next turn.
-            if context.stopped() || self.failure.is_some() || self.pool.all_closed() {
+            if context.stopped() || self.failure.is_some() || self.processes.all_closed() {
                 break;
             }
             if asked.elapsed() >= PAUSE_TIMEOUT {
-                let stuck = describe_stuck(&self.pool.local_pids());
+                let stuck = describe_stuck(&self.processes.local_pids());
                 let stuck = stuck.map_or_else(String::new, |stuck| format!("; {stuck}"));
                 return Err(TrialError::Overrun(format!(
                     "its workers did not pause within {} s for the next time slice: run it \
@@ -556,11 +560,11 @@ impl<'a> WorkerMonitor<'a> {
         self.measured_from += paused_for;
         self.reported.1 += paused_for;
         self.watch.skip(paused_for);
-        self.pool.send_all(&Instruction::Resume);
+        self.processes.send_all(&Instruction::Resume);
     }
 
     fn ask_to_stop(&mut self) {
-        self.pool.send_all(&Instruction::Stop);
+        self.processes.send_all(&Instruction::Stop);
         self.deadline.get_or_insert(Instant::now() + GRACE);
     }
 
@@ -571,8 +575,8 @@ impl<'a> WorkerMonitor<'a> {
     }
 
     fn name(&self, index: usize) -> String {
-        let pid = self.pool.pids()[index];
-        let host = self.pool.host_of(index);
+        let pid = self.processes.pids()[index];
+        let host = self.processes.host_of(index);
         let host = host.map_or_else(String::new, |host| format!(" on host {host}"));
         match self.spec.worker_kind {
             WorkerKind::Processes => format!("worker {index} (process {pid}){host}"),
@@ -581,27 +585,27 @@ impl<'a> WorkerMonitor<'a> {
     }
 
     fn receive(&mut self, limit: Duration) {
-        let Some((index, event)) = self.pool.receive(limit) else {
+        let Some((index, event)) = self.processes.receive(limit) else {
             return;
         };
         self.watch.note_sign_of(index);
         let part = &mut self.parts[index];
         match event {
-            PoolEvent::Closed => match self.pool.exit_result(index) {
+            WorkerEvent::Closed => match self.processes.exit_result(index) {
                 Err(reason) => self.fail(index, &format!(" {reason}")),
-                Ok(()) if self.parts[index].execution.is_none() => {
+                Ok(()) if self.parts[index].result.is_none() => {
                     self.fail(index, " ended without a result");
                 }
                 Ok(()) => {}
             },
-            PoolEvent::Report(report) => match *report {
+            WorkerEvent::Report(report) => match *report {
                 Report::Ready { native_pids } => {
                     part.ready = true;
                     self.native_pids.extend(native_pids);
                 }
                 Report::Second(done) => part.seconds.push(done),
                 Report::Paused => part.paused = true,
-                Report::Executed(execution) => part.execution = Some(*execution),
+                Report::Measured(result) => part.result = Some(*result),
                 Report::Failed { message } => self.fail(index, &format!(": {message}")),
                 other => self.fail(index, &format!(": sent an unexpected message: {other:?}")),
             },
@@ -613,12 +617,8 @@ impl<'a> WorkerMonitor<'a> {
         for part in &self.parts {
             let last = part.seconds.last();
             units += last.map_or(0, |done| done.units);
-            operations += match &part.execution {
-                Some(execution) => execution
-                    .workers
-                    .iter()
-                    .flat_map(|share| &share.counts)
-                    .sum(),
+            operations += match &part.result {
+                Some(result) => result.workers.iter().flat_map(|share| &share.counts).sum(),
                 None => last.map_or(0, |done| done.counts.iter().sum::<u64>()),
             };
         }
@@ -647,10 +647,10 @@ impl<'a> WorkerMonitor<'a> {
 
     /// Ends workers that exceed a limit: nothing gets on, or one of their processes is silent.
     fn check_limits(&mut self) {
-        let pids = self.pool.local_pids();
-        let has_ended = |index: usize| self.parts[index].execution.is_some();
+        let pids = self.processes.local_pids();
+        let has_ended = |index: usize| self.parts[index].result.is_some();
         let overrun = match self.watch.find_silent(has_ended) {
-            Some((index, limit)) if !self.has_executed() => {
+            Some((index, limit)) if !self.has_measured() => {
                 let (name, limit_s) = (self.name(index), limit.as_secs());
                 let stuck = pids.get(index).and_then(|&pid| describe_stuck(&[pid]));
                 let stuck = stuck.map_or_else(String::new, |stuck| format!("; {stuck}"));
@@ -660,7 +660,7 @@ impl<'a> WorkerMonitor<'a> {
                      {stuck}"
                 ))
             }
-            _ => self.watch.check(self.has_executed(), &pids),
+            _ => self.watch.check(self.has_measured(), &pids),
         };
         if let Some(reason) = overrun {
             self.failure.get_or_insert(TrialError::Overrun(reason));

@@ -82,8 +82,8 @@ impl RunWatch {
     }
 
     /// Returns why the workers are to be ended; `None` if they may go on.
-    pub fn check(&mut self, has_executed: bool, pids: &[u32]) -> Option<String> {
-        if !has_executed {
+    pub fn check(&mut self, has_measured: bool, pids: &[u32]) -> Option<String> {
+        if !has_measured {
             return self.run.check(pids);
         }
         if !std::mem::replace(&mut self.is_closing, true) {

@@ -10,7 +10,7 @@ use crate::Phase;
 use crate::context::{RunContext, TrialError, explain_full_disk};
 use crate::trial::environment::{Environment, finish_workers, start_workers};
 use crate::trial::lifecycle::{TrialResult, TrialSetup, derive_outcome, list_reasons_for_doubt};
-use crate::trial::measured_part::{ExecutionResult, WorkerGroup};
+use crate::trial::measured_part::{WorkerGroup, WorkerGroupResult};
 use crate::trial::server_lifecycle::ServerLifecycle;
 use std::time::Duration;
 use trueput_host as host;
@@ -175,7 +175,7 @@ impl<'a> TimeSlot<'a> {
         let (spec, setup) = (self.spec, self.setup);
         self.server.start(context, None, Phase::Prepare)?;
         setup.prepare(context, spec, &mut self.server, self.trial)?;
-        let plan = setup.plan_execution(spec, self.trial);
+        let plan = setup.specify_workers(spec, self.trial);
         self.workers = Some(start_workers(context, spec, &plan, &mut self.server)?);
         Ok(())
     }
@@ -200,7 +200,7 @@ impl<'a> TimeSlot<'a> {
         };
         let result = finish_group(context, workers);
         let (spec, setup) = (self.spec, self.setup);
-        let plan = setup.plan_execution(spec, self.trial);
+        let plan = setup.specify_workers(spec, self.trial);
         let result = finish_workers(context, spec, &plan, &mut self.server, result, environment)?;
         setup.verify(context, spec, &mut self.server, result, self.trial)
     }
@@ -222,7 +222,7 @@ impl<'a> TimeSlot<'a> {
 fn finish_group(
     context: &mut RunContext<'_>,
     mut workers: WorkerGroup<'_>,
-) -> Result<ExecutionResult, TrialError> {
+) -> Result<WorkerGroupResult, TrialError> {
     workers.close_database();
     workers.follow(context)?;
     workers.end()

@@ -1,4 +1,5 @@
-//! Worker processes in the runner: starting them, receiving their reports, and their exits.
+//! Worker processes on this host, as the runner sees them: starting them, receiving their reports,
+//! and their exits.
 
 use crate::workers::protocol::{Assignment, Instruction, Report};
 use std::collections::VecDeque;
@@ -38,7 +39,7 @@ const TAIL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// An event of a worker process.
 #[derive(Debug)]
-pub(crate) enum PoolEvent {
+pub(crate) enum WorkerEvent {
     /// A report.
     Report(Box<Report>),
     /// It has closed its end of the pipe: it is exiting, or has died.
@@ -88,21 +89,22 @@ struct WorkerProcess {
 }
 
 /// The worker processes of one phase of a trial. Those still running when it is dropped are killed.
-pub(crate) struct WorkerPool {
+pub(crate) struct LocalWorkers {
     processes: Vec<WorkerProcess>,
     /// The file by which processes enter a control group; `None` if there is no group.
     group_entry: Option<PathBuf>,
-    sender: Sender<(usize, PoolEvent)>,
-    event: Receiver<(usize, PoolEvent)>,
+    sender: Sender<(usize, WorkerEvent)>,
+    event: Receiver<(usize, WorkerEvent)>,
 }
 
-impl WorkerPool {
-    /// Creates an empty pool.
+impl LocalWorkers {
+    /// Creates a group without processes.
     pub fn new() -> Self {
         Self::within(None)
     }
 
-    /// Creates an empty pool whose processes, and their descendants, will be in that control group.
+    /// Creates a group without processes. Those that it starts, and their descendants, will be in
+    /// that control group.
     pub fn within(group: Option<&MemoryGroup>) -> Self {
         let (sender, event) = channel();
         Self {
@@ -193,9 +195,9 @@ impl WorkerPool {
     }
 
     /// Waits for an event of any process, at most `limit`.
-    pub fn receive(&mut self, limit: Duration) -> Option<(usize, PoolEvent)> {
+    pub fn receive(&mut self, limit: Duration) -> Option<(usize, WorkerEvent)> {
         let (index, event) = self.event.recv_timeout(limit).ok()?;
-        self.processes[index].closed |= matches!(event, PoolEvent::Closed);
+        self.processes[index].closed |= matches!(event, WorkerEvent::Closed);
         Some((index, event))
     }
 
@@ -245,7 +247,7 @@ impl WorkerPool {
     }
 }
 
-impl Drop for WorkerPool {
+impl Drop for LocalWorkers {
     fn drop(&mut self) {
         self.kill_all();
     }
@@ -284,20 +286,20 @@ fn write_on_thread(mut input: ChildStdin) -> Sender<Vec<u8>> {
     sender
 }
 
-fn receive(reports: impl Read, index: usize, sender: &Sender<(usize, PoolEvent)>) {
+fn receive(reports: impl Read, index: usize, sender: &Sender<(usize, WorkerEvent)>) {
     for line in BufReader::new(reports).split(b'\n').map_while(Result::ok) {
         let report = serde_json::from_slice(&line).unwrap_or_else(|error| Report::Failed {
             message: format!("sent a line that is not a report: {error}"),
         });
         if sender
-            .send((index, PoolEvent::Report(Box::new(report))))
+            .send((index, WorkerEvent::Report(Box::new(report))))
             .is_err()
         {
             return;
         }
     }
-    // Nobody listens once the pool is gone.
-    let _ = sender.send((index, PoolEvent::Closed));
+    // Nobody listens once the group is gone.
+    let _ = sender.send((index, WorkerEvent::Closed));
 }
 
 fn keep_tail(errors: impl Read, tail: &Mutex<VecDeque<String>>) {
@@ -337,11 +339,11 @@ mod tests {
         receive("{\"report\":\"ready\"}\nhello\n".as_bytes(), 7, &sender);
         let event: Vec<_> = event.try_iter().map(|(_, event)| event).collect();
         let is_ready = |report: &Report| matches!(report, Report::Ready { .. });
-        assert!(matches!(&event[0], PoolEvent::Report(report) if is_ready(report)));
-        let PoolEvent::Report(report) = &event[1] else {
+        assert!(matches!(&event[0], WorkerEvent::Report(report) if is_ready(report)));
+        let WorkerEvent::Report(report) = &event[1] else {
             panic!("{event:?}")
         };
         assert!(matches!(**report, Report::Failed { .. }));
-        assert!(matches!(event[2], PoolEvent::Closed));
+        assert!(matches!(event[2], WorkerEvent::Closed));
     }
 }

@@ -14,7 +14,7 @@ use crate::Registry;
 use crate::evidence::hardware_limits;
 use crate::plan::resolution::{ResolvedTrial, resolve_trial};
 use crate::workers::protocol::{
-    Assignment, EngineState, ExecutionTotals, LoadResult, Report, VerificationResult, WorkerTask,
+    Assignment, EngineState, LoadResult, Report, TrialTotals, VerificationResult, WorkerTask,
 };
 use cluster_database::{ClusterDatabase, retry, with_leader};
 use pipe::{Mission, Reporter, WorkerControl};
@@ -110,7 +110,7 @@ fn serve(
             reporter.send(&Report::HardwareLimits(Box::new(measured)))
         }
         WorkerTask::Prepare { existing } => prepare(resolved, assignment, *existing, reporter),
-        WorkerTask::Execute {
+        WorkerTask::Measure {
             first, sessions, ..
         } => {
             let sessions = *first..first.saturating_add(*sessions);
@@ -227,7 +227,7 @@ fn prepare(
 fn conclude(
     resolved: &ResolvedTrial,
     assignment: &Assignment,
-    totals: &ExecutionTotals,
+    totals: &TrialTotals,
     reporter: &Reporter,
 ) -> Result<(), String> {
     let database = open_alone(resolved, assignment)?;

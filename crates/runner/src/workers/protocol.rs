@@ -79,7 +79,7 @@ pub(crate) enum WorkerTask {
         existing: ExistingDatabase,
     },
     /// Open the database, say that you are ready, and run when released.
-    Execute {
+    Measure {
         /// Index of the first worker in this process.
         first: u32,
         /// The number of workers in this process, each a thread.
@@ -91,7 +91,7 @@ pub(crate) enum WorkerTask {
     /// Open the database after a crash, and commit a first transaction.
     Recover,
     /// Compute and check the results.
-    Verify(ExecutionTotals),
+    Verify(TrialTotals),
 }
 
 /// The result of loading a database.
@@ -111,7 +111,7 @@ pub(crate) struct LoadResult {
 
 /// The totals of all workers, for the verification.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct ExecutionTotals {
+pub(crate) struct TrialTotals {
     /// Operations by kind.
     pub counts: Vec<u64>,
     /// Conflicts.
@@ -181,7 +181,7 @@ pub(crate) enum Report {
         load: Option<Box<LoadResult>>,
     },
     /// Every worker of this process has ended.
-    Executed(Box<ProcessResult>),
+    Measured(Box<ProcessResult>),
     /// The database serves again after a crash.
     Recovered {
         /// Until it was open, seconds.

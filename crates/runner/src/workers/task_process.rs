@@ -3,7 +3,7 @@
 
 use crate::context::{RunContext, TrialError};
 use crate::trial::phase_limit::LimitedPhase;
-use crate::workers::local::{PoolEvent, WorkerPool};
+use crate::workers::local::{LocalWorkers, WorkerEvent};
 use crate::workers::protocol::{Assignment, Report};
 use crate::{Event, Phase};
 use std::time::Duration;
@@ -22,23 +22,23 @@ pub(crate) fn run_task(
     assignment: Assignment,
     limited: LimitedPhase,
 ) -> Result<Report, TrialError> {
-    run_task_in(WorkerPool::new(), context, assignment, limited)
+    run_task_in(LocalWorkers::new(), context, assignment, limited)
 }
 
-/// As [`run_task`], in an empty pool, such as one of a control group.
+/// As [`run_task`], with processes that start as `workers` says: in a control group, for example.
 ///
 /// # Errors
 /// As [`run_task`].
 pub(crate) fn run_task_in(
-    mut pool: WorkerPool,
+    mut workers: LocalWorkers,
     context: &mut RunContext<'_>,
     assignment: Assignment,
     limited: LimitedPhase,
 ) -> Result<Report, TrialError> {
     let id = assignment.spec.id.clone();
     let mut clock = context.begin_phase(limited, &assignment.spec);
-    start_worker(context, &mut pool, assignment)?;
-    let pids = pool.pids();
+    start_worker(context, &mut workers, assignment)?;
+    let pids = workers.pids();
     let name = format!("{} (process {})", limited.title(), pids[0]);
     let mut answer = None;
     loop {
@@ -48,11 +48,12 @@ pub(crate) fn run_task_in(
         if let Some(reason) = clock.check(&pids) {
             return Err(TrialError::Overrun(reason));
         }
-        let report = match pool.receive(TICK) {
+        let report = match workers.receive(TICK) {
             None => continue,
-            Some((_, PoolEvent::Report(report))) => *report,
-            Some((index, PoolEvent::Closed)) => {
-                pool.exit_result(index)
+            Some((_, WorkerEvent::Report(report))) => *report,
+            Some((index, WorkerEvent::Closed)) => {
+                workers
+                    .exit_result(index)
                     .map_err(|end| format!("{name}: it {end}"))?;
                 return answer.ok_or_else(|| format!("{name}: it ended without an answer").into());
             }
@@ -91,11 +92,11 @@ fn phase_of(limited: LimitedPhase) -> Option<Phase> {
 /// [`TrialError::Failed`] with the program's name.
 pub(crate) fn start_worker(
     context: &RunContext<'_>,
-    pool: &mut WorkerPool,
+    workers: &mut LocalWorkers,
     assignment: Assignment,
 ) -> Result<(), TrialError> {
     let program = &context.options.worker_program;
-    let started = pool.start(program, &context.options.credentials, assignment);
+    let started = workers.start(program, &context.options.credentials, assignment);
     started.map_err(|error| {
         TrialError::Failed(format!(
             "a worker, {}, cannot be started: {error}",

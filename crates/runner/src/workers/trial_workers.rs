@@ -1,41 +1,41 @@
 //! The worker processes of a trial's measured part: on this host, or on others.
 
 use crate::hosts::workers::{HostParticipation, HostWorkers};
-use crate::workers::local::{PoolEvent, WorkerPool};
+use crate::workers::local::{LocalWorkers, WorkerEvent};
 use crate::workers::protocol::{Instruction, ProcessResult};
 use std::time::Duration;
 use trueput_host::process::MemoryUsage;
 use trueput_host::usage::ResourceUsage;
 
 /// Worker processes.
-pub(crate) enum WorkerProcesses {
+pub(crate) enum TrialWorkers {
     /// On this host.
-    Local(WorkerPool),
+    Local(LocalWorkers),
     /// On other hosts.
     Hosts(HostWorkers),
 }
 
-impl WorkerProcesses {
+impl TrialWorkers {
     /// Returns the number of processes.
     pub fn len(&self) -> usize {
         match self {
-            Self::Local(pool) => pool.len(),
-            Self::Hosts(workers) => workers.len(),
+            Self::Local(local) => local.len(),
+            Self::Hosts(remote) => remote.len(),
         }
     }
 
     /// Returns the processes' numbers, each on its host.
     pub fn pids(&self) -> Vec<u32> {
         match self {
-            Self::Local(pool) => pool.pids(),
-            Self::Hosts(workers) => workers.pids(),
+            Self::Local(local) => local.pids(),
+            Self::Hosts(remote) => remote.pids(),
         }
     }
 
     /// Returns the numbers of the processes on this host.
     pub fn local_pids(&self) -> Vec<u32> {
         match self {
-            Self::Local(pool) => pool.pids(),
+            Self::Local(local) => local.pids(),
             Self::Hosts(_) => Vec::new(),
         }
     }
@@ -44,7 +44,7 @@ impl WorkerProcesses {
     pub fn host_of(&self, index: usize) -> Option<&str> {
         match self {
             Self::Local(_) => None,
-            Self::Hosts(workers) => Some(workers.host_of(index)),
+            Self::Hosts(remote) => Some(remote.host_of(index)),
         }
     }
 
@@ -54,18 +54,18 @@ impl WorkerProcesses {
     /// A sentence that names a host that does not answer.
     pub fn release(&mut self) -> Result<(), String> {
         match self {
-            Self::Local(pool) => {
-                pool.send_all(&Instruction::Start);
+            Self::Local(local) => {
+                local.send_all(&Instruction::Start);
                 Ok(())
             }
-            Self::Hosts(workers) => workers.release(),
+            Self::Hosts(remote) => remote.release(),
         }
     }
 
     /// Notes that the measured part has begun: the warm-up is over.
     pub fn begin_measurement(&mut self) {
-        if let Self::Hosts(workers) = self {
-            workers.begin_measurement();
+        if let Self::Hosts(remote) = self {
+            remote.begin_measurement();
         }
     }
 
@@ -73,41 +73,41 @@ impl WorkerProcesses {
     /// have no time slices.
     pub fn send_all(&mut self, instruction: &Instruction) {
         match self {
-            Self::Local(pool) => pool.send_all(instruction),
-            Self::Hosts(workers) if matches!(instruction, Instruction::Stop) => workers.stop(),
+            Self::Local(local) => local.send_all(instruction),
+            Self::Hosts(remote) if matches!(instruction, Instruction::Stop) => remote.stop(),
             Self::Hosts(_) => {}
         }
     }
 
     /// Waits for an event of any process, at most `limit`.
-    pub fn receive(&mut self, limit: Duration) -> Option<(usize, PoolEvent)> {
+    pub fn receive(&mut self, limit: Duration) -> Option<(usize, WorkerEvent)> {
         match self {
-            Self::Local(pool) => pool.receive(limit),
-            Self::Hosts(workers) => workers.receive(limit),
+            Self::Local(local) => local.receive(limit),
+            Self::Hosts(remote) => remote.receive(limit),
         }
     }
 
     /// Returns whether every process has ended.
     pub fn all_closed(&self) -> bool {
         match self {
-            Self::Local(pool) => pool.all_closed(),
-            Self::Hosts(workers) => workers.all_closed(),
+            Self::Local(local) => local.all_closed(),
+            Self::Hosts(remote) => remote.all_closed(),
         }
     }
 
     /// Kills every process that still runs.
     pub fn kill_all(&mut self) {
         match self {
-            Self::Local(pool) => pool.kill_all(),
-            Self::Hosts(workers) => workers.kill_all(),
+            Self::Local(local) => local.kill_all(),
+            Self::Hosts(remote) => remote.kill_all(),
         }
     }
 
     /// Waits for a process that has closed its pipe; an error says how it ended.
     pub fn exit_result(&mut self, index: usize) -> Result<(), String> {
         match self {
-            Self::Local(pool) => pool.exit_result(index),
-            Self::Hosts(workers) => workers.exit_result(index),
+            Self::Local(local) => local.exit_result(index),
+            Self::Hosts(remote) => remote.exit_result(index),
         }
     }
 
@@ -115,7 +115,7 @@ impl WorkerProcesses {
     pub fn remote_usage(&self) -> (ResourceUsage, MemoryUsage) {
         match self {
             Self::Local(_) => Default::default(),
-            Self::Hosts(workers) => workers.usage(),
+            Self::Hosts(remote) => remote.usage(),
         }
     }
 
@@ -130,7 +130,7 @@ impl WorkerProcesses {
     ) -> Result<Vec<HostParticipation>, String> {
         match self {
             Self::Local(_) => Ok(Vec::new()),
-            Self::Hosts(workers) => workers.finish(results),
+            Self::Hosts(remote) => remote.finish(results),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Error, Matrix, name_trials, nothing_left};
 use crate::Registry;
-use crate::plan::database_path::check_path;
+use crate::plan::preflight::check_path;
 use crate::plan::resolution::resolve_trial;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -10,7 +10,7 @@ use crate::context::sha256_of;
 use crate::hosts::protocol::{Hello, HostInstruction, HostReport, SILENCE_TIMEOUT};
 use crate::hosts::usage::HostUsageReader;
 use crate::workers::clock::read_monotonic_ns;
-use crate::workers::local::{PoolEvent, WorkerPool};
+use crate::workers::local::{LocalWorkers, WorkerEvent};
 use crate::workers::protocol::{Instruction, Report};
 use std::io::{BufRead, BufReader, Stdin};
 use std::path::Path;
@@ -55,7 +55,7 @@ pub(super) fn serve(input: BufReader<Stdin>, reporter: Arc<Reporter>) -> Result<
     let agent = HostAgent {
         reporter,
         heard_ns,
-        pool: WorkerPool::new(),
+        workers: LocalWorkers::new(),
         usage,
         release_ns: None,
         warm_up_ns: 0,
@@ -117,7 +117,7 @@ struct HostAgent {
     reporter: Arc<Reporter>,
     /// When the runner was heard of last, on this host's monotonic clock.
     heard_ns: Arc<AtomicU64>,
-    pool: WorkerPool,
+    workers: LocalWorkers,
     usage: HostUsageReader,
     /// When the workers were released, on this host's monotonic clock.
     release_ns: Option<u64>,
@@ -135,13 +135,13 @@ impl HostAgent {
             match instructions.recv_timeout(RELAY_INTERVAL) {
                 Ok(instruction) => self.follow(instruction)?,
                 Err(RecvTimeoutError::Timeout) => {}
-                // The runner has gone, or no longer needs this host: the pool kills its workers.
+                // The runner has gone, or no longer needs this host: its workers are killed.
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
             let now_ns = read_monotonic_ns()?;
             self.notice_own_stall(now_ns)?;
             self.check_runner(now_ns)?;
-            while let Some((number, event)) = self.pool.receive(Duration::ZERO) {
+            while let Some((number, event)) = self.workers.receive(Duration::ZERO) {
                 self.relay(number, event, now_ns)?;
             }
             if now_ns >= self.heartbeat_due_ns {
@@ -162,17 +162,17 @@ impl HostAgent {
                 self.warm_up_ns = (conditions.warm_up_s * 1e9) as u64;
                 let credentials = Credentials::import(exported);
                 let program = Path::new(OWN_PROGRAM);
-                let started = self.pool.start(program, &credentials, *assignment);
+                let started = self.workers.start(program, &credentials, *assignment);
                 started.map_err(|error| format!("a worker cannot be started: {error}"))?;
                 self.reported_ns.push(None);
-                let pid = *self.pool.pids().last().unwrap_or(&0);
+                let pid = *self.workers.pids().last().unwrap_or(&0);
                 self.reporter.send(&HostReport::Started { pid })?;
                 self.ran_at_ns = read_monotonic_ns()?;
                 Ok(())
             }
             HostInstruction::Release { at_ns } => self.release(at_ns),
             HostInstruction::Stop => {
-                self.pool.send_all(&Instruction::Stop);
+                self.workers.send_all(&Instruction::Stop);
                 Ok(())
             }
             HostInstruction::Ping { .. } => Ok(()),
@@ -182,7 +182,7 @@ impl HostAgent {
     /// Releases the workers at a moment that lies some milliseconds ahead. If the instruction comes
     /// too late, it says for how long the host has not run.
     fn release(&mut self, at_ns: u64) -> Result<(), String> {
-        self.usage.follow(&self.pool.pids());
+        self.usage.follow(&self.workers.pids());
         let late_ns = read_monotonic_ns()?.saturating_sub(at_ns);
         if late_ns > LATE_RELEASE_NS {
             self.reporter.send(&HostReport::Stall {
@@ -198,7 +198,7 @@ impl HostAgent {
                 std::hint::spin_loop();
             }
         }
-        self.pool.send_all(&Instruction::Start);
+        self.workers.send_all(&Instruction::Start);
         let measured_ns = at_ns + self.warm_up_ns;
         self.reported_ns.fill(Some(measured_ns));
         self.release_ns = Some(at_ns);
@@ -238,15 +238,15 @@ impl HostAgent {
         })
     }
 
-    fn relay(&mut self, number: usize, event: PoolEvent, now_ns: u64) -> Result<(), String> {
+    fn relay(&mut self, number: usize, event: WorkerEvent, now_ns: u64) -> Result<(), String> {
         match event {
-            PoolEvent::Closed => {
-                let failure = self.pool.exit_result(number).err();
+            WorkerEvent::Closed => {
+                let failure = self.workers.exit_result(number).err();
                 // That may have waited for its end.
                 self.ran_at_ns = read_monotonic_ns()?;
                 self.reporter.send(&HostReport::Ended { number, failure })
             }
-            PoolEvent::Report(report) => {
+            WorkerEvent::Report(report) => {
                 self.notice_stall_of(number, &report, now_ns)?;
                 self.reporter.send(&HostReport::Worker { number, report })
             }
@@ -265,7 +265,7 @@ impl HostAgent {
         };
         match report {
             Report::Second(_) => self.reported_ns[number] = Some(now_ns),
-            Report::Executed(_) => self.reported_ns[number] = None,
+            Report::Measured(_) => self.reported_ns[number] = None,
             _ => return Ok(()),
         }
         let length_ns = now_ns.saturating_sub(last_ns + SECOND_NS);

@@ -169,7 +169,7 @@ pub(super) fn read_mission() -> Result<Mission, String> {
         Stage::measured()
     }));
     let heard = Arc::clone(&control);
-    let measured = matches!(assignment.task, WorkerTask::Execute { .. });
+    let measured = matches!(assignment.task, WorkerTask::Measure { .. });
     std::thread::spawn(move || listen(input, &heard, measured));
     Ok(Mission::Work(credentials, assignment, control))
 }

@@ -1,4 +1,4 @@
-//! The measured part of a trial, in a worker process.
+//! The measured part of a trial in a worker process: its workers, each on its own thread.
 
 use super::failover::FailoverSession;
 use super::native;
@@ -114,8 +114,8 @@ pub(super) fn run_threads(
         }
         run
     });
-    let execution = execution(resolved, run?, control, &*database)?;
-    reporter.send(&Report::Executed(Box::new(execution)))?;
+    let result = collect_result(resolved, run?, control, &*database)?;
+    reporter.send(&Report::Measured(Box::new(result)))?;
     let conditions = &assignment.spec.conditions;
     if conditions.crash_and_recover {
         wait_to_be_killed();
@@ -135,7 +135,7 @@ fn wait_to_be_killed() -> ! {
 }
 
 /// Aggregates the workers of this process, whose database is still open.
-fn execution(
+fn collect_result(
     resolved: &ResolvedTrial,
     run: ProcessOutput,
     control: &WorkerControl,
@@ -233,7 +233,7 @@ impl WorkerContext<'_> {
     /// The folder for parts of a trace and the size of each worker's buffer; `None` if none is
     /// recorded.
     fn trace_recording(&self) -> Option<(&Path, u64)> {
-        let WorkerTask::Execute { trace_folder, .. } = &self.assignment.task else {
+        let WorkerTask::Measure { trace_folder, .. } = &self.assignment.task else {
             return None;
         };
         let conditions = &self.assignment.spec.conditions;

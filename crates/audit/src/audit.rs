@@ -24,7 +24,7 @@ use trueput_record::audit::{
 };
 
 /// The failure of an audit that had too little time to say anything.
-pub const TIME_OVER: &str = "time budget exhausted before any state was tested";
+pub(crate) const TIME_OVER: &str = "time budget exhausted before any state was tested";
 
 /// The states that have shown nothing new, after which a model's exploration ends.
 const STALE_STATES: u64 = 2_000;

@@ -84,6 +84,16 @@ impl From<trueput_runner::matrix::Error> for Failure {
     }
 }
 
+impl From<trueput_audit::Error> for Failure {
+    fn from(error: trueput_audit::Error) -> Self {
+        if error.is_usage() {
+            Self::usage(error)
+        } else {
+            Self::Other(error.to_string())
+        }
+    }
+}
+
 impl From<trueput_runner::Error> for Failure {
     fn from(error: trueput_runner::Error) -> Self {
         if error.is_usage() {

@@ -2,32 +2,34 @@
 
 mod progress;
 mod replay;
-mod scratch;
-mod session;
 mod subjects;
-mod time_needed;
 
-use crate::failure::Failure;
+use crate::execute;
+use crate::failure::{FAILED, Failure, INTERRUPTED};
 use crate::output::{self, ChartsWhen};
 use crate::page::describe_page;
 use crate::plan_overrides::{KnobSetting, parse_knob, parse_positive, parse_seed};
 use crate::screen::Screen;
+use crate::signals;
 use crate::size_limit::SizeLimit;
 use crate::trust::Trust;
 use clap::{Args, ValueEnum};
-use session::Session;
+use progress::AuditProgress;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
-use trueput_audit::concerns_devices;
+use trueput_audit::{AuditEvent, AuditRequest, audit_all, concerns_devices};
 use trueput_host::trial_file_system::{FileSystemError, check};
 use trueput_record::Durability;
-use trueput_record::audit::{AuditRecord, StorageModel};
+use trueput_record::audit::{AuditRecord, AuditResult, AuditVerdict, StorageModel};
 use trueput_record::audit_folder::MAX_COMMITS_PER_PHASE;
 use trueput_record::filesystem::FileSystem;
 use trueput_record::value::parse_seconds;
 use trueput_report::{Format, audit_report, render_with};
 use trueput_runner::Registry;
+
+/// The page of the audits, in their folder.
+const PAGE: &str = "audit.html";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -144,7 +146,7 @@ fn write_report(record: &AuditRecord, folder: &Path, screen: Screen) -> Result<(
     let text = render_with(&blocks, screen.style(ChartsWhen::Never), "--width");
     output::document(&text, Format::Terminal)?;
     output::line(&format!("audit folder: {}", folder.display()))?;
-    output::line(&describe_page(&folder.join(session::PAGE)))
+    output::line(&describe_page(&folder.join(PAGE)))
 }
 
 /// The form of a recording.
@@ -228,15 +230,48 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             reasons.join("; ")
         )));
     }
-    if let Some(budget) = arguments.budget {
-        time_needed::check_budget(budget, subjects.len(), file_system.is_some())?;
-    }
-    let session = Session::begin(arguments, registry)?;
-    let (record, folder) = session.audit_all(&subjects, skipped)?;
+    let request = AuditRequest {
+        results: arguments.results.clone(),
+        work: arguments.work.clone(),
+        models: arguments.model.clone(),
+        states: arguments.states,
+        budget: arguments.budget,
+        seed: arguments.seed,
+        commits: arguments.commits,
+        file_system,
+        command: execute::command_line(),
+        stop: signals::stop_flag()?,
+    };
+    let progress = AuditProgress::new(arguments.json);
+    let observe = |event: AuditEvent<'_>| progress.show(event);
+    let (record, folder) = audit_all(&request, &subjects, skipped, registry, &observe)?;
+    write_page(&record, &folder)?;
     if arguments.json {
         output::json(&serde_json::to_value(&record).map_err(Failure::usage)?)?;
     } else {
         write_report(&record, &folder, arguments.screen)?;
     }
-    Ok(session::exit_code(&record, !arguments.model.is_empty()))
+    Ok(exit_code(&record, !arguments.model.is_empty()))
+}
+
+fn write_page(record: &AuditRecord, folder: &Path) -> Result<(), Failure> {
+    let file = folder.join(PAGE);
+    std::fs::write(&file, audit_report::page(record, folder))
+        .map_err(|error| Failure::Other(format!("{}: {error}", file.display())))
+}
+
+/// Returns the exit code of a record. What only weaker storage refutes counts if the user chose the
+/// models.
+fn exit_code(record: &AuditRecord, chose_models: bool) -> ExitCode {
+    let is_clean = |result: &AuditResult| match result.verdict() {
+        AuditVerdict::NotRefuted => true,
+        AuditVerdict::Refuted => !chose_models && !result.is_refuted_on_usual_storage(),
+        AuditVerdict::Undecided | AuditVerdict::Failed => false,
+    };
+    let all_clean = !record.blames_storage() && record.results.iter().all(is_clean);
+    match () {
+        () if record.interrupted => ExitCode::from(INTERRUPTED),
+        () if record.is_valid() && all_clean => ExitCode::SUCCESS,
+        () => ExitCode::from(FAILED),
+    }
 }

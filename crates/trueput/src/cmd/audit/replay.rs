@@ -1,31 +1,19 @@
 //! `trueput audit --replay`: reproduces a counterexample. The folder may come from anybody.
 
-use super::scratch::Scratch;
-use super::session::{build, options};
 use super::{Arguments, check_block_form};
 use crate::failure::{FAILED, Failure};
-use crate::output;
 use crate::size_limit::explained;
 use crate::trust::UntrustedInputs;
-use std::fs;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use crate::{output, signals};
+use std::path::Path;
 use std::process::ExitCode;
-use trueput_audit::{ReplayError, StoredRecording, Subject};
+use trueput_audit::{ReplayRequest, Subject};
 use trueput_engine::parameter;
-use trueput_host::trial_file_system::RECORDINGS;
 use trueput_record::audit::{AuditRecord, AuditResult, Counterexample};
 use trueput_record::audit_folder::{self, AUDIT_RECORD};
 use trueput_record::filesystem::FileSystem;
-use trueput_record::folder::create_numbered;
 use trueput_record::plan::Contender;
 use trueput_runner::Registry;
-
-/// The folder for replays, in that of the audit.
-const REPLAYS: &str = "replays";
-
-/// The mode of a replay's folder: it holds files of whoever made the recording.
-const PRIVATE: u32 = 0o700;
 
 /// Reproduces a counterexample, and keeps its state for a look.
 ///
@@ -97,21 +85,6 @@ fn read_record(folder: &Path, most_bytes: u64) -> Result<AuditRecord, Failure> {
     })
 }
 
-/// Says that the build that is here is not the audited one, if so.
-fn other_build(subject: &Subject, result: &AuditResult, registry: &Registry) -> Option<String> {
-    let here = build(subject, registry);
-    let short = |hash: &str| hash.chars().take(16).collect::<String>();
-    (here != result.build).then(|| {
-        format!(
-            "this build of {} is another than the audited one (SHA-256 {}…, not {}…): it may show \
-             other damage",
-            subject.contender(),
-            short(&here),
-            short(&result.build)
-        )
-    })
-}
-
 /// A replay of a result.
 struct Replay<'a> {
     /// The folder of the audit.
@@ -135,30 +108,19 @@ impl Replay<'_> {
         if let Some(file_system) = &file_system {
             check_block_form(file_system)?;
         }
-        let target = self.create_target(&counterexample.id)?;
-        if let Some(note) = other_build(&subject, self.result, self.registry) {
+        let request = ReplayRequest {
+            folder: self.folder,
+            result: self.result,
+            subject: &subject,
+            file_system,
+            work: self.arguments.work.as_deref(),
+            most_bytes: self.arguments.size.most_bytes,
+            stop: signals::stop_flag()?,
+        };
+        if let Some(note) = request.describe_other_build(self.registry) {
             output::note(&note);
         }
-        let scratch = Scratch::open(self.arguments.work.as_deref(), &target)?;
-        let mut options = options(self.arguments, &scratch.path().join(&self.result.id))?;
-        options.seed = self.result.seed;
-        options.commits = self.result.commits_per_phase;
-        options.file_system = file_system;
-        let recording = StoredRecording {
-            folder: self.folder,
-            within: &Path::new(RECORDINGS).join(&self.result.id),
-            most_bytes: self.arguments.size.most_bytes,
-        };
-        let replay = trueput_audit::replay(&subject, counterexample, recording, &target, &options);
-        scratch.close();
-        let replay = replay.map_err(|error| {
-            // Nothing is in it that could be looked at.
-            let _ = fs::remove_dir_all(&target);
-            match error {
-                ReplayError::BadRecording(reason) => Failure::Usage(reason),
-                ReplayError::Other(reason) => Failure::Other(reason),
-            }
-        })?;
+        let replay = request.replay(counterexample)?;
         for line in &counterexample.words {
             output::line(line)?;
         }
@@ -197,22 +159,5 @@ impl Replay<'_> {
     fn refuse(&self, reason: &str) -> Failure {
         let path = self.folder.join(AUDIT_RECORD);
         Failure::usage(format!("{}: {reason}", path.display()))
-    }
-
-    /// Creates a folder for the replay. Former replays stay.
-    fn create_target(&self, id: &str) -> Result<PathBuf, Failure> {
-        let replays = self.folder.join(REPLAYS);
-        let failed = |error| Failure::usage(format!("{}: {error}", replays.display()));
-        match fs::create_dir(&replays) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(failed(error)),
-            _ => {}
-        }
-        if !replays.symlink_metadata().map_err(failed)?.is_dir() {
-            return Err(Failure::usage(format!(
-                "{} is a link or a file, not a directory: remove it",
-                replays.display()
-            )));
-        }
-        Ok(create_numbered(&replays, id, PRIVATE)?)
     }
 }

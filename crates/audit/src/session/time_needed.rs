@@ -1,13 +1,13 @@
 //! The time that audits need, where the user limits it.
 
-use crate::failure::Failure;
+use crate::Error;
+use crate::audit::TIME_OVER;
 use std::time::Duration;
-use trueput_audit::TIME_OVER;
 use trueput_record::audit::{AuditResult, CONTROLS};
 use trueput_record::value::format_seconds;
 
 /// The time that each audit is given at least.
-pub const MIN_AUDIT_TIME: Duration = Duration::from_secs(1);
+pub(crate) const MIN_AUDIT_TIME: Duration = Duration::from_secs(1);
 
 /// The time that a control takes at least: it makes a recording, and starts a process for each of
 /// its states.
@@ -16,40 +16,42 @@ const MIN_CONTROL_TIME: Duration = Duration::from_millis(200);
 /// A longer budget is advised in steps of this length, seconds.
 const STEP_S: u64 = 10;
 
+/// Checks that a budget suffices for the controls and this many audits, at the fastest.
+///
 /// # Errors
-/// A usage error for a budget that the controls and this many audits exceed in any case.
-pub fn check_budget(budget: Duration, audits: usize, is_block: bool) -> Result<(), Failure> {
+/// [`Error::BudgetTooShort`].
+pub(crate) fn check_budget(budget: Duration, audits: usize, is_block: bool) -> Result<(), Error> {
     let controls = CONTROLS.len() + if is_block { STORAGE_CONTROLS } else { 0 };
     let least = MIN_CONTROL_TIME * controls as u32 + MIN_AUDIT_TIME * audits as u32;
     if budget >= least {
         return Ok(());
     }
-    Err(Failure::usage(format!(
-        "--budget {}: too short for {controls} controls and {audits} {}: give {}s or more",
-        format_seconds(budget.as_secs_f64()),
-        if audits == 1 { "audit" } else { "audits" },
-        least.as_secs_f64().ceil()
-    )))
+    Err(Error::BudgetTooShort {
+        budget,
+        controls,
+        audits,
+        least,
+    })
 }
 
 /// The controls on the file system of the block form: the one that flushes and the one that does
 /// not.
-pub const STORAGE_CONTROLS: usize = 2;
+pub(crate) const STORAGE_CONTROLS: usize = 2;
 
 /// What audits took of the time, where it was too short for some.
 #[derive(Debug, Default)]
-pub struct ElapsedTime {
+pub(crate) struct ElapsedTime {
     /// What the controls took.
-    pub controls: Duration,
+    pub(crate) controls: Duration,
     /// The shares of all audits.
-    pub shares: u32,
+    pub(crate) shares: u32,
     /// The longest time that a share of an audit took for which the time was too short.
-    pub longest_share: Duration,
+    pub(crate) longest_share: Duration,
 }
 
 impl ElapsedTime {
     /// Notes what an audit with that many shares took, if the time was too short for it.
-    pub fn note(&mut self, result: &AuditResult, took: Duration, shares: u32) {
+    pub(crate) fn note(&mut self, result: &AuditResult, took: Duration, shares: u32) {
         if is_over(result) {
             self.longest_share = self.longest_share.max(took / shares);
         }
@@ -57,7 +59,7 @@ impl ElapsedTime {
 
     /// Adds to each result for which the time was too short how much would be enough. A recording
     /// took all of its time, so states have the same once more.
-    pub fn advise(&self, results: &mut [AuditResult]) {
+    pub(crate) fn advise(&self, results: &mut [AuditResult]) {
         let enough = self.controls + self.longest_share * 2 * self.shares;
         let steps = enough.as_secs().div_euclid(STEP_S) + 1;
         let controls = self.controls.as_secs_f64().ceil();

@@ -1,19 +1,21 @@
-//! One command's audits: the folders, the controls, the record.
+//! The audits of one command: the folders, the controls, the record.
 
-use super::Arguments;
-use super::progress::ProgressLine;
-use super::scratch::Scratch;
-use super::time_needed::{ElapsedTime, MIN_AUDIT_TIME, STORAGE_CONTROLS};
-use crate::failure::{FAILED, Failure, INTERRUPTED};
-use crate::{execute, output, signals};
+mod scratch;
+mod time_needed;
+
+use crate::Error;
+use crate::audit::{Progress, audit};
+use crate::control::NAME as CONTROL_ENGINE;
+use crate::options::AuditOptions;
+use crate::subject::Subject;
+pub(crate) use scratch::Scratch;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use trueput_audit::control::NAME as CONTROL_ENGINE;
-use trueput_audit::{AuditOptions, Subject, audit};
+use time_needed::{ElapsedTime, MIN_AUDIT_TIME, STORAGE_CONTROLS, check_budget};
 use trueput_host::run_marker::MarkedFolder;
 use trueput_host::trial_file_system::RECORDINGS;
 use trueput_host::{private_files, read_facts};
@@ -27,10 +29,7 @@ use trueput_record::folder::{OPEN_MODE, create_numbered};
 use trueput_record::plan::Contender;
 use trueput_record::trial::Settings;
 use trueput_record::{Durability, Survival, Value};
-use trueput_report::audit_report;
 use trueput_runner::{AuditStore, AuditSubject, Registry, collect_program_facts, sha256_of};
-
-pub const PAGE: &str = "audit.html";
 
 /// The time for all audits if nothing else is said.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(600);
@@ -53,10 +52,66 @@ const STATE_TIMEOUT: Duration = Duration::from_secs(90);
 /// The memory that an engine's process may have for itself.
 const MEMORY_BYTES: u64 = 2 << 30;
 
+/// The audits that one command asks for.
+#[derive(Debug, Clone)]
+pub struct AuditRequest {
+    /// The directory in which the folder of the audits is made.
+    pub results: PathBuf,
+    /// The directory for states; `None`: in the folder of the audits, in memory as root.
+    pub work: Option<PathBuf>,
+    /// The models to try; all if it is empty.
+    pub models: Vec<StorageModel>,
+    /// The most states of each model; `None`: a thousand.
+    pub states: Option<u64>,
+    /// The time for all audits; `None`: ten minutes, or no limit if `states` are given.
+    pub budget: Option<Duration>,
+    /// The seed of the transactions and of the choice of states.
+    pub seed: u64,
+    /// The commits of each worker in each of the three phases.
+    pub commits: u64,
+    /// The file system of the block form; `None`: files are recorded.
+    pub file_system: Option<FileSystem>,
+    /// The command line, for the record.
+    pub command: Vec<String>,
+    /// Set when the user stops the audits.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// An event of the audits of a command.
+pub enum AuditEvent<'a> {
+    /// An audit, or a control, begins.
+    Began(&'a Subject, &'a AuditOptions),
+    /// It goes on.
+    Progress(Progress),
+    /// It has ended.
+    Ended(&'a AuditResult),
+    /// Something that the user should know, one sentence.
+    Warning(String),
+}
+
+/// Runs the controls, then an audit of every subject, into a new folder. Returns the record, with
+/// the subjects that were skipped and why, and the folder.
+///
+/// # Errors
+/// An [`Error`] if nothing can be audited here, or a folder or the record cannot be written.
+pub fn audit_all(
+    request: &AuditRequest,
+    subjects: &[Subject],
+    skipped: BTreeMap<String, String>,
+    registry: &Registry,
+    observe: &(dyn Fn(AuditEvent<'_>) + Sync),
+) -> Result<(AuditRecord, PathBuf), Error> {
+    if let Some(budget) = request.budget {
+        check_budget(budget, subjects.len(), request.file_system.is_some())?;
+    }
+    Session::begin(request, registry, observe)?.audit_all(subjects, skipped)
+}
+
 /// The audits of one command.
-pub struct Session<'a> {
-    arguments: &'a Arguments,
+struct Session<'a> {
+    request: &'a AuditRequest,
     registry: &'a Registry,
+    observe: &'a (dyn Fn(AuditEvent<'_>) + Sync),
     folder: PathBuf,
     options: AuditOptions,
     scratch: Scratch,
@@ -65,39 +120,33 @@ pub struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Creates the folder of the audit.
-    ///
-    /// # Errors
-    /// A usage error if it cannot be created; [`Failure::Other`] without FUSE.
-    pub fn begin(arguments: &'a Arguments, registry: &'a Registry) -> Result<Self, Failure> {
-        if let Err(error) = fs::File::open("/dev/fuse") {
-            let remedy = match error.kind() {
-                std::io::ErrorKind::PermissionDenied => {
-                    "run it as root, or let root run 'chmod 666 /dev/fuse'"
-                }
-                _ => "load it with 'modprobe fuse', and without root install the package fuse3",
-            };
-            return Err(Failure::Other(format!(
-                "an audit needs FUSE, and /dev/fuse cannot be opened ({error}); {remedy}"
-            )));
-        }
+    /// Creates the folder of the audits.
+    fn begin(
+        request: &'a AuditRequest,
+        registry: &'a Registry,
+        observe: &'a (dyn Fn(AuditEvent<'_>) + Sync),
+    ) -> Result<Self, Error> {
+        fs::File::open("/dev/fuse").map_err(|source| Error::NoFuse { source })?;
         if !trueput_host::is_root() && !is_in_path("fusermount3") {
-            return Err(Failure::Other(
-                "an audit without root needs fusermount3: install the package fuse3".to_owned(),
-            ));
+            return Err(Error::NoMountHelper);
         }
         // The name of a run's folder: 20261124T140000Z-audit.
         let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-        create(&arguments.results)?;
+        fs::create_dir_all(&request.results).map_err(|source| Error::Results {
+            folder: request.results.clone(),
+            source,
+        })?;
         let name = format!("{now}-audit");
-        let folder = create_numbered(&arguments.results, &name, OPEN_MODE)?;
-        private_files::create_folder(&folder.join(RECORDINGS)).map_err(Failure::usage)?;
-        let scratch = Scratch::open(arguments.work.as_deref(), &folder)?;
-        let options = options(arguments, scratch.path())?;
+        let folder = create_numbered(&request.results, &name, OPEN_MODE)?;
+        let recordings = private_files::create_folder(&folder.join(RECORDINGS));
+        recordings.map_err(|error| Error::Recordings(error.to_string()))?;
+        let scratch = Scratch::open(request.work.as_deref(), &folder)?;
+        let options = request.options(scratch.path())?;
         Ok(Self {
             audits: AuditStore::of_user(&options.program),
-            arguments,
+            request,
             registry,
+            observe,
             folder,
             options,
             scratch,
@@ -105,21 +154,18 @@ impl<'a> Session<'a> {
     }
 
     /// Runs the controls, then every audit.
-    ///
-    /// # Errors
-    /// [`Failure::Other`] if the record cannot be written.
-    pub fn audit_all(
+    fn audit_all(
         self,
         subjects: &[Subject],
         skipped: BTreeMap<String, String>,
-    ) -> Result<(AuditRecord, PathBuf), Failure> {
+    ) -> Result<(AuditRecord, PathBuf), Error> {
         let mut record = AuditRecord {
             format: AUDIT_FORMAT,
-            command: execute::command_line().join(" "),
+            command: self.request.command.join(" "),
             started_at: jiff::Timestamp::now().to_string(),
             host: Some(read_facts(
                 self.scratch.path(),
-                collect_program_facts(execute::command_line()),
+                collect_program_facts(self.request.command.clone()),
             )),
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
             controls: Vec::new(),
@@ -140,7 +186,7 @@ impl<'a> Session<'a> {
         };
         let deadline = self.budget().map(|budget| began + budget);
         for (index, subject) in subjects.iter().enumerate() {
-            if self.is_stopped() || !record.is_valid() {
+            if self.options.is_stopped() || !record.is_valid() {
                 break;
             }
             let left: u32 = subjects[index..].iter().map(|left| self.shares(left)).sum();
@@ -151,7 +197,6 @@ impl<'a> Session<'a> {
             let began = Instant::now();
             let result = self.audit_one(subject, &self.id(subject, &record), budget)?;
             taken.note(&result, began.elapsed(), self.shares(subject));
-            self.say(&result);
             if !record.blames_storage() {
                 self.remember(subject, &result);
             }
@@ -159,23 +204,15 @@ impl<'a> Session<'a> {
             self.write(&record)?;
         }
         taken.advise(&mut record.results);
-        record.interrupted = self.is_stopped();
+        record.interrupted = self.options.is_stopped();
         for subject in &subjects[record.results.len()..] {
             let name = format!("{} {}", subject.contender(), subject.durability);
             let reason = "was not reached".to_owned();
             record.skipped.insert(name, reason);
         }
         self.write(&record)?;
-        let page = audit_report::page(&record, &self.folder);
-        let file = self.folder.join(PAGE);
-        fs::write(&file, page)
-            .map_err(|error| Failure::Other(format!("{}: {error}", file.display())))?;
         self.scratch.close();
         Ok((record, self.folder))
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.options.stop.load(Ordering::SeqCst)
     }
 
     /// The shares of the time that an audit has. A server takes seconds to start.
@@ -187,8 +224,8 @@ impl<'a> Session<'a> {
 
     /// The time for all audits: what the user gave, or ten minutes unless states were given.
     fn budget(&self) -> Option<Duration> {
-        let usual = self.arguments.states.is_none().then_some(DEFAULT_BUDGET);
-        self.arguments.budget.or(usual)
+        let usual = self.request.states.is_none().then_some(DEFAULT_BUDGET);
+        self.request.budget.or(usual)
     }
 
     /// Returns a name that no other result has.
@@ -224,7 +261,7 @@ impl<'a> Session<'a> {
 
     /// Audits the log engines of [`CONTROLS`]; on the file system of the block form, the one that
     /// flushes and the one that does not.
-    fn audit_controls(&self, storage: Option<&FileSystem>) -> Result<Vec<AuditResult>, Failure> {
+    fn audit_controls(&self, storage: Option<&FileSystem>) -> Result<Vec<AuditResult>, Error> {
         let mut results = Vec::new();
         let all = if storage.is_some() {
             STORAGE_CONTROLS
@@ -233,7 +270,6 @@ impl<'a> Session<'a> {
         };
         for control in &CONTROLS[..all] {
             let result = self.audit_control(control, storage)?;
-            self.say(&result);
             let is_failed = result.verdict() == AuditVerdict::Failed;
             results.push(result);
             // What stops the first control stops everything else.
@@ -248,7 +284,7 @@ impl<'a> Session<'a> {
         &self,
         control: &AuditControl,
         storage: Option<&FileSystem>,
-    ) -> Result<AuditResult, Failure> {
+    ) -> Result<AuditResult, Error> {
         let contender = Contender {
             engine: CONTROL_ENGINE.to_owned(),
             build: None,
@@ -259,7 +295,7 @@ impl<'a> Session<'a> {
             ("flush".to_owned(), text(control.flush)),
         ]);
         let subject = Subject::new(self.registry, &contender, Durability::Sync, None, knobs);
-        let subject = subject.map_err(Failure::Other)?;
+        let subject = subject.map_err(Error::Control)?;
         let options = AuditOptions {
             models: vec![StorageModel::Journal],
             states: CONTROL_STATES,
@@ -279,7 +315,7 @@ impl<'a> Session<'a> {
         subject: &Subject,
         id: &str,
         budget: Option<Duration>,
-    ) -> Result<AuditResult, Failure> {
+    ) -> Result<AuditResult, Error> {
         let options = AuditOptions {
             budget,
             ..self.options.clone()
@@ -292,22 +328,20 @@ impl<'a> Session<'a> {
         subject: &Subject,
         id: &str,
         options: &AuditOptions,
-    ) -> Result<AuditResult, Failure> {
+    ) -> Result<AuditResult, Error> {
         let recording = self.folder.join(RECORDINGS).join(id);
-        let marked = MarkedFolder::create(&recording).map_err(Failure::Usage)?;
-        let name = format!("{} {}", subject.contender(), subject.durability);
-        let line = ProgressLine::new(name, options.states, options.budget);
+        let marked = MarkedFolder::create(&recording).map_err(Error::Recordings)?;
+        (self.observe)(AuditEvent::Began(subject, options));
         let mut result = audit(subject, id, &recording, options, &|progress| {
-            line.show(progress);
+            (self.observe)(AuditEvent::Progress(progress));
         });
-        line.finish();
         if result.version.is_empty() {
             // Killed processes leave no recording, which would say it.
             let engine = subject.find_engine(self.registry).ok();
             let build = engine.and_then(|engine| engine.build().ok());
             result.version = build.map(|build| build.version).unwrap_or_default();
         }
-        result.build = build(subject, self.registry);
+        result.build = hash_build(subject, self.registry);
         let is_needed = |model: &trueput_record::audit::ModelResult| model.counterexample.is_some();
         // Only a counterexample is replayed.
         if result.models.iter().any(is_needed) {
@@ -315,6 +349,7 @@ impl<'a> Session<'a> {
         } else {
             marked.remove();
         }
+        (self.observe)(AuditEvent::Ended(&result));
         Ok(result)
     }
 
@@ -353,20 +388,13 @@ impl<'a> Session<'a> {
         };
         if let Err(error) = audits.store(&subject, standing) {
             let folder = audits.folder().display();
-            output::note(&format!(
+            (self.observe)(AuditEvent::Warning(format!(
                 "{folder}: {error}: rankings will not know of this audit"
-            ));
+            )));
         }
     }
 
-    /// Writes one line about a result that is there.
-    fn say(&self, result: &AuditResult) {
-        if !self.arguments.json {
-            output::note(&sentence(result));
-        }
-    }
-
-    fn write(&self, record: &AuditRecord) -> Result<(), Failure> {
+    fn write(&self, record: &AuditRecord) -> Result<(), Error> {
         let path = self.folder.join(AUDIT_RECORD);
         let partial = self.folder.join("audit.json.partial");
         let text = serde_json::to_vec_pretty(record);
@@ -374,7 +402,7 @@ impl<'a> Session<'a> {
             .map_err(std::io::Error::from)
             .and_then(|text| fs::write(&partial, text))
             .and_then(|()| fs::rename(&partial, &path));
-        written.map_err(|error| Failure::Other(format!("{}: {error}", path.display())))
+        written.map_err(|source| Error::File { path, source })
     }
 }
 
@@ -391,7 +419,7 @@ fn as_file_name(name: &str) -> String {
 }
 
 /// Returns the hash of the engine's library, or of this program.
-pub(super) fn build(subject: &Subject, registry: &Registry) -> String {
+pub(crate) fn hash_build(subject: &Subject, registry: &Registry) -> String {
     let engine = registry.engine(&subject.engine);
     let engine = engine.ok().and_then(|engine| engine.build().ok());
     let library = subject.library.clone();
@@ -401,83 +429,44 @@ pub(super) fn build(subject: &Subject, registry: &Registry) -> String {
     hash.unwrap_or_default()
 }
 
-/// # Errors
-/// A usage error if it cannot be created.
-pub(super) fn create(folder: &Path) -> Result<(), Failure> {
-    let created = fs::create_dir_all(folder);
-    created.map_err(|error| {
-        let folder = folder.display();
-        Failure::usage(format!(
-            "the folder {folder} cannot be made: {error}; name another"
-        ))
-    })
+impl AuditRequest {
+    /// Returns the options of audits whose states lie in a folder.
+    fn options(&self, scratch: &Path) -> Result<AuditOptions, Error> {
+        let models = if self.models.is_empty() {
+            StorageModel::ALL.to_vec()
+        } else {
+            self.models.clone()
+        };
+        Ok(AuditOptions {
+            models,
+            states: self.states.unwrap_or(DEFAULT_STATES),
+            seed: self.seed,
+            commits: self.commits,
+            file_system: self.file_system.clone(),
+            ..default_options(scratch, &self.stop)?
+        })
+    }
 }
 
-/// Returns the options of audits whose states lie in a folder.
-///
-/// # Errors
-/// If this program cannot be found, or no signal caught.
-pub(super) fn options(arguments: &Arguments, scratch: &Path) -> Result<AuditOptions, Failure> {
-    let program = std::env::current_exe();
-    let program = program
-        .map_err(|error| Failure::Other(format!("cannot find this program's file: {error}")))?;
-    let models = if arguments.model.is_empty() {
-        StorageModel::ALL.to_vec()
-    } else {
-        arguments.model.clone()
-    };
+/// Returns the options of audits whose states lie in a folder, for one state of one commit.
+pub(crate) fn default_options(
+    scratch: &Path,
+    stop: &Arc<AtomicBool>,
+) -> Result<AuditOptions, Error> {
     Ok(AuditOptions {
-        program,
+        program: std::env::current_exe().map_err(Error::Program)?,
         scratch: scratch.to_owned(),
-        models,
-        states: arguments.states.unwrap_or(DEFAULT_STATES),
+        models: Vec::new(),
+        states: 1,
         budget: None,
-        seed: arguments.seed,
+        seed: 1,
         workers: WORKERS,
-        commits: arguments.commits,
+        commits: 1,
         threads: trueput_host::count_cores() as usize,
         state_limit: STATE_TIMEOUT,
         memory_bytes: MEMORY_BYTES,
-        file_system: arguments.block_form()?,
+        file_system: None,
         is_recorded: false,
-        stop: signals::stop_flag()?,
+        stop: Arc::clone(stop),
     })
-}
-
-/// Describes a result in one line.
-fn sentence(result: &AuditResult) -> String {
-    let name = audit_report::subject(result);
-    let models: Vec<_> = result
-        .models
-        .iter()
-        .map(|model| match model.refuted {
-            0 if model.undecided.is_some() => {
-                format!("{} UNDECIDED in {}", model.model, model.states)
-            }
-            0 => format!("{} {}", model.model, model.states),
-            refuted => format!("{} REFUTED in {refuted} of {}", model.model, model.states),
-        })
-        .collect();
-    let models = models.join(", ");
-    match (&result.failure, result.verdict()) {
-        (Some(failure), AuditVerdict::Failed) => format!("{name}: no result: {failure}"),
-        (_, AuditVerdict::Refuted | AuditVerdict::Undecided) => format!("{name}: {models}"),
-        _ => format!("{name}: not refuted ({models})"),
-    }
-}
-
-/// Returns the exit code of a record. What only weaker storage refutes counts if the user chose the
-/// models.
-pub fn exit_code(record: &AuditRecord, chose_models: bool) -> ExitCode {
-    let is_clean = |result: &AuditResult| match result.verdict() {
-        AuditVerdict::NotRefuted => true,
-        AuditVerdict::Refuted => !chose_models && !result.is_refuted_on_usual_storage(),
-        AuditVerdict::Undecided | AuditVerdict::Failed => false,
-    };
-    let all_clean = !record.blames_storage() && record.results.iter().all(is_clean);
-    match () {
-        () if record.interrupted => ExitCode::from(INTERRUPTED),
-        () if record.is_valid() && all_clean => ExitCode::SUCCESS,
-        () => ExitCode::from(FAILED),
-    }
 }

@@ -1,7 +1,7 @@
 //! The folder for the states of an audit: marked, so that `trueput clean` knows what a killed audit
 //! leaves, and in memory where that is possible.
 
-use crate::failure::Failure;
+use crate::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 use trueput_host::mount_namespace;
@@ -19,7 +19,7 @@ const STATES: &str = "states";
 const PLACE: &str = "/run/trueput";
 
 /// The folder for states, in use.
-pub struct Scratch {
+pub(crate) struct Scratch {
     area: RunWorkFolder,
     path: PathBuf,
     /// The mounts of this process's view.
@@ -31,19 +31,16 @@ impl Scratch {
     /// of mounts of its own, and states lie in memory unless `work` is given.
     ///
     /// # Errors
-    /// A usage error if it cannot be made.
-    pub fn open(work: Option<&Path>, audit: &Path) -> Result<Self, Failure> {
+    /// An [`Error`] if it cannot be made.
+    pub(crate) fn open(work: Option<&Path>, audit: &Path) -> Result<Self, Error> {
         let is_private = mount_namespace::enter_private().is_ok();
         let usual = audit.join(WORK);
-        let folder = WorkFolder::claim(work.unwrap_or(&usual)).map_err(Failure::usage)?;
+        let folder = WorkFolder::claim(work.unwrap_or(&usual))?;
         let name = audit.file_name().map_or(Path::new("audit"), Path::new);
-        let area = RunWorkFolder::open(folder, name).map_err(Failure::usage)?;
-        let (path, is_used) = area.trial_folder(STATES).map_err(Failure::Usage)?;
+        let area = RunWorkFolder::open(folder, name)?;
+        let (path, is_used) = area.trial_folder(STATES).map_err(Error::States)?;
         if is_used {
-            return Err(Failure::usage(format!(
-                "{} holds what a killed audit left: trueput clean --yes removes it",
-                path.display()
-            )));
+            return Err(Error::StatesInUse { folder: path });
         }
         let mut scratch = Self {
             area,
@@ -54,7 +51,7 @@ impl Scratch {
             let path = scratch.path.clone();
             scratch
                 .mount(work.is_none())
-                .map_err(|error| Failure::Other(format!("{}: {error}", path.display())))?;
+                .map_err(|source| Error::File { path, source })?;
         }
         Ok(scratch)
     }
@@ -74,12 +71,12 @@ impl Scratch {
     }
 
     /// Returns the folder.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Removes the folder and everything in it.
-    pub fn close(self) {
+    pub(crate) fn close(self) {
         for mounted in self.mounts.iter().rev() {
             let _ = mount_namespace::unmount(mounted);
         }

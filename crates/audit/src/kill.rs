@@ -41,7 +41,6 @@ pub(crate) fn kill_once(
         seed: options.seed,
         workers: options.workers,
         memory_bytes: options.memory_bytes,
-        report: folder.join("report.json"),
         task: Task::Record {
             history: path,
             capacity: CAPACITY,
@@ -53,7 +52,8 @@ pub(crate) fn kill_once(
     wait_for_commit(&mut worker, &history, options)?;
     let pause = mix(&[options.seed, number]) % RUN_MILLISECONDS;
     std::thread::sleep(Duration::from_millis(pause));
-    worker.kill();
+    // It is killed, with its descendants.
+    drop(worker);
     let commits = history.commits();
     let demand = AcknowledgedCommits::at(&commits, u64::MAX);
     assignment.task = Task::Inspect {

@@ -37,15 +37,15 @@ mod state_judge;
 mod stored_replay;
 mod subject;
 mod transaction;
-pub mod worker;
+mod worker;
 mod write_back_loop;
 
 pub use audit::{Progress, Stage, audit};
 pub use block_form::concerns_devices;
 pub use error::Error;
 pub use options::AuditOptions;
-pub use process::WORKER_COMMAND;
 pub use replay::{Replay, ReplayError, StoredRecording, replay};
 pub use session::{AuditEvent, AuditRequest, audit_all};
 pub use stored_replay::ReplayRequest;
 pub use subject::Subject;
+pub use worker::WORKER_TASK;

@@ -10,7 +10,7 @@ use trueput_record::filesystem::FileSystem;
 /// Limits and folders of an audit.
 #[derive(Debug, Clone)]
 pub struct AuditOptions {
-    /// This program, which serves [`crate::WORKER_COMMAND`] and `faultfs`.
+    /// This program, which serves [`crate::WORKER_TASK`] as a worker, and `faultfs`.
     pub program: PathBuf,
     /// A folder for states, on fast storage. It is emptied.
     pub scratch: PathBuf,

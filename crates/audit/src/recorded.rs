@@ -190,7 +190,6 @@ pub(crate) fn record(
         seed: options.seed,
         workers: options.workers,
         memory_bytes: options.memory_bytes,
-        report: scratch.join("recording.json"),
         task: Task::Record {
             history,
             capacity: options.capacity(),
@@ -208,15 +207,15 @@ pub(crate) fn record(
     write_back.stop();
     drop(image);
     let stopped = mount.stop();
-    match report? {
-        Report::Recorded { version } => {
+    match report {
+        Ok(Report::Recorded { version }) => {
             stopped?;
             Ok(version)
         }
-        Report::Failed { message } => {
+        Err(NoReport::Failed(reason)) => {
             // What the engine met may be what the recording could not do.
             let cause = stopped.err().map(|error| format!(" ({error})"));
-            let message = message + &cause.unwrap_or_default();
+            let message = reason + &cause.unwrap_or_default();
             let room = read_free_bytes(folder).unwrap_or(u64::MAX);
             Err(Failure::Other(if room < MIN_ROOM_BYTES {
                 format!(
@@ -228,6 +227,7 @@ pub(crate) fn record(
                 format!("recording: {message}")
             }))
         }
-        _ => Err(Failure::Other("recording: unexpected report".to_owned())),
+        Err(none) => Err(none.into()),
+        Ok(_) => Err(Failure::Other("recording: unexpected report".to_owned())),
     }
 }

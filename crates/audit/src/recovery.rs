@@ -78,7 +78,6 @@ impl StateJudge<'_> {
         let mounted = mounted.map_err(|failure| failure.to_string())?;
         let machine = self.machine(mounted.path().join(DATABASE));
         let mut assignment = self.assignment(mounted.path(), machine.clone());
-        assignment.report = folder.with_extension("json");
         assignment.task = Task::Recover { machine };
         let worker = Worker::start_on(&mounted, &self.options.program, &assignment);
         let worker =
@@ -87,9 +86,8 @@ impl StateJudge<'_> {
         match worker {
             Ok(Report::Recovered) => Ok(Some(recording)),
             Ok(Report::NotRecovered) => Ok(None),
-            Ok(Report::Failed { message }) => Err(message),
             Ok(_) => Err("the worker did something else".to_owned()),
-            Err(NoReport::NotStarted(reason)) => Err(reason),
+            Err(NoReport::NotStarted(reason) | NoReport::Failed(reason)) => Err(reason),
             Err(NoReport::Canceled | NoReport::TimedOut(_) | NoReport::Ended(_)) => Ok(None),
         }
     }

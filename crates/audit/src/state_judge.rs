@@ -154,7 +154,6 @@ impl<'a> StateJudge<'a> {
             seed: self.options.seed,
             workers: self.options.workers,
             memory_bytes: self.options.memory_bytes,
-            report: folder.with_extension("json"),
             task: Task::Inspect {
                 machine,
                 after_lost_power: true,

@@ -7,19 +7,17 @@ mod recording;
 use crate::block_form::ImageMount;
 use crate::subject::Subject;
 use crate::transaction::Script;
-use nix::sys::signal::Signal;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
-use trueput_engine::{Engine, ParameterValues, panics};
+use trueput_engine::{Engine, ParameterValues};
 use trueput_host::mount_namespace::{bind, enter_private};
 use trueput_host::service::{Server, ServerSpec};
 use trueput_host::trial_file_system::MountImageError;
 use trueput_record::Conditions;
 use trueput_record::audit::{Damage, DamageKind};
-use trueput_runner::{Registry, SelectedEngine};
+use trueput_runner::{DelegatedTask, Registry, SelectedEngine};
 
 /// The file that the kernel fills anew at each start of the machine.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
@@ -27,7 +25,7 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 /// A file with another identifier at each read. It is of the kernel, too: libmdbx trusts no other.
 const OTHER_ID: &str = "/proc/sys/kernel/random/uuid";
 
-/// The assignment of a worker process, on its standard input.
+/// The assignment of a worker process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Assignment {
     pub(crate) subject: Subject,
@@ -38,8 +36,6 @@ pub(crate) struct Assignment {
     pub(crate) workers: u32,
     /// The most memory of its own, bytes.
     pub(crate) memory_bytes: u64,
-    /// The file to which it writes its report.
-    pub(crate) report: PathBuf,
     pub(crate) task: Task,
 }
 
@@ -111,9 +107,6 @@ pub(crate) enum Report {
     Recovered,
     /// The engine did not open the database; an inspection tells why.
     NotRecovered,
-    Failed {
-        message: String,
-    },
 }
 
 /// The engine of an assignment, ready to be opened.
@@ -124,42 +117,15 @@ struct OpenableEngine<'a> {
     script: Script,
 }
 
-/// Does what standard input assigns.
-pub fn main(registry: &Registry) -> ExitCode {
-    // A killed trueput cannot stop its workers: the kernel does.
-    if nix::sys::prctl::set_pdeathsig(Signal::SIGKILL).is_err() {
-        return ExitCode::FAILURE;
-    }
-    let mut text = String::new();
-    let read = io::stdin().read_to_string(&mut text);
-    let assignment = match read
-        .map_err(|error| error.to_string())
-        .and_then(|_| serde_json::from_str(&text).map_err(|error| error.to_string()))
-    {
-        Ok(assignment) => assignment,
-        Err(error) => {
-            eprintln!("no assignment: {error}");
-            return ExitCode::FAILURE;
-        }
-    };
-    let report = panics::caught(|| serve(registry, &assignment))
-        .unwrap_or_else(|reason| Err(format!("it {reason}")))
-        .unwrap_or_else(|message| Report::Failed { message });
-    match write_report(&assignment.report, &report) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{}: {error}", assignment.report.display());
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn write_report(path: &Path, report: &Report) -> io::Result<()> {
-    // Whoever sees the file sees all of it.
-    let partial = path.with_extension("partial");
-    std::fs::write(&partial, serde_json::to_vec(report)?)?;
-    std::fs::rename(partial, path)
-}
+/// The task of an audit's workers, for [`trueput_runner::worker_main`].
+pub const WORKER_TASK: DelegatedTask = DelegatedTask {
+    name: "audit",
+    serve: |registry, assignment| {
+        let assignment = serde_json::from_value(assignment).map_err(|error| error.to_string())?;
+        let report = serve(registry, &assignment)?;
+        serde_json::to_value(report).map_err(|error| error.to_string())
+    },
+};
 
 fn serve(registry: &Registry, assignment: &Assignment) -> Result<Report, String> {
     limit_memory(assignment.memory_bytes);

@@ -15,15 +15,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
 use trueput_audit::{
-    AuditOptions, Progress, Stage, StoredRecording, Subject, WORKER_COMMAND, audit, control,
-    replay, worker,
+    AuditOptions, Progress, Stage, StoredRecording, Subject, WORKER_TASK, audit, control, replay,
 };
 use trueput_faultfs::server::{Folders, serve};
 use trueput_record::audit::{AuditResult, AuditVerdict, DamageKind, ModelResult, StorageModel};
 use trueput_record::plan::Contender;
 use trueput_record::trial::Settings;
 use trueput_record::{Durability, Value};
-use trueput_runner::Registry;
+use trueput_runner::{Registry, worker_main};
 
 static REGISTRY: Registry = Registry {
     engines: &[],
@@ -34,7 +33,7 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
-        [WORKER_COMMAND] => worker::main(&REGISTRY),
+        ["worker"] => worker_main(&REGISTRY, &[WORKER_TASK]),
         ["faultfs", backing, mount_point, log] => {
             let folders = Folders {
                 backing: PathBuf::from(backing),

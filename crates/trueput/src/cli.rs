@@ -87,12 +87,9 @@ pub enum Command {
     Completions(cmd::completions::Arguments),
     /// Write the manual page (roff) to standard output
     Man(cmd::man::Arguments),
-    /// Do a worker's part; the runner starts it
+    /// Do a worker's part; a run or an audit starts it
     #[command(hide = true)]
     Worker,
-    /// Use an engine for an audit, which starts it
-    #[command(hide = true)]
-    AuditWorker,
     /// Serve the recording file system of an audit, which starts it
     #[command(hide = true)]
     Faultfs(cmd::faultfs::Arguments),
@@ -132,10 +129,12 @@ impl Command {
             Self::Completions(arguments) => cmd::completions::run(&arguments, Cli::command()),
             Self::Man(arguments) => cmd::man::run(&arguments, Cli::command()),
             Self::Audit(arguments) => cmd::audit::run(&arguments, registry),
-            Self::AuditWorker => Ok(trueput_audit::worker::main(registry)),
             Self::Faultfs(arguments) => cmd::faultfs::run(&arguments),
             Self::ClusterHost(arguments) => cmd::cluster_host::run(&arguments, registry),
-            Self::Worker => Ok(trueput_runner::worker_main(registry)),
+            Self::Worker => Ok(trueput_runner::worker_main(
+                registry,
+                &[trueput_audit::WORKER_TASK],
+            )),
         }
     }
 }

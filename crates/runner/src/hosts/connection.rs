@@ -2,8 +2,8 @@
 
 use super::protocol::{Hello, HostInstruction, HostReport, KEEP_ALIVE};
 use crate::workers::clock::read_monotonic_ns;
-use crate::workers::local::{StandardErrorTail, wait_at_most};
 use crate::workers::protocol::Instruction;
+use crate::workers::worker_process::{StandardErrorTail, wait_at_most};
 use serde::Serialize;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;

@@ -13,12 +13,13 @@ use crate::plan::resolution::ResolvedTrial;
 use crate::trial::fault_injector::FaultInjector;
 use crate::trial::phase_limit::LimitedPhase;
 use crate::trial::run_watch::RunWatch;
-use crate::workers::local::{GRACE, LocalWorkers, WorkerEvent};
+use crate::workers::local::{GRACE, LocalWorkers};
 use crate::workers::protocol::{
     Assignment, Instruction, OperationCounts, ProcessResult, Report, WorkerTask,
 };
 use crate::workers::task_process::{TICK, start_worker};
 use crate::workers::trial_workers::TrialWorkers;
+use crate::workers::worker_process::WorkerEvent;
 use crate::{Event, Phase};
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -13,6 +13,7 @@ mod threads;
 use crate::Registry;
 use crate::evidence::hardware_limits;
 use crate::plan::resolution::{ResolvedTrial, resolve_trial};
+use crate::workers::delegated::DelegatedTask;
 use crate::workers::protocol::{
     Assignment, EngineState, LoadResult, Report, TrialTotals, VerificationResult, WorkerTask,
 };
@@ -28,8 +29,9 @@ use trueput_host::{placement, process};
 use trueput_record::{Survival, VerifyLevel};
 use trueput_workloads::{ExecutionSummary, ExistingDatabase, JobDatabase};
 
-/// Runs the task that the runner assigns on standard input, and reports on standard output.
-pub fn main(registry: &Registry) -> ExitCode {
+/// Runs the task that standard input assigns, a trial's or one of `delegated`, and reports on
+/// standard output.
+pub fn main(registry: &Registry, delegated: &[DelegatedTask]) -> ExitCode {
     // A runner that is killed cannot stop its workers: the kernel does.
     let died_with_runner = nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL);
     let reporter = match (died_with_runner, Reporter::take_standard_output()) {
@@ -41,6 +43,11 @@ pub fn main(registry: &Registry) -> ExitCode {
         Mission::Work(credentials, assignment, control) => {
             let resolved = resolve_trial(registry, &credentials, &assignment.spec)?;
             serve(&resolved, &assignment, &control, &reporter)
+        }
+        Mission::Delegate(name, assignment) => {
+            let task = delegated.iter().find(|task| task.name == name);
+            let task = task.ok_or_else(|| format!("this program has no task '{name}'"))?;
+            reporter.send(&Report::Delegated((task.serve)(registry, assignment)?))
         }
         Mission::Host(input) => host_agent::serve(input, reporter.clone()),
     };

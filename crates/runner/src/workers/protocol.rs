@@ -4,6 +4,7 @@
 use crate::evidence::failover::CommitLog;
 use crate::workers::attachment::Attachment;
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueput_engine::ExportedAddress;
@@ -29,6 +30,13 @@ pub(crate) enum Instruction {
     ServeHost,
     /// The first line otherwise: the assignment.
     Assign(Box<Assignment>),
+    /// The only line of its kind: a task of a crate above the runner.
+    Delegate {
+        /// The name of the task.
+        task: String,
+        /// Its assignment, in the form of that crate.
+        assignment: Json,
+    },
     /// Start: every worker is ready.
     Start,
     /// Pause as soon as no worker holds a transaction: another contender's time slice begins.
@@ -191,6 +199,8 @@ pub(crate) enum Report {
     },
     /// The results.
     Verified(Box<VerificationResult>),
+    /// The answer to [`Instruction::Delegate`], in the form of the task's crate.
+    Delegated(Json),
     /// This process cannot do its part.
     Failed {
         /// The cause.

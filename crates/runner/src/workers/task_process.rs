@@ -3,8 +3,9 @@
 
 use crate::context::{RunContext, TrialError};
 use crate::trial::phase_limit::LimitedPhase;
-use crate::workers::local::{LocalWorkers, WorkerEvent};
+use crate::workers::local::LocalWorkers;
 use crate::workers::protocol::{Assignment, Report};
+use crate::workers::worker_process::WorkerEvent;
 use crate::{Event, Phase};
 use std::time::Duration;
 

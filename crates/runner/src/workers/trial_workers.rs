@@ -1,8 +1,9 @@
 //! The worker processes of a trial's measured part: on this host, or on others.
 
 use crate::hosts::workers::{HostParticipation, HostWorkers};
-use crate::workers::local::{LocalWorkers, WorkerEvent};
+use crate::workers::local::LocalWorkers;
 use crate::workers::protocol::{Instruction, ProcessResult};
+use crate::workers::worker_process::WorkerEvent;
 use std::time::Duration;
 use trueput_host::process::MemoryUsage;
 use trueput_host::usage::ResourceUsage;

@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         .as_slice()
     {
         ["worker"] if started_by_itself() || started_over_ssh() => {
-            trueput_runner::worker_main(&support::REGISTRY)
+            trueput_runner::worker_main(&support::REGISTRY, &[])
         }
         ["run-endless", folder] if started_by_itself() => claims::run_endless(folder.as_ref()),
         ["claim", name] if started_by_itself() => run_claim(name),

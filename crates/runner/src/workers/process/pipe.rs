@@ -3,6 +3,7 @@
 use crate::workers::meter::Stage;
 use crate::workers::protocol::{Assignment, Instruction, WorkerTask};
 use serde::Serialize;
+use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Stdin, Write};
 use std::os::fd::AsFd;
@@ -137,6 +138,8 @@ impl WorkerControl {
 pub(super) enum Mission {
     /// To work, with these passwords and under this control.
     Work(Credentials, Box<Assignment>, Arc<WorkerControl>),
+    /// To do a task of a crate above the runner, by its name and assignment.
+    Delegate(String, Value),
     /// To serve a runner on another host, whose further instructions are here.
     Host(BufReader<Stdin>),
 }
@@ -156,6 +159,9 @@ pub(super) fn read_mission() -> Result<Mission, String> {
         match serde_json::from_str(&line) {
             Ok(Instruction::ImportCredentials { exported }) => {
                 credentials = Credentials::import(exported);
+            }
+            Ok(Instruction::Delegate { task, assignment }) => {
+                return Ok(Mission::Delegate(task, assignment));
             }
             Ok(Instruction::ServeHost) => return Ok(Mission::Host(input)),
             Ok(Instruction::Assign(assignment)) => break assignment,
@@ -184,6 +190,7 @@ fn listen(input: BufReader<Stdin>, control: &WorkerControl, measured: bool) {
             Ok(Instruction::CloseDatabase) => control.leave.open(true),
             Ok(
                 Instruction::Assign(_)
+                | Instruction::Delegate { .. }
                 | Instruction::ImportCredentials { .. }
                 | Instruction::ServeHost,
             )

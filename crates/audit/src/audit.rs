@@ -3,12 +3,13 @@
 use crate::block_form::{REGION_BYTES, concerns_devices, mounts_several};
 use crate::counterexample::{describe, describe_recovery, shrink};
 use crate::exploration::Exploration;
+use crate::failure::Failure;
 use crate::flush_scope::Reading;
 use crate::guarantee::Guarantee;
 use crate::image::Image;
 use crate::kill::kill_once;
 use crate::model_run::{ModelRun, is_of_storage};
-use crate::options::{AuditOptions, Failure};
+use crate::options::AuditOptions;
 use crate::recorded::{RecordedWorkload, record};
 use crate::state_judge::{Images, StateJudge};
 use crate::subject::Subject;
@@ -22,9 +23,6 @@ use trueput_record::audit::{
     AuditResult, Counterexample, CrashState, Damage, ModelResult, RecoveryCrash, SeenFlushes,
     StorageModel,
 };
-
-/// The failure of an audit that had too little time to say anything.
-pub(crate) const TIME_OVER: &str = "time budget exhausted before any state was tested";
 
 /// The states that have shown nothing new, after which a model's exploration ends.
 const STALE_STATES: u64 = 2_000;
@@ -89,7 +87,7 @@ pub fn audit(
     let scratch = options.scratch.join(id);
     let done = try_models(subject, folder, &scratch, options, progress, &mut result);
     let removed = std::fs::remove_dir_all(&scratch);
-    let done = done.and_then(|()| removed.map_err(|error| Failure::Other(error.to_string())));
+    let done = done.and_then(|()| Ok(removed?));
     result.failure = done.err().map(|failure| failure.to_string());
     result.ended_at = jiff::Timestamp::now().to_string();
     result
@@ -104,7 +102,7 @@ fn try_models(
     result: &mut AuditResult,
 ) -> Result<(), Failure> {
     let deadline = options.budget.map(|budget| Instant::now() + budget);
-    std::fs::create_dir_all(scratch).map_err(|error| Failure::Other(error.to_string()))?;
+    std::fs::create_dir_all(scratch)?;
     let models = choose_models(subject, options)?;
     let mut recorded = None;
     for (index, &model) in models.iter().enumerate() {
@@ -189,10 +187,9 @@ fn choose_models(subject: &Subject, options: &AuditOptions) -> Result<Vec<Storag
     // of the others.
     models.sort_by_key(|model| !model.loses_power());
     if models.is_empty() {
-        Err(Failure::Other(format!(
-            "no chosen model tests what '{}' promises: choose --model kill, in the folder form",
-            subject.claim
-        )))
+        Err(Failure::NoModel {
+            claim: subject.claim,
+        })
     } else {
         Ok(models)
     }
@@ -216,7 +213,7 @@ fn check_tried(
     } else if options.is_stopped() {
         Err(Failure::Interrupted)
     } else {
-        Err(Failure::Other(TIME_OVER.to_owned()))
+        Err(Failure::TimeOver)
     }
 }
 
@@ -440,7 +437,7 @@ impl Attempt<'_> {
                 false
             }
             Err(error) => {
-                lock(search).failure = Some(Failure::Other(error));
+                lock(search).failure = Some(error);
                 false
             }
         }
@@ -470,7 +467,7 @@ impl Attempt<'_> {
                 true
             }
             Err(error) => {
-                search.failure = Some(Failure::Other(error));
+                search.failure = Some(error);
                 false
             }
         }

@@ -1,6 +1,7 @@
 //! The block form of an audit: the engine's files lie in a file system of their own, in an image on
 //! the recording file system, which sees blocks and flushes of the device.
 
+use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use trueput_host::trial_file_system::{MountImageError, create, mount_image, unmount_all};
@@ -68,8 +69,8 @@ impl RecordedImage {
     /// Makes and mounts the file system.
     ///
     /// # Errors
-    /// One sentence.
-    pub(crate) fn create(folder: &Path, file_system: &FileSystem) -> Result<Self, String> {
+    /// [`Failure::Image`].
+    pub(crate) fn create(folder: &Path, file_system: &FileSystem) -> Result<Self, Failure> {
         let conditions = Conditions {
             file_system: Some(file_system.with_image(Some(IMAGE_BYTES))),
             ..Conditions::default()
@@ -77,7 +78,7 @@ impl RecordedImage {
         let made = Self {
             folder: folder.to_owned(),
         };
-        create(folder, &conditions, 0)?;
+        create(folder, &conditions, 0).map_err(Failure::Image)?;
         Ok(made)
     }
 }

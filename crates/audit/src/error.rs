@@ -2,6 +2,7 @@
 //! an error: it is in its result.
 
 use crate::replay::ReplayError;
+use crate::subject::SubjectError;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -78,8 +79,8 @@ pub enum Error {
     #[error("cannot find this program's file: {0}")]
     Program(io::Error),
     /// A control cannot be audited.
-    #[error("{0}")]
-    Control(String),
+    #[error(transparent)]
+    Control(SubjectError),
     /// The folder for replays cannot be made.
     #[error("{folder}: {source}")]
     Replays {
@@ -113,14 +114,13 @@ impl Error {
             | Self::States(_)
             | Self::StatesInUse { .. }
             | Self::Replays { .. }
-            | Self::ReplaysNotFolder { .. }
-            | Self::Replay(ReplayError::BadRecording(_)) => true,
+            | Self::ReplaysNotFolder { .. } => true,
+            Self::Replay(error) => error.is_bad_input(),
             Self::NoFuse { .. }
             | Self::NoMountHelper
             | Self::File { .. }
             | Self::Program(_)
-            | Self::Control(_)
-            | Self::Replay(ReplayError::Other(_)) => false,
+            | Self::Control(_) => false,
         }
     }
 }

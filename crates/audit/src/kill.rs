@@ -1,9 +1,10 @@
 //! The model `kill`: the engine's processes are really killed, at a random moment.
 
+use crate::failure::Failure;
 use crate::history::{AcknowledgedCommits, History};
 use crate::judgment::judge;
 use crate::model_run::ModelRun;
-use crate::options::{AuditOptions, Failure};
+use crate::options::AuditOptions;
 use crate::process::{Worker, inspect, inspect_repeatedly};
 use crate::subject::Subject;
 use crate::transaction::mix;
@@ -29,12 +30,11 @@ pub(crate) fn kill_once(
     number: u64,
     run: &mut ModelRun,
 ) -> Result<(), Failure> {
-    let other = |error: std::io::Error| Failure::Other(error.to_string());
     let folder = scratch.join(format!("kill-{number}"));
     let directory = folder.join("database");
-    std::fs::create_dir_all(&directory).map_err(other)?;
+    std::fs::create_dir_all(&directory)?;
     let path = folder.join("history.bin");
-    let history = History::create(&path, options.workers, CAPACITY).map_err(other)?;
+    let history = History::create(&path, options.workers, CAPACITY)?;
     let mut assignment = Assignment {
         subject: subject.clone(),
         directory,
@@ -68,10 +68,8 @@ pub(crate) fn kill_once(
             &options.stop,
         )
     };
-    let inspected = inspect_repeatedly(scratch, inspect_once);
-    let inspection = inspected
-        .map_err(Failure::Other)?
-        .ok_or(Failure::Interrupted)?;
+    let inspected = inspect_repeatedly(scratch, inspect_once)?;
+    let inspection = inspected.ok_or(Failure::Interrupted)?;
     let guarantee = subject.guarantee(StorageModel::Kill);
     let damage = judge(&inspection, &commits, &demand, guarantee);
     run.count(true, damage.as_ref());
@@ -87,7 +85,7 @@ pub(crate) fn kill_once(
             )],
         });
     }
-    std::fs::remove_dir_all(&folder).map_err(other)
+    Ok(std::fs::remove_dir_all(&folder)?)
 }
 
 fn wait_for_commit(
@@ -105,15 +103,10 @@ fn wait_for_commit(
             return Err(Failure::Interrupted);
         }
         if let Some(reason) = worker.end_reason() {
-            return Err(Failure::Other(format!(
-                "the workload did not begin to commit: {reason}"
-            )));
+            return Err(Failure::NoCommit(reason));
         }
         if began.elapsed() > START_TIMEOUT {
-            return Err(Failure::Other(format!(
-                "the workload did not begin to commit within {} s",
-                START_TIMEOUT.as_secs()
-            )));
+            return Err(Failure::NoCommitWithin(START_TIMEOUT));
         }
         std::thread::sleep(Duration::from_millis(2));
     }

@@ -1,4 +1,4 @@
-//! Limits and folders of an audit, and why it may have no result.
+//! Limits and folders of an audit.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,13 +45,4 @@ impl AuditOptions {
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
     }
-}
-
-/// The reason why an audit has no result.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Failure {
-    #[error("interrupted")]
-    Interrupted,
-    #[error("{0}")]
-    Other(String),
 }

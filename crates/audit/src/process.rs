@@ -1,5 +1,6 @@
 //! Worker processes, as their parent sees them: started, awaited within limits, killed.
 
+use crate::failure::{Failure, NoReport};
 use crate::worker::{Assignment, Inspection, Report, WORKER_TASK};
 use nix::sys::signal::Signal;
 use std::os::unix::process::ExitStatusExt;
@@ -18,41 +19,6 @@ const STOP_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A file system with less free space is full, bytes.
 pub(crate) const MIN_ROOM_BYTES: u64 = 4 << 20;
-
-/// The reason why a worker gave no report.
-#[derive(Debug)]
-pub(crate) enum NoReport {
-    /// It could not be started, or was killed: this says nothing of the engine.
-    NotStarted(String),
-    /// It could not do its task, for this reason.
-    Failed(String),
-    /// It ended without one.
-    Ended(String),
-    /// It did not end within its time limit.
-    TimedOut(Duration),
-    /// The user stopped the audit.
-    Canceled,
-}
-
-impl From<std::io::Error> for NoReport {
-    fn from(error: std::io::Error) -> Self {
-        Self::NotStarted(error.to_string())
-    }
-}
-
-impl std::fmt::Display for NoReport {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::NotStarted(reason) | Self::Failed(reason) | Self::Ended(reason) => {
-                formatter.write_str(reason)
-            }
-            Self::TimedOut(limit) => {
-                write!(formatter, "no answer within {} s", limit.as_secs())
-            }
-            Self::Canceled => formatter.write_str("interrupted"),
-        }
-    }
-}
 
 /// A worker process that runs. It is killed with its descendants when dropped.
 pub(crate) struct Worker(DelegatedWorker);
@@ -142,19 +108,19 @@ pub(crate) fn inspect(
     assignment: &Assignment,
     limit: Duration,
     stop: &AtomicBool,
-) -> Result<Option<Inspection>, String> {
+) -> Result<Option<Inspection>, Failure> {
     let damaged = |kind, detail| Ok(Some(Inspection::of_damage(kind, detail)));
     let worker = Worker::start(program, assignment);
     match worker.and_then(|worker| worker.wait(limit, stop)) {
         Ok(Report::Inspected(inspection)) => Ok(Some(inspection)),
-        Ok(_) => Err("the worker did something else".to_owned()),
+        Ok(_) => Err(Failure::OtherReport),
         Err(NoReport::Canceled) => Ok(None),
         Err(NoReport::TimedOut(limit)) => damaged(
             DamageKind::Hang,
             format!("no answer within {} s", limit.as_secs()),
         ),
-        Err(NoReport::NotStarted(reason) | NoReport::Failed(reason)) => Err(reason),
         Err(NoReport::Ended(reason)) => damaged(DamageKind::Crash, reason),
+        Err(none @ (NoReport::NotStarted(_) | NoReport::Failed(_))) => Err(none.into()),
     }
 }
 
@@ -162,20 +128,18 @@ pub(crate) fn inspect(
 /// crash, or a database that does not open. `None` if the user stopped the audit.
 ///
 /// # Errors
-/// One sentence, if the machine and not the engine is why there is no inspection.
+/// A [`Failure`], if the machine and not the engine is why there is no inspection.
 pub(crate) fn inspect_repeatedly(
     scratch: &Path,
-    inspect_once: impl Fn() -> Result<Option<Inspection>, String>,
-) -> Result<Option<Inspection>, String> {
+    inspect_once: impl Fn() -> Result<Option<Inspection>, Failure>,
+) -> Result<Option<Inspection>, Failure> {
     let inspected = inspect_once()?;
     let damage = inspected.as_ref().and_then(|found| found.damage.as_ref());
     let Some(damage) = damage else {
         return Ok(inspected);
     };
     if read_free_bytes(scratch).is_some_and(|free| free < MIN_ROOM_BYTES) {
-        return Err(format!(
-            "the folder for states is full: choose another one with --work ({damage})"
-        ));
+        return Err(Failure::StatesFull(damage.clone()));
     }
     match damage.kind {
         DamageKind::Hang | DamageKind::Crash | DamageKind::Unopenable => inspect_once(),

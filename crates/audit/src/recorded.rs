@@ -1,10 +1,11 @@
 //! A recording of a workload, with the history of its commits.
 
 use crate::block_form::{RecordedImage, database_folder};
+use crate::failure::{Failure, NoReport};
 use crate::flush_scope::is_unknown;
 use crate::history::{Commit, History};
-use crate::options::{AuditOptions, Failure};
-use crate::process::{MIN_ROOM_BYTES, NoReport, Worker};
+use crate::options::AuditOptions;
+use crate::process::{MIN_ROOM_BYTES, Worker};
 use crate::subject::Subject;
 use crate::worker::{Assignment, Report, Task};
 use crate::write_back_loop::WriteBackLoop;
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 use trueput_faultfs::Recording;
-use trueput_faultfs::mount::{Mount, MountError};
+use trueput_faultfs::mount::Mount;
 use trueput_faultfs::operation::Operation;
 use trueput_faultfs::server::Folders;
 use trueput_host::{private_files, read_free_bytes};
@@ -43,13 +44,12 @@ pub(crate) struct RecordedWorkload {
 impl RecordedWorkload {
     /// Reads the recording in a folder.
     pub(crate) fn read(folder: &Path, options: &AuditOptions) -> Result<Self, Failure> {
-        let failed = |error: std::io::Error| Failure::Other(error.to_string());
-        let recording = Recording::read(&folder.join(LOG_FOLDER)).map_err(failed)?;
+        let recording = Recording::read(&folder.join(LOG_FOLDER))?;
         let history = folder.join(HISTORY_FILE);
         let history = History::open(&history, options.workers, options.capacity());
         Ok(Self {
             recording,
-            commits: history.map_err(failed)?.commits(),
+            commits: history?.commits(),
         })
     }
 
@@ -61,14 +61,13 @@ impl RecordedWorkload {
         options: &AuditOptions,
         most_bytes: u64,
     ) -> Result<Self, Failure> {
-        let failed = |error: std::io::Error| Failure::Other(error.to_string());
         let log = within.join(LOG_FOLDER);
-        let recording = Recording::read_foreign(folder, &log, most_bytes).map_err(failed)?;
+        let recording = Recording::read_foreign(folder, &log, most_bytes)?;
         let history = within.join(HISTORY_FILE);
         let commits = History::read(folder, &history, options.workers, options.capacity());
         Ok(Self {
             recording,
-            commits: commits.map_err(failed)?,
+            commits: commits?,
         })
     }
 
@@ -127,7 +126,7 @@ impl AuditOptions {
 
 fn create(folder: &Path) -> Result<(), Failure> {
     let created = std::fs::create_dir_all(folder);
-    created.map_err(|error| Failure::Other(format!("{}: {error}", folder.display())))
+    created.map_err(Failure::of_file(folder))
 }
 
 /// Mounts the recording file system over `scratch/backing`, with its log in `log`.
@@ -140,28 +139,12 @@ pub(crate) fn mount(program: &Path, scratch: &Path, log: &Path) -> Result<Mount,
     for folder in [&folders.backing, &folders.mount_point] {
         create(folder)?;
     }
-    private_files::create_folder(&folders.log)
-        .map_err(|error| Failure::Other(format!("{}: {error}", folders.log.display())))?;
+    private_files::create_folder(&folders.log).map_err(Failure::of_file(&folders.log))?;
     let mut command = Command::new(program);
     command
         .arg(SERVER_COMMAND)
         .args([&folders.backing, &folders.mount_point, &folders.log]);
     Ok(Mount::start(command, folders)?)
-}
-
-impl From<MountError> for Failure {
-    fn from(error: MountError) -> Self {
-        Self::Other(error.to_string())
-    }
-}
-
-impl From<NoReport> for Failure {
-    fn from(none: NoReport) -> Self {
-        match none {
-            NoReport::Canceled => Self::Interrupted,
-            other => Self::Other(other.to_string()),
-        }
-    }
 }
 
 /// Records the workload of a subject into `folder`, with its files below `scratch`. Returns the
@@ -180,10 +163,10 @@ pub(crate) fn record(
     let mount = mount(&options.program, scratch, &log)?;
     let image = options.file_system.as_ref();
     let image = image.map(|kind| RecordedImage::create(mount.path(), kind));
-    let image = image.transpose().map_err(Failure::Other)?;
+    let image = image.transpose()?;
     let history = folder.join(HISTORY_FILE);
     History::create(&history, options.workers, options.capacity())
-        .map_err(|error| Failure::Other(format!("{}: {error}", history.display())))?;
+        .map_err(Failure::of_file(&history))?;
     let assignment = Assignment {
         subject: subject.clone(),
         directory: options.database_in(mount.path()),
@@ -215,19 +198,16 @@ pub(crate) fn record(
         Err(NoReport::Failed(reason)) => {
             // What the engine met may be what the recording could not do.
             let cause = stopped.err().map(|error| format!(" ({error})"));
-            let message = reason + &cause.unwrap_or_default();
+            let reason = reason + &cause.unwrap_or_default();
             let room = read_free_bytes(folder).unwrap_or(u64::MAX);
-            Err(Failure::Other(if room < MIN_ROOM_BYTES {
-                format!(
-                    "recording: {message}; {} is full: free some space there, or choose another \
-                     folder with --results",
-                    folder.display()
-                )
+            Err(if room < MIN_ROOM_BYTES {
+                let folder = folder.to_owned();
+                Failure::RecordingFull { reason, folder }
             } else {
-                format!("recording: {message}")
-            }))
+                Failure::Recording(reason)
+            })
         }
         Err(none) => Err(none.into()),
-        Ok(_) => Err(Failure::Other("recording: unexpected report".to_owned())),
+        Ok(_) => Err(Failure::Recording("unexpected report".to_owned())),
     }
 }

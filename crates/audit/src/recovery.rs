@@ -2,10 +2,11 @@
 //! again while the engine recovers.
 
 use crate::exploration::Exploration;
+use crate::failure::{Failure, NoReport};
 use crate::flush_scope::{Reading, is_unknown};
 use crate::guarantee::Guarantee;
 use crate::image::Image;
-use crate::process::{NoReport, Worker};
+use crate::process::Worker;
 use crate::recorded::{DATABASE, mount};
 use crate::state_judge::StateJudge;
 use crate::worker::{Report, Task};
@@ -33,11 +34,11 @@ impl StateJudge<'_> {
         state: &CrashState,
         number: u64,
         guarantee: Guarantee,
-    ) -> Result<Vec<RecoveryAttempt>, String> {
+    ) -> Result<Vec<RecoveryAttempt>, Failure> {
         let folder = self.scratch.join(format!("recovery-{number}"));
         let recording = self.record_recovery(&self.image(state), &folder);
         let removed = std::fs::remove_dir_all(&folder);
-        removed.map_err(|error| format!("{}: {error}", folder.display()))?;
+        removed.map_err(Failure::of_file(&folder))?;
         let Some(recording) = recording? else {
             return Ok(Vec::new());
         };
@@ -69,26 +70,25 @@ impl StateJudge<'_> {
         &self,
         image: &Image,
         folder: &Path,
-    ) -> Result<Option<Recording>, String> {
+    ) -> Result<Option<Recording>, Failure> {
         let backing = folder.join("backing");
         std::fs::create_dir_all(&backing)
             .and_then(|()| image.materialize(&backing))
-            .map_err(|error| format!("{}: {error}", backing.display()))?;
-        let mounted = mount(&self.options.program, folder, &folder.join("log"));
-        let mounted = mounted.map_err(|failure| failure.to_string())?;
+            .map_err(Failure::of_file(&backing))?;
+        let mounted = mount(&self.options.program, folder, &folder.join("log"))?;
         let machine = self.machine(mounted.path().join(DATABASE));
         let mut assignment = self.assignment(mounted.path(), machine.clone());
         assignment.task = Task::Recover { machine };
         let worker = Worker::start_on(&mounted, &self.options.program, &assignment);
         let worker =
             worker.and_then(|worker| worker.wait(self.options.state_limit, &self.options.stop));
-        let recording = mounted.stop().map_err(|error| error.to_string())?;
+        let recording = mounted.stop()?;
         match worker {
             Ok(Report::Recovered) => Ok(Some(recording)),
             Ok(Report::NotRecovered) => Ok(None),
-            Ok(_) => Err("the worker did something else".to_owned()),
-            Err(NoReport::NotStarted(reason) | NoReport::Failed(reason)) => Err(reason),
+            Ok(_) => Err(Failure::OtherReport),
             Err(NoReport::Canceled | NoReport::TimedOut(_) | NoReport::Ended(_)) => Ok(None),
+            Err(none) => Err(none.into()),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Replays of counterexamples.
 
+use crate::failure::Failure;
 use crate::options::AuditOptions;
 use crate::recorded::RecordedWorkload;
 use crate::recovery::rebuild;
@@ -20,21 +21,69 @@ pub struct Replay {
     pub state: PathBuf,
 }
 
-/// The reason why a counterexample could not be replayed, in one sentence.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+/// The reason why a counterexample could not be replayed.
+#[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// The recording cannot be read, or does not have the state.
-    #[error("{0}")]
-    BadRecording(String),
-    /// Something else went wrong.
-    #[error("{0}")]
-    Other(String),
+    /// The recording cannot be read.
+    #[error(transparent)]
+    BadRecording(Failure),
+    /// The recording does not have the state.
+    #[error("{}: {source}", recording.display())]
+    NoSuchState {
+        /// The folder of the recording.
+        recording: PathBuf,
+        /// The reason.
+        source: ImpossibleState,
+    },
+    /// The recovery that was crashed did not get to its end now.
+    #[error("recovery did not get to its end")]
+    EndlessRecovery,
+    /// The recovery that was crashed was another one.
+    #[error("recovery took {operations} operations, not {recorded}: it does not repeat itself")]
+    OtherRecovery {
+        /// The operations that it took now.
+        operations: u64,
+        /// The operations that it took in the audit.
+        recorded: u64,
+    },
+    /// The recovery that was crashed does not have the state.
+    #[error("recovery: {0}")]
+    NoSuchRecoveryState(ImpossibleState),
+    /// Something failed on the way.
+    #[error(transparent)]
+    Other(#[from] Failure),
 }
 
-impl From<String> for ReplayError {
-    fn from(reason: String) -> Self {
-        Self::Other(reason)
+impl ReplayError {
+    /// Returns whether the folder of the audit is to blame.
+    #[must_use]
+    pub fn is_bad_input(&self) -> bool {
+        matches!(self, Self::BadRecording(_) | Self::NoSuchState { .. })
     }
+}
+
+/// The reason why a recording cannot have a state.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ImpossibleState {
+    /// It is cut outside the workload.
+    #[error(
+        "it has {operations} operations, the first {base} of them before the workload, and the \
+         counterexample is cut after {cut}"
+    )]
+    Cut {
+        /// The operations of the recording.
+        operations: usize,
+        /// Those of them before the workload.
+        base: usize,
+        /// The operations before the cut.
+        cut: usize,
+    },
+    /// It tears what cannot be torn.
+    #[error("operation {operation}, which the counterexample tears, is not a write")]
+    Tear {
+        /// The number of the operation.
+        operation: usize,
+    },
 }
 
 /// A recording in the folder of an audit, which may come from anybody.
@@ -67,9 +116,12 @@ pub fn replay(
         most_bytes,
     } = stored;
     let recorded = RecordedWorkload::read_foreign(audit, within, options, most_bytes)
-        .map_err(|failure| ReplayError::BadRecording(failure.to_string()))?;
-    check_state(&counterexample.state, &recorded.recording).map_err(|reason| {
-        ReplayError::BadRecording(format!("{}: {reason}", audit.join(within).display()))
+        .map_err(ReplayError::BadRecording)?;
+    check_state(&counterexample.state, &recorded.recording).map_err(|source| {
+        ReplayError::NoSuchState {
+            recording: audit.join(within),
+            source,
+        }
     })?;
     let images = Images::of(&recorded);
     let state = folder.join("state");
@@ -78,33 +130,29 @@ pub fn replay(
             .rebuild(&recorded, &counterexample.state)
             .materialize(&state)
     });
-    written.map_err(|error| format!("{}: {error}", state.display()))?;
-    std::fs::create_dir_all(&options.scratch)
-        .map_err(|error| format!("{}: {error}", options.scratch.display()))?;
-    let judge = StateJudge::new(subject, options, &options.scratch, &recorded, &images);
-    let judge = judge.map_err(|failure| failure.to_string())?;
+    written.map_err(Failure::of_file(&state))?;
+    std::fs::create_dir_all(&options.scratch).map_err(Failure::of_file(&options.scratch))?;
+    let judge = StateJudge::new(subject, options, &options.scratch, &recorded, &images)?;
     let mut image = judge.image(&counterexample.state);
     if let Some(crash) = &counterexample.recovery {
         let scratch = options.scratch.join("recovery");
         let again = judge.record_recovery(&image, &scratch)?;
-        let again = again.ok_or_else(|| "recovery did not get to its end".to_owned())?;
+        let again = again.ok_or(ReplayError::EndlessRecovery)?;
         let operations = (again.operations.len() - again.base) as u64;
         if operations != crash.operations {
-            return Err(ReplayError::Other(format!(
-                "recovery took {operations} operations, not {}: it does not repeat itself",
-                crash.operations
-            )));
+            return Err(ReplayError::OtherRecovery {
+                operations,
+                recorded: crash.operations,
+            });
         }
-        check_state(&crash.state, &again).map_err(|reason| format!("recovery: {reason}"))?;
+        check_state(&crash.state, &again).map_err(ReplayError::NoSuchRecoveryState)?;
         image = rebuild(&again, &crash.state);
         let written = std::fs::remove_dir_all(&state)
             .and_then(|()| create_dir(&state))
             .and_then(|()| image.materialize(&state));
-        written.map_err(|error| format!("{}: {error}", state.display()))?;
+        written.map_err(Failure::of_file(&state))?;
     }
-    let inspection = judge
-        .inspect(&image)?
-        .ok_or_else(|| "interrupted".to_owned())?;
+    let inspection = judge.inspect(&image)?.ok_or(Failure::Interrupted)?;
     // A counterexample of killed processes has no state to replay.
     let guarantee = subject.guarantee(StorageModel::Journal);
     Ok(Replay {
@@ -119,14 +167,14 @@ fn create_dir(folder: &Path) -> std::io::Result<()> {
 }
 
 /// Refuses a state that a recording cannot have.
-fn check_state(state: &CrashState, recording: &Recording) -> Result<(), String> {
+fn check_state(state: &CrashState, recording: &Recording) -> Result<(), ImpossibleState> {
     let (base, operations) = (recording.base, recording.operations.len());
     if !(base..=operations).contains(&state.cut) {
-        return Err(format!(
-            "it has {operations} operations, the first {base} of them before the workload, and the \
-             counterexample is cut after {}",
-            state.cut
-        ));
+        return Err(ImpossibleState::Cut {
+            operations,
+            base,
+            cut: state.cut,
+        });
     }
     let Some(tear) = &state.tear else {
         return Ok(());
@@ -135,10 +183,9 @@ fn check_state(state: &CrashState, recording: &Recording) -> Result<(), String> 
     if torn.is_some_and(|logged| matches!(logged.operation, Operation::Write { .. })) {
         Ok(())
     } else {
-        Err(format!(
-            "operation {}, which the counterexample tears, is not a write",
-            tear.operation
-        ))
+        Err(ImpossibleState::Tear {
+            operation: tear.operation,
+        })
     }
 }
 
@@ -173,6 +220,10 @@ mod tests {
         for cut in [0, 4, 1 << 62, usize::MAX] {
             assert!(said(cut, None).is_err(), "{cut}");
         }
-        assert!(said(3, Some(1)).unwrap_err().contains("not a write"));
+        let operation = 1;
+        assert_eq!(
+            said(3, Some(operation)),
+            Err(ImpossibleState::Tear { operation })
+        );
     }
 }

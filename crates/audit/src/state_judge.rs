@@ -1,11 +1,12 @@
 //! States: rebuilt from a recording, and examined by fresh processes.
 
 use crate::block_form::ImageMount;
+use crate::failure::Failure;
 use crate::guarantee::Guarantee;
 use crate::history::AcknowledgedCommits;
 use crate::image::Image;
 use crate::judgment::judge;
-use crate::options::{AuditOptions, Failure};
+use crate::options::AuditOptions;
 use crate::process::{inspect, inspect_repeatedly};
 use crate::recorded::{DATABASE, RecordedWorkload};
 use crate::subject::Subject;
@@ -77,8 +78,7 @@ impl<'a> StateJudge<'a> {
         recorded: &'a RecordedWorkload,
         images: &'a Images,
     ) -> Result<Self, Failure> {
-        std::fs::create_dir_all(options.database_in(&scratch.join("mount")))
-            .map_err(|error| Failure::Other(error.to_string()))?;
+        std::fs::create_dir_all(options.database_in(&scratch.join("mount")))?;
         Ok(Self {
             subject,
             options,
@@ -97,26 +97,26 @@ impl<'a> StateJudge<'a> {
     /// Lets a fresh process examine the files of an image; `None` if the user stopped the audit.
     ///
     /// # Errors
-    /// One sentence, if the machine and not the engine is why it could not be examined.
-    pub(crate) fn inspect(&self, image: &Image) -> Result<Option<Inspection>, String> {
+    /// A [`Failure`], if the machine and not the engine is why it could not be examined.
+    pub(crate) fn inspect(&self, image: &Image) -> Result<Option<Inspection>, Failure> {
         inspect_repeatedly(self.scratch, || self.inspect_once(image))
     }
 
-    fn inspect_once(&self, image: &Image) -> Result<Option<Inspection>, String> {
+    fn inspect_once(&self, image: &Image) -> Result<Option<Inspection>, Failure> {
         let number = self.number.fetch_add(1, Ordering::SeqCst);
         let folder = self.scratch.join(format!("state-{number}"));
         let written = std::fs::create_dir(&folder).and_then(|()| image.materialize(&folder));
         let inspected = match written {
             Ok(()) => self.inspect_folder(&folder),
-            Err(error) => Err(format!("{}: {error}", folder.display())),
+            Err(source) => Err(Failure::of_file(&folder)(source)),
         };
         let removed = std::fs::remove_dir_all(&folder);
-        removed.map_err(|error| format!("{}: {error}", folder.display()))?;
+        removed.map_err(Failure::of_file(&folder))?;
         inspected
     }
 
     /// Lets a fresh process examine the files of a folder.
-    fn inspect_folder(&self, folder: &Path) -> Result<Option<Inspection>, String> {
+    fn inspect_folder(&self, folder: &Path) -> Result<Option<Inspection>, Failure> {
         let machine = match &self.options.file_system {
             None => self.machine(folder.join(DATABASE)),
             Some(file_system) => self.machine_of_image(file_system, folder),

@@ -36,19 +36,61 @@ pub struct Subject {
     pub window_commits: Option<u64>,
 }
 
+/// The reason why something cannot be audited.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SubjectError {
+    /// There is no such engine, or the library is not one of it; one sentence.
+    #[error("{0}")]
+    Engine(String),
+    /// The engine needs root for an audit.
+    #[error("an audit of {engine} needs root: {reason}")]
+    NeedsRoot {
+        /// The engine.
+        engine: String,
+        /// The reason.
+        reason: String,
+    },
+    /// A knob does not exist, or does not take its value; one sentence.
+    #[error("{0}")]
+    Knobs(String),
+    /// The engine sets a knob for audits that it does not have.
+    #[error("{engine} has no knob {knob}")]
+    NoKnob {
+        /// The engine.
+        engine: String,
+        /// The knob.
+        knob: String,
+    },
+    /// The engine does not have the level with these knobs.
+    #[error(transparent)]
+    Promise(#[from] trueput_engine::Error),
+    /// The engine has no transactions, or keeps nothing.
+    #[error("{engine} has no transactions that could be audited")]
+    NoTransactions {
+        /// The engine.
+        engine: String,
+    },
+}
+
+impl SubjectError {
+    fn of_knobs(error: impl std::fmt::Display) -> Self {
+        Self::Knobs(error.to_string())
+    }
+}
+
 impl Subject {
     /// Creates a subject: checks the engine, its library, the level and the knobs, and adds the
     /// engine's own small sizes for what the user did not set.
     ///
     /// # Errors
-    /// One sentence that says what is wrong and what would be right.
+    /// A [`SubjectError`].
     pub fn new(
         registry: &Registry,
         contender: &Contender,
         durability: Durability,
         claim: Option<Durability>,
         given_knobs: Settings,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, SubjectError> {
         let mut subject = Self {
             engine: contender.engine.clone(),
             library: contender.build.clone(),
@@ -62,30 +104,32 @@ impl Subject {
         if let Some(reason) = engine.audit_requires_root()
             && !rustix::process::geteuid().is_root()
         {
-            return Err(format!(
-                "an audit of {} needs root: {reason}",
-                subject.engine
-            ));
+            return Err(SubjectError::NeedsRoot {
+                engine: subject.engine,
+                reason: reason.to_owned(),
+            });
         }
-        let given = parameter::resolve(&subject.engine, engine.knobs(), &subject.given_knobs)?;
+        let given = parameter::resolve(&subject.engine, engine.knobs(), &subject.given_knobs)
+            .map_err(SubjectError::of_knobs)?;
         for (name, value) in engine.audit_knobs_with(&given) {
             let knob = engine.knobs().iter().find(|knob| knob.name == *name);
-            let knob = knob.ok_or_else(|| format!("{} has no knob {name}", subject.engine))?;
-            let value = knob.kind.read(value)?;
+            let knob = knob.ok_or_else(|| SubjectError::NoKnob {
+                engine: subject.engine.clone(),
+                knob: (*name).to_owned(),
+            })?;
+            let value = knob.kind.read(value).map_err(SubjectError::of_knobs)?;
             subject.knobs.insert((*name).to_owned(), value);
         }
         subject.knobs.extend(subject.given_knobs.clone());
         let knobs = subject.resolve_knobs(&*engine)?;
-        let promised = engine.promise_with(durability, &knobs);
-        promised.map_err(|error| error.to_string())?;
+        engine.promise_with(durability, &knobs)?;
         // The level that is tested may be one that the engine does not have.
         let tested = engine.promise_with(subject.claim, &knobs).ok();
         subject.window_commits = tested.and_then(|promise| promise.window?.commits);
         if !engine.capabilities().retains_data || !engine.capabilities().atomic_transactions {
-            return Err(format!(
-                "{} has no transactions that could be audited",
-                subject.engine
-            ));
+            return Err(SubjectError::NoTransactions {
+                engine: subject.engine,
+            });
         }
         Ok(subject)
     }
@@ -114,12 +158,13 @@ impl Subject {
     /// Finds the engine, in the library that is named, if any.
     ///
     /// # Errors
-    /// One sentence that says what is wrong.
-    pub fn find_engine(&self, registry: &Registry) -> Result<SelectedEngine, String> {
+    /// [`SubjectError::Engine`].
+    pub fn find_engine(&self, registry: &Registry) -> Result<SelectedEngine, SubjectError> {
         if self.engine == control::NAME {
             return Ok(SelectedEngine::Offered(&control::LogEngine));
         }
-        registry.open(&self.engine, self.library.as_deref())
+        let opened = registry.open(&self.engine, self.library.as_deref());
+        opened.map_err(SubjectError::Engine)
     }
 
     /// Returns whether the user's knobs replace sizes that the engine sets for an audit. They may
@@ -133,8 +178,12 @@ impl Subject {
         })
     }
 
-    pub(crate) fn resolve_knobs(&self, engine: &dyn Engine) -> Result<ParameterValues, String> {
+    pub(crate) fn resolve_knobs(
+        &self,
+        engine: &dyn Engine,
+    ) -> Result<ParameterValues, SubjectError> {
         parameter::resolve(&self.engine, engine.knobs(), &self.knobs)
+            .map_err(SubjectError::of_knobs)
     }
 
     pub(crate) fn open_spec<'a>(

@@ -5,7 +5,7 @@ mod inspection;
 mod recording;
 
 use crate::block_form::ImageMount;
-use crate::subject::Subject;
+use crate::subject::{Subject, SubjectError};
 use crate::transaction::Script;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use trueput_engine::{Engine, ParameterValues};
 use trueput_host::mount_namespace::{bind, enter_private};
-use trueput_host::service::{Server, ServerSpec};
+use trueput_host::service::{Server, ServerError, ServerSpec};
 use trueput_host::trial_file_system::MountImageError;
 use trueput_record::Conditions;
 use trueput_record::audit::{Damage, DamageKind};
@@ -109,6 +109,46 @@ pub(crate) enum Report {
     NotRecovered,
 }
 
+/// The reason why a worker could not do its task.
+#[derive(Debug, thiserror::Error)]
+enum TaskError {
+    /// The subject cannot be used here.
+    #[error(transparent)]
+    Subject(#[from] SubjectError),
+    /// The process cannot be shown a machine that has started again.
+    #[error("starting the machine again: {0}")]
+    NewMachine(io::Error),
+    /// The image of a state has no device; one sentence.
+    #[error("{0}")]
+    Image(String),
+    /// The engine's server does not start or stop.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// The engine has an error.
+    #[error(transparent)]
+    Engine(#[from] trueput_engine::Error),
+    /// The engine has an error at a checkpoint.
+    #[error("checkpoint: {0}")]
+    Checkpoint(trueput_engine::Error),
+    /// The driver refuses to open any database here; its reason.
+    #[error("{0}")]
+    Refused(String),
+    /// The assignment is to inspect, not to record.
+    #[error("not a recording")]
+    NotARecording,
+    /// A file or folder cannot be opened or written back.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// The clock of the recording cannot be opened.
+    #[error("the clock: {0}")]
+    Clock(io::Error),
+}
+
 /// The engine of an assignment, ready to be opened.
 struct OpenableEngine<'a> {
     engine: SelectedEngine,
@@ -122,12 +162,12 @@ pub const WORKER_TASK: DelegatedTask = DelegatedTask {
     name: "audit",
     serve: |registry, assignment| {
         let assignment = serde_json::from_value(assignment).map_err(|error| error.to_string())?;
-        let report = serve(registry, &assignment)?;
+        let report = serve(registry, &assignment).map_err(|error| error.to_string())?;
         serde_json::to_value(report).map_err(|error| error.to_string())
     },
 };
 
-fn serve(registry: &Registry, assignment: &Assignment) -> Result<Report, String> {
+fn serve(registry: &Registry, assignment: &Assignment) -> Result<Report, TaskError> {
     limit_memory(assignment.memory_bytes);
     let engine = assignment.subject.find_engine(registry)?;
     let knobs = assignment.subject.resolve_knobs(&*engine)?;
@@ -149,7 +189,7 @@ fn serve(registry: &Registry, assignment: &Assignment) -> Result<Report, String>
             let mounted = image.map_or(Ok(()), ImageMount::mount);
             match mounted {
                 Ok(()) => openable.inspect().map(Report::Inspected),
-                Err(MountImageError::NotAttached(reason)) => Err(reason),
+                Err(MountImageError::NotAttached(reason)) => Err(TaskError::Image(reason)),
                 Err(MountImageError::NotMounted(detail)) => Ok(Report::Inspected(
                     Inspection::of_damage(DamageKind::FileSystemLost, detail),
                 )),
@@ -164,7 +204,7 @@ fn serve(registry: &Registry, assignment: &Assignment) -> Result<Report, String>
 
 impl OpenableEngine<'_> {
     /// Starts the server that the engine needs, if any.
-    fn start_server(&self) -> Result<Option<Server>, String> {
+    fn start_server(&self) -> Result<Option<Server>, ServerError> {
         let Some(service) = self.engine.service() else {
             return Ok(None);
         };
@@ -177,8 +217,7 @@ impl OpenableEngine<'_> {
             conditions: &Conditions::default(),
             group_entry: None,
         };
-        let started = Server::start(&spec, &mut || true);
-        started.map(Some).map_err(|error| error.to_string())
+        Server::start(&spec, &mut || true).map(Some)
     }
 
     fn engine(&self) -> &dyn Engine {
@@ -197,9 +236,9 @@ fn limit_memory(bytes: u64) {
     let _ = setrlimit(Resource::Data, limit);
 }
 
-fn enter(machine: Option<&NewMachine>, directory: &Path) -> Result<(), String> {
+fn enter(machine: Option<&NewMachine>, directory: &Path) -> Result<(), TaskError> {
     let entered = machine.map_or(Ok(()), |machine| machine.enter(directory));
-    entered.map_err(|error| format!("starting the machine again: {error}"))
+    entered.map_err(TaskError::NewMachine)
 }
 
 impl NewMachine {

@@ -1,7 +1,7 @@
 //! The time that audits need, where the user limits it.
 
 use crate::Error;
-use crate::audit::TIME_OVER;
+use crate::failure::TIME_OVER;
 use std::time::Duration;
 use trueput_record::audit::{AuditResult, CONTROLS};
 use trueput_record::value::format_seconds;

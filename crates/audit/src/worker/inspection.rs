@@ -1,6 +1,6 @@
 //! The examination of a state: what is there, and whether it is whole.
 
-use super::{Inspection, OpenableEngine, Report, Task};
+use super::{Inspection, OpenableEngine, Report, Task, TaskError};
 use crate::transaction::{ABORTED, RecordKey};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -26,6 +26,34 @@ enum Failure {
     Refused(String),
 }
 
+/// What a commit and a close in good order have damaged.
+#[derive(Debug, thiserror::Error)]
+enum LaterDamage {
+    /// The engine has an error.
+    #[error(transparent)]
+    Engine(#[from] Error),
+    /// The records are damaged.
+    #[error("{0}")]
+    Records(Damage),
+    /// There are other commits than before.
+    #[error("commits {found:?} were there, now {again:?}")]
+    Changed {
+        /// By worker, its last commit before.
+        found: Vec<u64>,
+        /// The same after.
+        again: Vec<u64>,
+    },
+    /// The commit is not there.
+    #[error("the commit that followed is missing")]
+    CommitMissing,
+}
+
+impl From<Damage> for LaterDamage {
+    fn from(damage: Damage) -> Self {
+        Self::Records(damage)
+    }
+}
+
 impl From<Damage> for Failure {
     fn from(damage: Damage) -> Self {
         Self::Damaged(damage)
@@ -38,7 +66,7 @@ fn unreadable(error: Error) -> Damage {
 
 impl OpenableEngine<'_> {
     /// Opens the database as after a start of the machine, and no more.
-    pub(super) fn recover(&self) -> Result<Report, String> {
+    pub(super) fn recover(&self) -> Result<Report, TaskError> {
         self.prepare()?;
         let server = self.start_server();
         let opened = server.as_ref().is_ok_and(|_| self.open().is_ok());
@@ -51,7 +79,7 @@ impl OpenableEngine<'_> {
     }
 
     /// Does what the engine's users do before they open a database after lost power.
-    fn prepare(&self) -> Result<(), String> {
+    fn prepare(&self) -> Result<(), Error> {
         if let Task::Inspect {
             after_lost_power: false,
             ..
@@ -61,32 +89,32 @@ impl OpenableEngine<'_> {
         }
         let subject = &self.assignment.subject;
         let spec = subject.open_spec(&self.assignment.directory, &self.knobs);
-        let prepared = self.engine().prepare_after_power_loss(&spec);
-        prepared.map_err(|error| error.to_string())
+        self.engine().prepare_after_power_loss(&spec)
     }
 
     /// # Errors
-    /// One sentence, if the driver refuses to open any database here.
-    pub(super) fn inspect(&self) -> Result<Inspection, String> {
+    /// [`TaskError::Refused`], if the driver refuses to open any database here.
+    pub(super) fn inspect(&self) -> Result<Inspection, TaskError> {
         let mut found = Vec::new();
         // An engine that panics has not opened its database.
         let examined = panics::caught(|| self.examine(&mut found));
         let damage = match examined {
             Ok(Ok(())) => None,
             Ok(Err(Failure::Damaged(damage))) => Some(damage),
-            Ok(Err(Failure::Refused(reason))) => return Err(reason),
+            Ok(Err(Failure::Refused(reason))) => return Err(TaskError::Refused(reason)),
             Err(reason) => Some(damage(DamageKind::Crash, format!("it {reason}"))),
         };
         Ok(Inspection { found, damage })
     }
 
     fn examine(&self, found: &mut Vec<u64>) -> Result<(), Failure> {
-        let unopenable = |error: String| damage(DamageKind::Unopenable, error);
+        let unopenable = |error: Error| damage(DamageKind::Unopenable, error);
         self.prepare().map_err(unopenable)?;
-        let server = self.start_server().map_err(unopenable)?;
+        let server = self.start_server();
+        let server = server.map_err(|error| damage(DamageKind::Unopenable, error))?;
         let database = self.open().map_err(|error| match error {
             Error::Unsupported(reason) => Failure::Refused(reason),
-            error => Failure::Damaged(unopenable(error.to_string())),
+            error => Failure::Damaged(unopenable(error)),
         })?;
         *found = self.read_sequences(&*database)?;
         self.write_probe(&*database)
@@ -103,21 +131,20 @@ impl OpenableEngine<'_> {
     }
 
     /// Checks that everything is still there after a commit and a close in good order.
-    fn examine_again(&self, found: &[u64]) -> Result<(), String> {
-        let database = self.open().map_err(|error| error.to_string())?;
-        let again = self.read_sequences(&*database);
-        let again = again.map_err(|damage| damage.to_string())?;
+    fn examine_again(&self, found: &[u64]) -> Result<(), LaterDamage> {
+        let database = self.open()?;
+        let again = self.read_sequences(&*database)?;
         if again != found {
-            return Err(format!("commits {found:?} were there, now {again:?}"));
+            let found = found.to_vec();
+            return Err(LaterDamage::Changed { found, again });
         }
-        let mut session = database.session().map_err(|error| error.to_string())?;
+        let mut session = database.session()?;
         let mut is_there = false;
-        let read = session.point_read(PROBE_KEY, &mut |value| is_there = value == PROBE_VALUE);
-        read.map_err(|error| error.to_string())?;
+        session.point_read(PROBE_KEY, &mut |value| is_there = value == PROBE_VALUE)?;
         if is_there {
             Ok(())
         } else {
-            Err("the commit that followed is missing".to_owned())
+            Err(LaterDamage::CommitMissing)
         }
     }
 

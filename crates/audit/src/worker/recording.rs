@@ -1,6 +1,6 @@
 //! The workload that is recorded.
 
-use super::{OpenableEngine, Report, Task};
+use super::{OpenableEngine, Report, Task, TaskError};
 use crate::history::History;
 use crate::recorded::PHASES;
 use crate::transaction::{ABORTED, Change, RecordKey};
@@ -37,7 +37,7 @@ impl Notes {
 
 impl OpenableEngine<'_> {
     /// Commits, checkpoints, commits, closes, opens, and commits again.
-    pub(super) fn record(&self) -> Result<Report, String> {
+    pub(super) fn record(&self) -> Result<Report, TaskError> {
         let Task::Record {
             history,
             capacity,
@@ -45,47 +45,49 @@ impl OpenableEngine<'_> {
             commits,
         } = &self.assignment.task
         else {
-            return Err("not a recording".to_owned());
+            return Err(TaskError::NotARecording);
         };
         let opened = History::open(history, self.assignment.workers, *capacity);
         let clock = log.as_deref().map(open_clock).transpose();
         let notes = Notes {
-            history: opened.map_err(|error| format!("{}: {error}", history.display()))?,
-            clock: clock.map_err(|error| format!("the clock: {error}"))?,
+            history: opened.map_err(|source| TaskError::File {
+                path: history.clone(),
+                source,
+            })?,
+            clock: clock.map_err(TaskError::Clock)?,
         };
         let server = self.start_server()?;
-        let version = self.engine().build().map_err(|error| error.to_string())?;
+        let version = self.engine().build()?;
         let per_phase = commits.unwrap_or(capacity / PHASES);
         self.work(&notes, per_phase)?;
         if let Some(server) = server {
-            server
-                .stop(&mut || true)
-                .map_err(|error| error.to_string())?;
+            server.stop(&mut || true)?;
         }
         Ok(Report::Recorded {
             version: version.version,
         })
     }
 
-    fn work(&self, notes: &Notes, per_phase: u64) -> Result<(), String> {
-        let database = self.open().map_err(|error| error.to_string())?;
+    fn work(&self, notes: &Notes, per_phase: u64) -> Result<(), TaskError> {
+        let database = self.open()?;
         if let Some(clock) = &notes.clock {
             // The database was made, and written back, before there was anything to lose. On the
             // recorded file system this waits because the call is watched; otherwise some pages may
             // come a little later.
             let directory = &self.assignment.directory;
             let written = File::open(directory).and_then(|folder| Ok(syncfs(&folder)?));
-            written.map_err(|error| format!("{}: {error}", directory.display()))?;
+            written.map_err(|source| TaskError::File {
+                path: directory.clone(),
+                source,
+            })?;
             clock.mark_base();
         }
         self.run_phase(&*database, notes, 0, per_phase)?;
-        database
-            .checkpoint()
-            .map_err(|error| format!("checkpoint: {error}"))?;
+        database.checkpoint().map_err(TaskError::Checkpoint)?;
         self.run_phase(&*database, notes, 1, per_phase)?;
         drop(database);
-        let database = self.open().map_err(|error| error.to_string())?;
-        self.run_phase(&*database, notes, 2, per_phase)
+        let database = self.open()?;
+        Ok(self.run_phase(&*database, notes, 2, per_phase)?)
     }
 
     pub(super) fn open(&self) -> trueput_engine::Result<Box<dyn Database>> {
@@ -101,7 +103,7 @@ impl OpenableEngine<'_> {
         notes: &Notes,
         phase: u32,
         commits: u64,
-    ) -> Result<(), String> {
+    ) -> Result<(), Error> {
         notes.set_phase(phase);
         let failure = Mutex::new(None);
         let first = u64::from(phase) * commits + 1;
@@ -111,7 +113,7 @@ impl OpenableEngine<'_> {
                 scope.spawn(move || {
                     let worked = self.commit_all(database, notes, worker, first..first + commits);
                     if let (Err(error), Ok(mut failure)) = (worked, failure.lock()) {
-                        *failure = Some(error.to_string());
+                        *failure = Some(error);
                     }
                 });
             }

@@ -19,6 +19,10 @@ use trueput_host::process_tree::ProcessTree;
 /// it has forked may hold it.
 const TICK: Duration = Duration::from_millis(50);
 
+/// The time that the reports of a process that has ended may take to arrive. They are waited for as
+/// long only if another process holds the pipe.
+const REST_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// The time that killed processes may take to end.
 const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -114,7 +118,7 @@ impl DelegatedWorker {
     fn note(&mut self, event: WorkerEvent) {
         match event {
             WorkerEvent::Report(report) => match *report {
-                Report::Delegated(answer) => self.answer = Some(Ok(answer)),
+                Report::Delegated { answer } => self.answer = Some(Ok(answer)),
                 Report::Failed { message } => self.answer = Some(Err(message)),
                 _ => {}
             },
@@ -122,12 +126,15 @@ impl DelegatedWorker {
         }
     }
 
-    /// Reads the reports of a process that has ended: they are in the pipe.
+    /// Reads the reports of a process that has ended: they are in the pipe, and the thread that
+    /// reads them may not have had its turn on a busy machine.
     fn read_rest(&mut self) {
-        while let Ok(event) = self.events.recv_timeout(TICK) {
-            self.note(event);
+        while !self.is_closed {
+            match self.events.recv_timeout(REST_TIMEOUT) {
+                Ok(event) => self.note(event),
+                Err(_) => self.is_closed = true,
+            }
         }
-        self.is_closed = true;
     }
 
     fn outcome(&mut self, status: ExitStatus) -> TaskOutcome {

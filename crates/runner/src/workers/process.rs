@@ -47,7 +47,8 @@ pub fn main(registry: &Registry, delegated: &[DelegatedTask]) -> ExitCode {
         Mission::Delegate(name, assignment) => {
             let task = delegated.iter().find(|task| task.name == name);
             let task = task.ok_or_else(|| format!("this program has no task '{name}'"))?;
-            reporter.send(&Report::Delegated((task.serve)(registry, assignment)?))
+            let answer = (task.serve)(registry, assignment)?;
+            reporter.send(&Report::Delegated { answer })
         }
         Mission::Host(input) => host_agent::serve(input, reporter.clone()),
     };

@@ -199,8 +199,11 @@ pub(crate) enum Report {
     },
     /// The results.
     Verified(Box<VerificationResult>),
-    /// The answer to [`Instruction::Delegate`], in the form of the task's crate.
-    Delegated(Json),
+    /// The answer to [`Instruction::Delegate`].
+    Delegated {
+        /// In the form of the task's crate.
+        answer: Json,
+    },
     /// This process cannot do its part.
     Failed {
         /// The cause.

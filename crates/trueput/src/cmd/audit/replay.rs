@@ -156,7 +156,7 @@ impl Replay<'_> {
     }
 
     /// Refuses the record for a reason.
-    fn refuse(&self, reason: &str) -> Failure {
+    fn refuse(&self, reason: &dyn std::fmt::Display) -> Failure {
         let path = self.folder.join(AUDIT_RECORD);
         Failure::usage(format!("{}: {reason}", path.display()))
     }

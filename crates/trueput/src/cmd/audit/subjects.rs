@@ -93,4 +93,5 @@ fn subject(
         arguments.claim,
         given,
     )
+    .map_err(|error| error.to_string())
 }

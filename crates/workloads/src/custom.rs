@@ -13,11 +13,10 @@ mod worker;
 
 use crate::generate::value::Values;
 use crate::keyed::action::Action;
-use crate::keyed::capacity::check_generation;
 use crate::keyed::changing_writes::{certain_deletes, certain_puts, numbers_apart};
 use crate::keyed::expected_state::ReplayableJob;
 use crate::keyed::final_check;
-use crate::keyed::load::load;
+use crate::keyed::load::{LoadedRecords, load_unless_loaded};
 use crate::keyed::shared_state::SharedState;
 use crate::keyed::sizes::check_size;
 use crate::keyed::write_tracker::{RecordSample, WriteTable};
@@ -215,18 +214,16 @@ impl Job for CustomJob {
     ) -> Result<Option<LoadSummary>> {
         let room = self.config.check_room(&target.capabilities);
         room.map_err(Error::Workload)?;
-        check_generation(target)?;
-        if !target.capabilities.retains_data || remains == ExistingDatabase::Loaded {
+        if !target.capabilities.retains_data {
             return Ok(None);
         }
-        let mut maker = self.config.maker(target.seed)?;
-        load(
-            self.config.records,
-            self.config.load_batch,
-            &mut maker,
-            target,
-        )
-        .map(Some)
+        let wanted = LoadedRecords {
+            records: self.config.records,
+            batch: self.config.load_batch,
+            is_wanted: |_| true,
+        };
+        let make = || self.config.maker(target.seed);
+        load_unless_loaded(&wanted, make, target, remains)
     }
 
     fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings> {

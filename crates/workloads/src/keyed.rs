@@ -9,12 +9,13 @@
 //! | keys | [`Chooser`](crate::generate::distribution::Chooser) | distribution, key format |
 //! | lengths of keys | [`record::RecordKeys`] | all the same, or [`sized_keys::SizedKeys`] |
 //! | values | [`record::RecordMaker`] | [`draws::ValueLengths`], [`draws::RecordLengths`] |
-//! | versions | [`write_tracker::WriteTracker`], [`update_counts::UpdateValidator`] | one of them |
+//! | versions | [`versions::TrialVersions`] | none |
+//! | what reads must find | [`write_tracker::WriteTracker`], [`update_counts::UpdateValidator`] | one of them |
 //! | checks | [`read_check::ReadValidator`], [`read_check::ReadCounts`] | what a read may return |
 //! | reads | [`record_reader::RecordReader`] | alone or in a transaction |
 //! | after the trial | [`final_check::verify`] | [`expected_state::ReplayableJob`] |
 //! | transactions | [`executor::TransactionExecutor`] | their operations |
-//! | work | [`units::run_units`], [`transaction::transact`], [`load::load`] | none |
+//! | work | [`units::run_units`], [`transaction::transact`], [`load::load_unless_loaded`] | none |
 //!
 //! Nothing here allocates, locks or formats within the measured loop, except to report an error.
 
@@ -41,4 +42,5 @@ pub(crate) mod static_text;
 pub(crate) mod transaction;
 pub(crate) mod units;
 pub(crate) mod update_counts;
+pub(crate) mod versions;
 pub(crate) mod write_tracker;

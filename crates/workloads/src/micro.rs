@@ -12,10 +12,9 @@ mod settings;
 mod worker;
 
 use crate::generate::value::Values;
-use crate::keyed::capacity;
 use crate::keyed::changing_writes::numbers_apart;
 use crate::keyed::final_check;
-use crate::keyed::load::load;
+use crate::keyed::load::{LoadedRecords, load_unless_loaded};
 use crate::keyed::shared_state::SharedState;
 use crate::keyed::write_tracker::{RecordSample, WriteTable};
 use crate::{
@@ -188,13 +187,16 @@ impl Job for MicroJob {
     ) -> Result<Option<LoadSummary>> {
         let room = self.config.check_room(&target.capabilities);
         room.map_err(Error::Workload)?;
-        capacity::check_generation(target)?;
-        let nothing_to_load = self.config.fills() || !target.capabilities.retains_data;
-        if nothing_to_load || remains == ExistingDatabase::Loaded {
+        if self.config.fills() || !target.capabilities.retains_data {
             return Ok(None);
         }
-        let mut maker = self.config.maker(self.config.values(target.seed)?);
-        load(self.config.records, LOAD_BATCH, &mut maker, target).map(Some)
+        let wanted = LoadedRecords {
+            records: self.config.records,
+            batch: LOAD_BATCH,
+            is_wanted: |_| true,
+        };
+        let make = || Ok(self.config.maker(self.config.values(target.seed)?));
+        load_unless_loaded(&wanted, make, target, remains)
     }
 
     fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings> {

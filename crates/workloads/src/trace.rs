@@ -16,11 +16,10 @@ mod worker;
 
 use crate::generate::value::Values;
 use crate::keyed::action::Action;
-use crate::keyed::capacity::check_generation;
 use crate::keyed::changing_writes::{certain_puts, numbers_apart};
 use crate::keyed::expected_state::ReplayableJob;
 use crate::keyed::final_check;
-use crate::keyed::load::load_those;
+use crate::keyed::load::{LoadedRecords, load_unless_loaded};
 use crate::keyed::shared_state::SharedState;
 use crate::keyed::write_tracker::{RecordSample, WriteTable};
 use crate::{
@@ -239,19 +238,16 @@ impl Job for TraceJob {
         let config = self.config();
         let room = config.check_room(&target.capabilities);
         room.map_err(Error::Workload)?;
-        check_generation(target)?;
-        if !target.capabilities.retains_data || remains == ExistingDatabase::Loaded {
+        if !target.capabilities.retains_data {
             return Ok(None);
         }
-        let mut maker = self.replay.maker(target.seed)?;
-        load_those(
-            config.keys(),
-            config.load_batch,
-            |item| config.is_loaded(item),
-            &mut maker,
-            target,
-        )
-        .map(Some)
+        let wanted = LoadedRecords {
+            records: config.keys(),
+            batch: config.load_batch,
+            is_wanted: |item| config.is_loaded(item),
+        };
+        let make = || self.replay.maker(target.seed);
+        load_unless_loaded(&wanted, make, target, remains)
     }
 
     fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings> {

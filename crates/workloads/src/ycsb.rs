@@ -16,8 +16,7 @@ pub use property_file::{
 
 use crate::generate::key::KeyBuffer;
 use crate::keyed::draws::{LengthChooser, ValueLengths};
-use crate::keyed::load::load;
-use crate::keyed::update_counts::GENERATIONS;
+use crate::keyed::load::{LoadedRecords, load_unless_loaded};
 use crate::{
     Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
     OperationBytes, Result, WorkerFindings, Workload, WorkloadInfo,
@@ -202,19 +201,13 @@ impl Job for YcsbJob {
     ) -> Result<Option<LoadSummary>> {
         self.check_capabilities(&target.capabilities)
             .map_err(Error::Workload)?;
-        let used_up = target.generation.is_multiple_of(GENERATIONS);
-        if remains == ExistingDatabase::Loaded && !used_up {
-            return Ok(None);
-        }
-        let mut maker = shared_state::record_maker(self.properties.shape, target.seed)?;
-        let Properties {
-            records,
-            load_batch,
-            ..
-        } = self.properties;
-        let load = load(records, load_batch, &mut maker, target)?;
-        // A load over the records of a finished trial is not comparable.
-        Ok((remains == ExistingDatabase::Nothing).then_some(load))
+        let wanted = LoadedRecords {
+            records: self.properties.records,
+            batch: self.properties.load_batch,
+            is_wanted: |_| true,
+        };
+        let make = || shared_state::record_maker(self.properties.shape, target.seed);
+        load_unless_loaded(&wanted, make, target, remains)
     }
 
     fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings> {

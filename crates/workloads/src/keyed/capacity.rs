@@ -1,8 +1,5 @@
-//! Checks before the load that the engine has room for the keys and values, and the versions for a
-//! further trial.
+//! Checks before the load that the engine has room for the keys and values.
 
-use super::write_tracker::MAX_GENERATION;
-use crate::{Error, JobDatabase, Result};
 use trueput_engine::Capabilities;
 use trueput_record::Conditions;
 use trueput_record::value::format_bytes;
@@ -54,21 +51,6 @@ pub(crate) fn check_room(
     if value_bytes > capabilities.max_value_bytes {
         let most = capabilities.max_value_bytes;
         return refuse("values", value_bytes, most, "value_bytes");
-    }
-    Ok(())
-}
-
-/// Refuses a trial beyond the number that a value's version can tell apart.
-///
-/// # Errors
-/// One sentence.
-pub(crate) fn check_generation(target: &JobDatabase<'_>) -> Result<()> {
-    if target.generation > MAX_GENERATION {
-        return Err(Error::Workload(format!(
-            "{} trials ran on this load already, and a value's version counts no more; split the \
-             plan",
-            target.generation
-        )));
     }
     Ok(())
 }

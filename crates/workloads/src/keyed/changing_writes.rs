@@ -1,7 +1,7 @@
 //! How many commits certainly changed data, so that a power cut may lose something. An engine need
 //! not flush for a commit that left everything as it was.
 
-use super::write_tracker::MAX_NUMBER;
+use super::versions::MAX_NUMBER;
 use trueput_record::measurement::OperationSummary;
 use trueput_record::{TrialSpec, VerifyLevel, WorkerKind};
 

@@ -9,7 +9,8 @@ use super::load::FIRST_VERSION;
 use super::read_check::RecordState;
 use super::record_reader::{GET, POINT_READ, RecordReader};
 use super::transaction::retry;
-use super::write_tracker::{PendingWrite, version, version_parts};
+use super::versions::TrialVersions;
+use super::write_tracker::PendingWrite;
 use crate::{JobTask, Result, WorkerFindings};
 use trueput_engine::{Mode, Result as EngineResult, Session};
 
@@ -42,7 +43,7 @@ pub(crate) struct TransactionExecutor<'w, L> {
     reader: RecordReader<'w, L>,
     /// Whether a write bears the number after the one that it read.
     counts_writes: bool,
-    generation: u32,
+    versions: TrialVersions,
     /// The writes of the current transaction, by operation.
     writes: Vec<Option<PendingWrite>>,
     /// Describes a transaction, for an error's text.
@@ -64,7 +65,7 @@ impl<'w, L: ValueLengths> TransactionExecutor<'w, L> {
         Self {
             reader,
             counts_writes,
-            generation: task.generation,
+            versions: TrialVersions::new(task.generation),
             writes: vec![None; max_operations],
             doing,
             done: 0,
@@ -206,14 +207,11 @@ impl<'w, L: ValueLengths> TransactionExecutor<'w, L> {
 
     /// The version after the one that was read.
     fn next_version(&self, state: RecordState) -> u32 {
-        let number = match state {
-            RecordState::Version(read) => match version_parts(read) {
-                (generation, number) if generation == self.generation => number,
-                _ => 0,
-            },
-            _ => 0,
+        let read = match state {
+            RecordState::Version(read) => read,
+            _ => FIRST_VERSION,
         };
-        version(self.generation, number + 1)
+        self.versions.version(self.versions.next_number(read))
     }
 
     fn put(

@@ -3,10 +3,12 @@
 
 use super::draws::ValueLengths;
 use super::inserts::InsertNumbers;
+use super::load::FIRST_VERSION;
 use super::names;
 use super::read_check::{ReadCounts, ReadFault, RecordState};
 use super::record::RecordMaker;
-use super::write_tracker::{MAX_NUMBER, RecordSample, WriteKnowledge, WriteTracker, version_parts};
+use super::versions::{MAX_NUMBER, TrialVersions};
+use super::write_tracker::{RecordSample, WriteKnowledge, WriteTracker};
 use crate::{ExecutionSummary, JobDatabase, JobTask, Result, WorkerFindings, finding};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -83,7 +85,7 @@ pub(crate) trait ReplayableJob {
 
 /// The legal final states.
 pub(crate) struct ExpectedState {
-    generation: u32,
+    versions: TrialVersions,
     records: u64,
     sample: RecordSample,
     workers: u32,
@@ -127,7 +129,7 @@ impl ExpectedState {
         let all = usize::try_from(job.records()).unwrap_or(usize::MAX);
         let room = |wanted: bool, length: usize| if wanted { length } else { 0 };
         let mut expected = Self {
-            generation: target.generation,
+            versions: TrialVersions::new(target.generation),
             records: job.records(),
             sample,
             workers: target.workers,
@@ -282,21 +284,14 @@ impl ExpectedState {
             RecordState::Foreign => return Err(ReadFault::Foreign),
         };
         if item >= self.records {
-            return if version == 0 {
+            return if version == FIRST_VERSION {
                 Ok(())
             } else {
                 Err(ReadFault::Unwritten)
             };
         }
-        let (generation, number) = version_parts(version);
-        if generation > self.generation {
-            return Err(ReadFault::Unwritten);
-        }
-        let number = if generation == self.generation {
-            number
-        } else {
-            0
-        };
+        let number = self.versions.number(version);
+        let number = number.ok_or(ReadFault::Unwritten)?;
         let Some(place) = self.sample.place(item) else {
             return Ok(());
         };

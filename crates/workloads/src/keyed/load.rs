@@ -3,30 +3,54 @@
 use super::draws::ValueLengths;
 use super::record::RecordMaker;
 use super::transaction::transact_unmetered;
-use crate::{JobDatabase, LoadSummary, Result};
+use super::versions::TrialVersions;
+use crate::{ExistingDatabase, JobDatabase, LoadSummary, Result};
 use trueput_engine::{Mode, Result as EngineResult};
 
 /// The version of a record that was loaded or inserted and not updated since.
 pub(crate) const FIRST_VERSION: u32 = 0;
 
-/// Puts the records below `records`, in transactions of `batch`.
-pub(crate) fn load<L: ValueLengths>(
-    records: u64,
-    batch: u64,
-    maker: &mut RecordMaker<L>,
+/// Puts the records that a job wants, unless they are there. Those of a finished trial are put again
+/// once all generations of versions were used: nothing is measured of such a load, for it is not
+/// comparable.
+///
+/// # Errors
+/// Errors of the engine.
+pub(crate) fn load_unless_loaded<L: ValueLengths>(
+    wanted: &LoadedRecords<impl Fn(u64) -> bool>,
+    make: impl FnOnce() -> Result<RecordMaker<L>>,
     target: &JobDatabase<'_>,
-) -> Result<LoadSummary> {
-    load_those(records, batch, |_| true, maker, target)
+    remains: ExistingDatabase,
+) -> Result<Option<LoadSummary>> {
+    let must_load = TrialVersions::new(target.generation).need_load();
+    if remains == ExistingDatabase::Loaded && !must_load {
+        return Ok(None);
+    }
+    let load = load(wanted, &mut make()?, target)?;
+    Ok((remains == ExistingDatabase::Nothing).then_some(load))
 }
 
-/// Puts the records below `records` that are wanted, in transactions of at most `batch`.
-pub(crate) fn load_those<L: ValueLengths>(
-    records: u64,
-    batch: u64,
-    is_wanted: impl Fn(u64) -> bool,
+/// The records that a job wants loaded.
+pub(crate) struct LoadedRecords<W> {
+    /// Those below it.
+    pub records: u64,
+    /// Records of a transaction at most.
+    pub batch: u64,
+    /// Whether a record is wanted.
+    pub is_wanted: W,
+}
+
+/// Puts the records that are wanted.
+fn load<L: ValueLengths>(
+    wanted: &LoadedRecords<impl Fn(u64) -> bool>,
     maker: &mut RecordMaker<L>,
     target: &JobDatabase<'_>,
 ) -> Result<LoadSummary> {
+    let LoadedRecords {
+        records,
+        batch,
+        ref is_wanted,
+    } = *wanted;
     let mut session = target.open_session()?;
     let mut load = LoadSummary::default();
     let mut first = 0;

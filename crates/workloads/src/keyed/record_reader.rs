@@ -5,6 +5,7 @@ use super::expected_state::ReplayableJob;
 use super::read_check::{ReadCounts, ReadFault, ReadValidator, RecordState};
 use super::record::{RecordKeys, RecordMaker};
 use super::scan::{ScanCheck, scan_first};
+use super::versions::TrialVersions;
 use super::write_tracker::{TrialWrites, WriteKnowledge, WriteTable, WriteTracker};
 use crate::JobTask;
 use crate::generate::key::KeyBuffer;
@@ -53,7 +54,7 @@ impl<'w, L: ValueLengths> RecordReader<'w, L> {
         let mutators = job.mutators(task.workers);
         let knowledge = WriteKnowledge::of(task.worker_kind, task.worker, &mutators);
         let trial = TrialWrites {
-            generation: task.generation,
+            versions: TrialVersions::new(task.generation),
             records: job.records(),
             mutates: !mutators.is_empty(),
             deletes: job.deletes(),

@@ -1,36 +1,10 @@
-//! Tracks the writes of each record, begun and ended, and so the values that a read may return.
-//!
-//! A version is the generation (8 bits) and the number of the write among those of its record in
-//! that trial (24 bits); 0 is what was loaded. One entry of 16 bytes per tracked record is in
-//! memory that the threads of a process share.
+//! Tracks the writes of each record, begun and ended, and so the values that a read may return. One
+//! entry of 16 bytes per tracked record is in memory that the threads of a process share.
 
 use super::read_check::{ReadFault, ReadValidator, RecordState};
+use super::versions::{MAX_NUMBER, TrialVersions};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use trueput_record::{VerifyLevel, WorkerKind};
-
-/// Bits of a version that number the write; the rest is the generation.
-const NUMBER_BITS: u32 = 24;
-
-/// Later writes of one record all bear this number.
-pub(crate) const MAX_NUMBER: u32 = (1 << NUMBER_BITS) - 1;
-
-/// The last generation that a version has room for.
-pub(crate) const MAX_GENERATION: u32 = u32::MAX >> NUMBER_BITS;
-
-/// The version of a write.
-pub(crate) const fn version(generation: u32, number: u32) -> u32 {
-    generation << NUMBER_BITS
-        | if number < MAX_NUMBER {
-            number
-        } else {
-            MAX_NUMBER
-        }
-}
-
-/// The generation and the number of a version.
-pub(crate) const fn version_parts(version: u32) -> (u32, u32) {
-    (version >> NUMBER_BITS, version & MAX_NUMBER)
-}
 
 /// The knowledge that a worker process has of others' writes. Its number is in the findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,8 +167,8 @@ const MAX_UNSETTLED: usize = 4_096;
 /// The writes that a trial makes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TrialWrites {
-    /// Trials that ran on the load before.
-    pub generation: u32,
+    /// Their versions.
+    pub versions: TrialVersions,
     /// Records that were loaded. Those beyond are inserted once and never changed.
     pub records: u64,
     /// Whether any worker updates or deletes.
@@ -293,7 +267,7 @@ impl<'t> WriteTracker<'t> {
     /// The version that a write bears.
     #[inline]
     pub(crate) fn version(&self, write: PendingWrite) -> u32 {
-        version(self.trial.generation, write.number)
+        self.trial.versions.version(write.number)
     }
 
     /// A write was committed. Returns `false` for a delete whose record was not there.
@@ -363,16 +337,10 @@ impl ReadValidator for WriteTracker<'_> {
         let number = match state {
             RecordState::Foreign => return Err(ReadFault::Foreign),
             RecordState::Absent => return self.check_absence(item, entry, floor),
-            RecordState::Version(version) => match version_parts(version) {
-                (generation, _) if generation > self.trial.generation => {
-                    return Err(ReadFault::Unwritten);
-                }
-                (generation, _) if generation < self.trial.generation => 0,
-                (_, 0) if self.trial.generation > 0 && item < self.trial.records => {
-                    return Err(ReadFault::Unwritten);
-                }
-                (_, number) => number,
-            },
+            RecordState::Version(version) => {
+                let number = self.trial.versions.number(version);
+                number.ok_or(ReadFault::Unwritten)?
+            }
         };
         let most = match (self.knowledge, entry) {
             _ if !self.trial.mutates || item >= self.trial.records => 0,
@@ -402,7 +370,7 @@ mod tests {
 
     fn trial(generation: u32) -> TrialWrites {
         TrialWrites {
-            generation,
+            versions: TrialVersions::new(generation),
             records: 10,
             mutates: true,
             deletes: true,
@@ -414,7 +382,7 @@ mod tests {
     }
 
     fn seen(generation: u32, number: u32) -> RecordState {
-        RecordState::Version(version(generation, number))
+        RecordState::Version(TrialVersions::new(generation).version(number))
     }
 
     #[test]
@@ -510,15 +478,6 @@ mod tests {
         assert_eq!(
             tracker.validate(7, tracker.floor(7), seen(0, 2)),
             Err(ReadFault::Stale)
-        );
-    }
-
-    #[test]
-    fn too_many_writes_of_one_record_bear_the_last_number() {
-        assert_eq!(version(1, u32::MAX), version(1, MAX_NUMBER));
-        assert_eq!(
-            version_parts(version(MAX_GENERATION, 5)),
-            (MAX_GENERATION, 5)
         );
     }
 }

@@ -9,7 +9,7 @@ use crate::keyed::capacity;
 use crate::keyed::depletion::RecordTurnover;
 use crate::keyed::record::{FixedLength, RecordMaker};
 use crate::keyed::sizes;
-use crate::keyed::write_tracker::MAX_NUMBER;
+use crate::keyed::changing_writes::certain_puts;
 use crate::{Error, OperationBytes, Result};
 use std::ops::Range;
 use trueput_engine::Capabilities;
@@ -412,8 +412,7 @@ impl MicroConfig {
         if kinds.has(Kind::Update) && self.value_bytes < MIN_VALUE_BYTES {
             return None;
         }
-        // Beyond that all writes of a record bear the last number there is.
-        let updated = |count: u64| count.min(MAX_NUMBER.into()) / numbers_apart.max(1);
+        let updated = |count| certain_puts(count, numbers_apart);
         let changes = |kind| {
             let count = *counts.get(kinds.index(kind))?;
             Some(match kind {

@@ -6,6 +6,7 @@ use crate::generate::key::KeyBuffer;
 use crate::generate::value::Values;
 use crate::keyed::expected_state::worker_findings;
 use crate::keyed::read_check::ReadCounts;
+use crate::keyed::versions::TrialVersions;
 use crate::keyed::write_tracker::{TrialWrites, WriteKnowledge, WriteTable, WriteTracker};
 use crate::{JobTask, WorkerFindings};
 
@@ -42,7 +43,7 @@ impl<'w> Worker<'w> {
         let mutators = config.mutators(task.workers);
         let knowledge = WriteKnowledge::of(task.worker_kind, task.worker, &mutators);
         let trial = TrialWrites {
-            generation: task.generation,
+            versions: TrialVersions::new(task.generation),
             records: config.records,
             mutates: !mutators.is_empty(),
             deletes: config.deletes(),

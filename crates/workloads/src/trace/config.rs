@@ -9,7 +9,7 @@ use crate::keyed::action::Action;
 use crate::keyed::draws::ValueLengths;
 use crate::keyed::executor::PlannedOperation;
 use crate::keyed::record::{RecordKeys, RecordMaker};
-use crate::keyed::write_tracker::version_parts;
+use crate::keyed::load::FIRST_VERSION;
 use crate::{Error, OperationBytes, Result};
 use std::sync::Arc;
 use trueput_engine::Capabilities;
@@ -37,7 +37,7 @@ impl ValueLengths for TraceLengths {
 
     /// Which write bears a number depends on the order in which workers came, but for the load.
     fn fits(&mut self, item: u64, version: u32, bytes: usize) -> bool {
-        version_parts(version) != (0, 0) || self.value_bytes(item, version) == bytes
+        version != FIRST_VERSION || self.value_bytes(item, version) == bytes
     }
 }
 

@@ -5,7 +5,8 @@ use crate::generate::insert::InsertSequence;
 use crate::generate::value::Values;
 use crate::keyed::draws::RecordLengths;
 use crate::keyed::record::RecordMaker;
-use crate::keyed::update_counts::{TrialVersions, UpdateCounts, UpdateValidator};
+use crate::keyed::update_counts::{UpdateCounts, UpdateValidator};
+use crate::keyed::versions::TrialVersions;
 use crate::{Error, Result};
 use std::sync::Arc;
 
@@ -49,7 +50,7 @@ impl SharedState {
         Ok(Self {
             maker: record_maker(properties.shape, seed)?,
             validator: UpdateValidator {
-                trial: TrialVersions::new(generation),
+                versions: TrialVersions::new(generation),
                 updates: UpdateCounts::new(known, complete),
             },
             inserts: Arc::new(InsertSequence::new(properties.records)),

@@ -7,7 +7,7 @@ use super::worker::{INSERTED_RECORDS, UPDATED_RECORDS};
 use crate::keyed::read_check::{ReadCounts, ReadFault, compared_part};
 use crate::keyed::scan::scan_first;
 use crate::keyed::transaction::{UnmeteredWork, read_once, retry};
-use crate::keyed::update_counts::TrialVersions;
+use crate::keyed::versions::TrialVersions;
 use crate::{ExecutionSummary, JobDatabase, JobResults, Result};
 use std::ops::Bound;
 use trueput_engine::{Error as EngineError, KeyRange, Session};
@@ -65,7 +65,7 @@ pub(super) fn verify(
 /// A pass over all records, with its findings.
 struct DatabaseCheck {
     maker: Maker,
-    trial: TrialVersions,
+    versions: TrialVersions,
     seed: u64,
     every: bool,
     /// A bit for each item that was met.
@@ -88,7 +88,7 @@ impl DatabaseCheck {
     ) -> Result<Self> {
         let mut check = Self {
             maker: record_maker(properties.shape, target.seed)?,
-            trial: TrialVersions::new(target.generation),
+            versions: TrialVersions::new(target.generation),
             seed: target.seed,
             every: verify == VerifyLevel::Full,
             met: vec![0; items.div_ceil(64) as usize],
@@ -141,7 +141,7 @@ impl DatabaseCheck {
                 let (word, bit) = (&mut self.met[(item / 64) as usize], item % 64);
                 self.distinct += u64::from(*word >> bit & 1 == 0);
                 *word |= 1 << bit;
-                self.updates += u64::from(self.trial.updates(version));
+                self.updates += u64::from(self.versions.number(version).unwrap_or(0));
                 if !in_order {
                     self.whole.add(ReadFault::Disorder, item);
                 }

@@ -14,6 +14,7 @@ use crate::keyed::read_check::{ReadCounts, ReadFault, ReadValidator, RecordState
 use crate::keyed::scan::scan_first;
 use crate::keyed::transaction::{TransactionError, retry};
 use crate::keyed::units::run_units;
+use crate::keyed::versions::MAX_NUMBER;
 use crate::{Error, JobTask, Result, WorkerFindings};
 use trueput_engine::{KeyRange, Mode, Result as EngineResult, Session, ValueVisitor};
 use trueput_record::VerifyLevel;
@@ -268,6 +269,7 @@ impl<'a> Worker<'a> {
         let PlannedOperation { item, field, .. } = operation;
         let twice = operation.kind == Kind::ReadModifyWrite;
         let shared = self.shared;
+        let versions = shared.validator.versions;
         shared.validator.updates.begin(item);
         let floor = shared.validator.floor(item);
         let doing = doing("updating", item);
@@ -278,15 +280,16 @@ impl<'a> Worker<'a> {
             }
             let version = self.look_up(session, get, item, None, floor)?;
             let version = version.unwrap_or(FIRST_VERSION);
-            let next = shared.validator.trial.next(version).ok_or_else(|| {
-                TransactionError::workload(format!(
+            let updates = versions.next_number(version);
+            if updates > MAX_NUMBER {
+                return Err(TransactionError::workload(format!(
                     "record {item} was updated too often for its version; choose fewer operations \
                      or a shorter duration"
-                ))
-            })?;
-            let (key, record) = self.maker.make(item, next);
+                )));
+            }
+            let (key, record) = self.maker.make(item, versions.version(updates));
             session.put(key, record)?;
-            Ok::<_, TransactionError>(shared.validator.trial.updates(next))
+            Ok::<_, TransactionError>(updates)
         })?;
         shared.validator.updates.commit(item, updates);
         self.updated += 1;

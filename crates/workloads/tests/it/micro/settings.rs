@@ -1,6 +1,6 @@
 //! The settings that are refused, and the messages.
 
-use super::harness::{Bench, job_under, timed};
+use super::harness::{Bench, assert_right, job_under, timed};
 use trueput_record::measurement::{Measurement, OperationSummary};
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, Durability, TrialSpec, VerifyLevel, WorkerKind};
@@ -63,14 +63,17 @@ fn what_the_engine_has_no_room_for_is_refused_before_the_load() {
         "values of 1 MiB are longer than the 512 KiB that this engine takes; give \
          value_bytes=524288 or less"
     );
-    let mut worn = Bench::counted(1, "records=10");
-    worn.generation = 256;
-    assert!(
-        worn.prepare()
-            .unwrap_err()
-            .to_string()
-            .contains("split the plan")
-    );
+}
+
+#[test]
+fn a_load_whose_generations_are_used_up_is_renewed() {
+    let given = "test=overwrite records=10 operations=30";
+    let mut bench = Bench::counted(2, given);
+    assert_right(&bench.run().1, "the first trial");
+    for generation in 1..70 {
+        bench = bench.then(&Conditions::default(), given);
+        assert_right(&bench.run().1, &format!("generation {generation}"));
+    }
 }
 
 #[test]

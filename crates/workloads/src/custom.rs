@@ -4,6 +4,7 @@
 //! `docs/workloads/custom.md` has the grammar, each setting, and what is checked.
 
 mod config;
+mod error;
 mod mix;
 mod popularity;
 mod settings;
@@ -13,18 +14,20 @@ mod worker;
 
 use crate::generate::value::Values;
 use crate::keyed::action::Action;
+use crate::keyed::capacity::check_size;
 use crate::keyed::changing_writes::{certain_deletes, certain_puts, numbers_apart};
 use crate::keyed::expected_state::ReplayableJob;
 use crate::keyed::final_check;
 use crate::keyed::load::{LoadedRecords, load_unless_loaded};
 use crate::keyed::shared_state::SharedState;
-use crate::keyed::sizes::check_size;
 use crate::keyed::write_tracker::{RecordSample, WriteTable};
 use crate::{
-    Error, ExecutionSummary, ExistingDatabase, IneffectiveSetting, Job, JobDatabase, JobResults,
-    JobTask, LoadSummary, OperationBytes, Result, WorkerFindings, Workload, WorkloadInfo,
+    Error, ExecutionSummary, ExistingDatabase, IneffectiveSetting, Job, JobDatabase, JobError,
+    JobResults, JobTask, LoadSummary, OperationBytes, Result, WorkerFindings, Workload,
+    WorkloadInfo,
 };
 use config::CustomConfig;
+pub(crate) use error::CustomError;
 use mix::Transaction;
 use settings::{DISTRIBUTION, Settings};
 use std::path::Path;
@@ -78,7 +81,7 @@ impl Workload for Custom {
         &self,
         settings: &ParameterValues,
         conditions: &Conditions,
-    ) -> Result<Box<dyn Job>, String> {
+    ) -> Result<Box<dyn Job>, JobError> {
         let config = CustomConfig::new(&settings.into(), conditions)?;
         Ok(Box::new(CustomJob {
             kinds: config.mix.names(),
@@ -120,8 +123,8 @@ impl Job for CustomJob {
         self.config.transactions.unwrap_or(0)
     }
 
-    fn check_capabilities(&self, capabilities: &Capabilities) -> Result<(), String> {
-        self.config.check_room(capabilities)
+    fn check_capabilities(&self, capabilities: &Capabilities) -> Result<(), JobError> {
+        Ok(self.config.check_room(capabilities)?)
     }
 
     fn needs_transactions(&self) -> bool {
@@ -129,13 +132,9 @@ impl Job for CustomJob {
         has_several || self.config.mix.has(Action::reads_first)
     }
 
-    fn check_crash(&self, _survival: Survival) -> Result<(), String> {
+    fn check_crash(&self, _survival: Survival) -> Result<(), JobError> {
         if self.config.deletes() {
-            Err(
-                "with deletes it cannot verify what a crash lost: remove delete from operations, \
-                 or remove crash_and_recover"
-                    .to_owned(),
-            )
+            Err(CustomError::CrashWithDeletes.into())
         } else {
             Ok(())
         }
@@ -213,7 +212,7 @@ impl Job for CustomJob {
         remains: ExistingDatabase,
     ) -> Result<Option<LoadSummary>> {
         let room = self.config.check_room(&target.capabilities);
-        room.map_err(Error::Workload)?;
+        room.map_err(|error| Error::Workload(error.to_string()))?;
         if !target.capabilities.retains_data {
             return Ok(None);
         }

@@ -14,7 +14,6 @@
 
 pub mod check;
 mod config;
-mod kinds;
 mod settings;
 pub mod transactions;
 mod verify;
@@ -23,15 +22,14 @@ mod worker;
 
 use crate::keyed::kinds::KindCatalog;
 use crate::{
-    ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary, Result,
-    WorkerFindings, Workload, WorkloadInfo,
+    ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobError, JobResults, JobTask,
+    LoadSummary, Result, WorkerFindings, Workload, WorkloadInfo,
 };
 use config::{HistoryConfig, KEY_BYTES};
-use kinds::Kind;
 use settings::Settings;
 use trueput_engine::{Capabilities, Parameter, ParameterValues};
 use trueput_record::{Conditions, Survival, WorkerKind};
-use worker::Worker;
+use worker::{Kind, Worker};
 
 /// The workload.
 #[derive(Debug, Clone, Copy)]
@@ -60,17 +58,38 @@ impl Workload for HistoryWorkload {
         &self,
         settings: &ParameterValues,
         conditions: &Conditions,
-    ) -> Result<Box<dyn Job>, String> {
+    ) -> Result<Box<dyn Job>, JobError> {
         if conditions.hosts.is_some() {
-            return Err(
-                "the check orders transactions by one clock, so its workers must run on this \
-                 host: remove hosts"
-                    .to_owned(),
-            );
+            return Err(HistoryError::OtherHosts.into());
         }
         let config = HistoryConfig::new(&settings.into(), conditions);
         Ok(Box::new(HistoryJob { config }))
     }
+}
+
+/// What the workload cannot be run with. `Display` is one sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HistoryError {
+    /// Workers on other hosts.
+    #[error(
+        "the check orders transactions by one clock, so its workers must run on this host: remove \
+         hosts"
+    )]
+    OtherHosts,
+    /// Lists that are longer than an engine's values.
+    #[error(
+        "lists of {bytes} bytes are longer than the {max_bytes} that the engine takes; give a \
+         smaller key_writes"
+    )]
+    LongLists {
+        /// The longest list.
+        bytes: usize,
+        /// The engine's limit.
+        max_bytes: usize,
+    },
+    /// Keys that are longer than an engine's.
+    #[error("the engine takes no keys of {KEY_BYTES} bytes")]
+    LongKeys,
 }
 
 struct HistoryJob {
@@ -86,21 +105,22 @@ impl Job for HistoryJob {
         self.config.transactions.unwrap_or(0)
     }
 
-    fn check_capabilities(&self, capabilities: &Capabilities) -> Result<(), String> {
+    fn check_capabilities(&self, capabilities: &Capabilities) -> Result<(), JobError> {
         let (bytes, most) = (self.config.value_bytes(), capabilities.max_value_bytes);
         if bytes > most {
-            return Err(format!(
-                "lists of {bytes} bytes are longer than the {most} that the engine takes; give a \
-                 smaller key_writes"
-            ));
+            return Err(HistoryError::LongLists {
+                bytes,
+                max_bytes: most,
+            }
+            .into());
         }
         if KEY_BYTES > capabilities.max_key_bytes {
-            return Err(format!("the engine takes no keys of {KEY_BYTES} bytes"));
+            return Err(HistoryError::LongKeys.into());
         }
         Ok(())
     }
 
-    fn check_crash(&self, _survival: Survival) -> Result<(), String> {
+    fn check_crash(&self, _survival: Survival) -> Result<(), JobError> {
         Ok(())
     }
 

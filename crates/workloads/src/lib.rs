@@ -9,6 +9,7 @@
 //! # Modules
 //!
 //! - `custom`: your own workload
+//! - `error`: the errors of jobs
 //! - `generate`: random choices: items by a distribution, keys, values
 //! - `history`: random transactions whose history is checked for isolation
 //! - `keyed`: the core that micro, ycsb and custom share
@@ -21,6 +22,7 @@
 //! - `ycsb`: YCSB's core workload, A to F
 
 pub mod custom;
+mod error;
 pub mod generate;
 pub mod history;
 mod keyed;
@@ -32,12 +34,14 @@ pub mod tpcc;
 pub mod trace;
 pub mod ycsb;
 
+pub use error::{Error, ErrorContext, JobError, Result};
+
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 use trueput_engine::{
-    Capabilities, Database, Dialect, Durability, Error as EngineError, Isolation, Parameter,
-    ParameterValues, Session, Value,
+    Capabilities, Database, Dialect, Durability, Isolation, Parameter, ParameterValues, Session,
+    Value,
 };
 use trueput_record::measurement::{Check, Measurement};
 use trueput_record::plan::Dimensions;
@@ -107,7 +111,7 @@ pub trait Workload: Send + Sync {
         &self,
         settings: &ParameterValues,
         conditions: &Conditions,
-    ) -> Result<Box<dyn Job>, String>;
+    ) -> Result<Box<dyn Job>, JobError>;
 }
 
 /// The duration of a trial that neither its plan nor its settings end, seconds.
@@ -206,7 +210,7 @@ pub trait Job: Send + Sync {
     ///
     /// # Errors
     /// One sentence: the value given and the values accepted.
-    fn check_workers(&self, _workers: u32, _kind: WorkerKind) -> Result<(), String> {
+    fn check_workers(&self, _workers: u32, _kind: WorkerKind) -> Result<(), JobError> {
         Ok(())
     }
 
@@ -214,7 +218,7 @@ pub trait Job: Send + Sync {
     ///
     /// # Errors
     /// One sentence: the value given and the values accepted.
-    fn check_capabilities(&self, _capabilities: &Capabilities) -> Result<(), String> {
+    fn check_capabilities(&self, _capabilities: &Capabilities) -> Result<(), JobError> {
         Ok(())
     }
 
@@ -223,7 +227,7 @@ pub trait Job: Send + Sync {
     ///
     /// # Errors
     /// One sentence: the value given and the values accepted.
-    fn check_dialect(&self, _dialect: Option<Dialect>) -> Result<(), String> {
+    fn check_dialect(&self, _dialect: Option<Dialect>) -> Result<(), JobError> {
         Ok(())
     }
 
@@ -245,8 +249,8 @@ pub trait Job: Send + Sync {
     ///
     /// # Errors
     /// One sentence: the reason, and a setting that would work.
-    fn check_crash(&self, _survival: Survival) -> Result<(), String> {
-        Err("it cannot verify what a crash lost: remove crash_and_recover".to_owned())
+    fn check_crash(&self, _survival: Survival) -> Result<(), JobError> {
+        Err(JobError::UnverifiableCrash)
     }
 
     /// The kinds of unit that an open loop's rate counts, in the order of [`Meter::finish_unit`]'s
@@ -595,44 +599,4 @@ pub struct JobResults {
     pub results: BTreeMap<String, Value>,
     /// The checks; empty where verification is off.
     pub checks: Vec<Check>,
-}
-
-/// The reasons why a job cannot go on.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// The engine refused.
-    #[error("{doing}: {source}{}", source.conflict_hint())]
-    Engine {
-        /// The operation that failed: `storing the steps of 27`.
-        doing: String,
-        /// The engine's error.
-        source: EngineError,
-    },
-    /// The workload itself cannot go on: an overflow, a record that it did not write.
-    #[error("{0}")]
-    Workload(String),
-    /// The user stopped the run.
-    #[error("stopped")]
-    Stopped,
-}
-
-/// The result of a job's step.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// Adds the failed step to an engine's error.
-pub trait ErrorContext<T> {
-    /// Names the failed step; the text is only built if there is an error.
-    ///
-    /// # Errors
-    /// The engine's error with the name of the step.
-    fn context(self, subject: impl FnOnce() -> String) -> Result<T>;
-}
-
-impl<T> ErrorContext<T> for trueput_engine::Result<T> {
-    fn context(self, subject: impl FnOnce() -> String) -> Result<T> {
-        self.map_err(|source| Error::Engine {
-            doing: subject(),
-            source,
-        })
-    }
 }

@@ -4,6 +4,7 @@
 //! `docs/workloads/micro.md` says what each test does, what is counted, and what is checked.
 
 mod config;
+mod error;
 mod execution;
 mod kinds;
 mod operation_stream;
@@ -18,10 +19,12 @@ use crate::keyed::load::{LoadedRecords, load_unless_loaded};
 use crate::keyed::shared_state::SharedState;
 use crate::keyed::write_tracker::{RecordSample, WriteTable};
 use crate::{
-    Error, ExecutionSummary, ExistingDatabase, IneffectiveSetting, Job, JobDatabase, JobResults,
-    JobTask, LoadSummary, OperationBytes, Result, WorkerFindings, Workload, WorkloadInfo,
+    Error, ExecutionSummary, ExistingDatabase, IneffectiveSetting, Job, JobDatabase, JobError,
+    JobResults, JobTask, LoadSummary, OperationBytes, Result, WorkerFindings, Workload,
+    WorkloadInfo,
 };
 use config::{LOAD_BATCH, MicroConfig, Test};
+pub(crate) use error::MicroError;
 use settings::Settings;
 use trueput_engine::{Capabilities, Parameter, ParameterValues};
 use trueput_record::measurement::Measurement;
@@ -64,7 +67,7 @@ impl Workload for Micro {
         &self,
         settings: &ParameterValues,
         conditions: &Conditions,
-    ) -> Result<Box<dyn Job>, String> {
+    ) -> Result<Box<dyn Job>, JobError> {
         Ok(Box::new(MicroJob {
             config: MicroConfig::new(&settings.into(), conditions)?,
             shared: SharedState::default(),
@@ -107,8 +110,8 @@ impl Job for MicroJob {
         self.config.sessions(workers)
     }
 
-    fn check_capabilities(&self, capabilities: &Capabilities) -> Result<(), String> {
-        self.config.check_room(capabilities)
+    fn check_capabilities(&self, capabilities: &Capabilities) -> Result<(), JobError> {
+        Ok(self.config.check_room(capabilities)?)
     }
 
     fn unit_kinds(&self) -> &'static [&'static str] {
@@ -159,13 +162,9 @@ impl Job for MicroJob {
         lasting.then(|| format!("{records} x {key_bytes} + {value_bytes} to {compressibility} %"))
     }
 
-    fn check_crash(&self, _survival: Survival) -> Result<(), String> {
+    fn check_crash(&self, _survival: Survival) -> Result<(), JobError> {
         if self.config.deletes() {
-            Err(
-                "with deletes it cannot verify what a crash lost: choose a test that \
-                    fills, overwrites or reads, or remove crash_and_recover"
-                    .to_owned(),
-            )
+            Err(MicroError::CrashWithDeletes.into())
         } else {
             Ok(())
         }
@@ -186,7 +185,7 @@ impl Job for MicroJob {
         remains: ExistingDatabase,
     ) -> Result<Option<LoadSummary>> {
         let room = self.config.check_room(&target.capabilities);
-        room.map_err(Error::Workload)?;
+        room.map_err(|error| Error::Workload(error.to_string()))?;
         if self.config.fills() || !target.capabilities.retains_data {
             return Ok(None);
         }

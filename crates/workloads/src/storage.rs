@@ -2,6 +2,7 @@
 //! own in the trial's folder.
 
 mod buffer;
+mod error;
 mod file;
 mod io_ring;
 pub mod io_thrash;
@@ -13,6 +14,7 @@ mod mapping;
 mod write_channel;
 
 use crate::Error;
+pub(crate) use error::StorageError;
 use std::path::Path;
 
 /// Adds the operation and the file to an error of the operating system.

@@ -5,6 +5,7 @@
 
 mod blocks;
 mod codec;
+mod error;
 mod input_line;
 mod maximum;
 mod oracle;
@@ -14,14 +15,15 @@ mod verify;
 mod worker;
 
 pub use codec::MAX_STORABLE;
+pub(crate) use error::{InputMistake, ThreeN1Error};
 pub use input_line::{InputLine, InputLineError, parse_lines};
 pub use maximum::Maximum;
 pub use oracle::{KnownAnswers, Oracle, Overflow, distinct_numbers};
 pub use problem::used_block;
 
 use crate::{
-    ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary, Result,
-    WorkerFindings, Workload, WorkloadInfo,
+    ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobError, JobResults, JobTask,
+    LoadSummary, Result, WorkerFindings, Workload, WorkloadInfo,
 };
 use codec::{IntegerCodec, WordCodec};
 use problem::{CommitScope, KeyEncoding, Problem};
@@ -95,13 +97,9 @@ impl Workload for ThreeN1 {
         &self,
         settings: &ParameterValues,
         conditions: &Conditions,
-    ) -> Result<Box<dyn Job>, String> {
+    ) -> Result<Box<dyn Job>, JobError> {
         if conditions.duration_s.is_some() || conditions.warm_up_s > 0.0 {
-            return Err(
-                "it ends when its range is done: leave duration and warm_up out, and choose \
-                 the range with start and finish"
-                    .to_owned(),
-            );
+            return Err(ThreeN1Error::Timed.into());
         }
         let Settings {
             start,
@@ -112,24 +110,13 @@ impl Workload for ThreeN1 {
             snapshot,
         } = settings.into();
         if finish < start {
-            return Err(format!(
-                "the range {start} to {finish} is reversed; write start={finish} \
-                 finish={start}"
-            ));
+            return Err(ThreeN1Error::ReversedRange { start, finish }.into());
         }
         if commit == CommitScope::Block && snapshot == SnapshotScope::Start {
-            return Err(
-                "with commit=per-block the block's own transaction does the look-ups; \
-                 leave snapshot=start out"
-                    .to_owned(),
-            );
+            return Err(ThreeN1Error::SnapshotOfBlock.into());
         }
         if commit == CommitScope::Block && conditions.rate.is_some() {
-            return Err(
-                "a rate needs one commit per start or per store, which commit=per-block does \
-                    not have; choose per-store or per-start"
-                    .to_owned(),
-            );
+            return Err(ThreeN1Error::RateOfBlocks.into());
         }
         Ok(Box::new(ThreeN1Job {
             start,
@@ -235,13 +222,9 @@ impl Job for ThreeN1Job {
         true
     }
 
-    fn check_crash(&self, survival: Survival) -> Result<(), String> {
+    fn check_crash(&self, survival: Survival) -> Result<(), JobError> {
         match survival {
-            Survival::ConsistentPrefix => Err(
-                "it cannot count what is missing of a prefix of the commits: choose a level of \
-                 which every commit survives killed processes, or the workload micro or tpcc"
-                    .to_owned(),
-            ),
+            Survival::ConsistentPrefix => Err(ThreeN1Error::CrashWithPrefix.into()),
             Survival::EveryCommit | Survival::Nothing => Ok(()),
         }
     }

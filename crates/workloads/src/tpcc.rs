@@ -5,7 +5,6 @@
 pub mod acid;
 pub mod input;
 pub mod kv;
-pub mod outcome;
 pub mod procedures;
 pub mod rows;
 pub mod scale;
@@ -20,6 +19,7 @@ mod columns;
 mod conditions;
 mod consistency;
 mod district;
+mod error;
 mod figures;
 mod kinds;
 mod load;
@@ -30,11 +30,12 @@ mod terminal;
 mod transaction_mix;
 mod verify;
 
+pub(crate) use error::TpccError;
 pub use figures::NOTICE;
 
 use crate::{
-    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
-    Result, WorkerFindings, Workload, WorkloadInfo,
+    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobError, JobResults, JobTask,
+    LoadSummary, Result, WorkerFindings, Workload, WorkloadInfo,
 };
 use settings::{GivenSettings, Settings};
 use trueput_engine::{Capabilities, Dialect, Parameter, ParameterValues};
@@ -75,7 +76,7 @@ impl Workload for Tpcc {
         &self,
         settings: &ParameterValues,
         conditions: &Conditions,
-    ) -> Result<Box<dyn Job>, String> {
+    ) -> Result<Box<dyn Job>, JobError> {
         Ok(Box::new(TpccJob {
             settings: Settings::of(settings, conditions)?,
         }))
@@ -112,25 +113,22 @@ impl Job for TpccJob {
         3_000
     }
 
-    fn check_workers(&self, workers: u32, _kind: WorkerKind) -> Result<(), String> {
+    fn check_workers(&self, workers: u32, _kind: WorkerKind) -> Result<(), JobError> {
         let warehouses = self.settings.scale.warehouses;
         let terminals = u64::from(warehouses) * u64::from(rows::DISTRICTS);
         if self.settings.is_paced && u64::from(workers) != terminals {
-            return Err(format!(
-                "pacing tpc needs 10 terminals per warehouse (clause 4.2.2), so {terminals} \
-                 workers for warehouses {warehouses}, not {workers}; give workers {terminals}, or \
-                 pacing none"
-            ));
+            return Err(TpccError::Terminals {
+                terminals,
+                warehouses,
+                workers,
+            }
+            .into());
         }
         Ok(())
     }
 
-    fn check_capabilities(&self, capabilities: &Capabilities) -> Result<(), String> {
-        let lacks = |subject: &str| {
-            Err(format!(
-                "it needs an engine that {subject}, and this does not"
-            ))
-        };
+    fn check_capabilities(&self, capabilities: &Capabilities) -> Result<(), JobError> {
+        let lacks = |ability| Err(TpccError::Lacks { ability }.into());
         if !capabilities.retains_data {
             return lacks("keeps what is put");
         }
@@ -140,18 +138,13 @@ impl Job for TpccJob {
         // In SQL a dialect can lack snapshots. A plan that asks for SQL by name accepts that, and
         // the result says so; keys and values, or a store left to the program's choice, do not.
         if !capabilities.snapshot_reads && self.settings.store != store::TableStore::Sql {
-            return Err(
-                "it needs an engine that shows a read transaction one state of the database \
-                 (clause 3.4), and this does not; in SQL, where the engine speaks it, tpcc runs \
-                 without and says so in its result: give store sql"
-                    .to_owned(),
-            );
+            return Err(TpccError::NoSnapshots.into());
         }
         Ok(())
     }
 
-    fn check_dialect(&self, dialect: Option<Dialect>) -> Result<(), String> {
-        self.settings.store.check(dialect)
+    fn check_dialect(&self, dialect: Option<Dialect>) -> Result<(), JobError> {
+        Ok(self.settings.store.check(dialect)?)
     }
 
     fn uses_sql(&self) -> bool {
@@ -162,7 +155,7 @@ impl Job for TpccJob {
         true
     }
 
-    fn check_crash(&self, _survival: Survival) -> Result<(), String> {
+    fn check_crash(&self, _survival: Survival) -> Result<(), JobError> {
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 
 mod builder;
 mod config;
+mod error;
 mod format;
 mod kinds;
 mod reader;
@@ -24,10 +25,11 @@ use crate::keyed::shared_state::SharedState;
 use crate::keyed::write_tracker::{RecordSample, WriteTable};
 use crate::{
     DueTimes, Error, ExecutionSummary, ExistingDatabase, IneffectiveSetting, Job, JobDatabase,
-    JobResults, JobTask, LoadSummary, OperationBytes, Result, WorkerFindings, Workload,
+    JobError, JobResults, JobTask, LoadSummary, OperationBytes, Result, WorkerFindings, Workload,
     WorkloadInfo,
 };
 use config::TraceConfig;
+pub use error::{FileError, TraceError};
 pub use format::FormatChoice;
 use kinds::Kind;
 use settings::{FILE, Pace, Settings};
@@ -93,7 +95,7 @@ impl Workload for TraceWorkload {
         &self,
         settings: &ParameterValues,
         conditions: &Conditions,
-    ) -> Result<Box<dyn Job>, String> {
+    ) -> Result<Box<dyn Job>, JobError> {
         let config = TraceConfig::new(&settings.into(), conditions)?;
         Ok(Box::new(TraceJob {
             replay: TraceReplay::new(config),
@@ -149,8 +151,8 @@ impl Job for TraceJob {
         ))
     }
 
-    fn check_capabilities(&self, capabilities: &Capabilities) -> Result<(), String> {
-        self.config().check_room(capabilities)
+    fn check_capabilities(&self, capabilities: &Capabilities) -> Result<(), JobError> {
+        Ok(self.config().check_room(capabilities)?)
     }
 
     fn needs_transactions(&self) -> bool {
@@ -158,13 +160,9 @@ impl Job for TraceJob {
         trace.longest_request > 1 || trace.has(Action::reads_first)
     }
 
-    fn check_crash(&self, _survival: Survival) -> Result<(), String> {
+    fn check_crash(&self, _survival: Survival) -> Result<(), JobError> {
         if self.replay.deletes() {
-            Err(
-                "the trace inserts or deletes keys, and a key that is missing after a crash could \
-                 be either: give load=all and a trace without deletes, or remove crash_and_recover"
-                    .to_owned(),
-            )
+            Err(TraceError::CrashWithDeletes.into())
         } else {
             Ok(())
         }
@@ -237,7 +235,7 @@ impl Job for TraceJob {
     ) -> Result<Option<LoadSummary>> {
         let config = self.config();
         let room = config.check_room(&target.capabilities);
-        room.map_err(Error::Workload)?;
+        room.map_err(|error| Error::Workload(error.to_string()))?;
         if !target.capabilities.retains_data {
             return Ok(None);
         }
@@ -257,7 +255,7 @@ impl Job for TraceJob {
 
     fn verify(&self, target: &JobDatabase<'_>, ended: &ExecutionSummary) -> Result<JobResults> {
         let counts = self.config().check_counts(&ended.counts);
-        counts.map_err(Error::Workload)?;
+        counts.map_err(|error| Error::Workload(error.to_string()))?;
         let mut conclusion = final_check::verify(&self.replay, target, ended)?;
         let trace = &self.config().trace;
         let digest = format!("{:016x}", trace.digest());

@@ -2,6 +2,7 @@
 //!
 //! `docs/workloads/ycsb.md` says what is as in YCSB, what is not, and why.
 
+mod error;
 mod kinds;
 mod properties;
 mod property_file;
@@ -10,6 +11,7 @@ mod shared_state;
 mod verify;
 mod worker;
 
+pub(crate) use error::YcsbError;
 pub use property_file::{
     Property, PropertyError, decode_properties, parse_boolean, parse_properties,
 };
@@ -18,8 +20,8 @@ use crate::generate::key::KeyBuffer;
 use crate::keyed::draws::{LengthChooser, ValueLengths};
 use crate::keyed::load::{LoadedRecords, load_unless_loaded};
 use crate::{
-    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
-    OperationBytes, Result, WorkerFindings, Workload, WorkloadInfo,
+    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobError, JobResults, JobTask,
+    LoadSummary, OperationBytes, Result, WorkerFindings, Workload, WorkloadInfo,
 };
 use kinds::{Kind, Kinds};
 use properties::Properties;
@@ -60,7 +62,7 @@ impl Workload for Ycsb {
         &self,
         settings: &ParameterValues,
         conditions: &Conditions,
-    ) -> Result<Box<dyn Job>, String> {
+    ) -> Result<Box<dyn Job>, JobError> {
         let properties = Properties::new(&settings.into(), conditions)?;
         Ok(Box::new(YcsbJob {
             kinds: kinds::with_share(&properties.proportions),
@@ -146,32 +148,30 @@ impl Job for YcsbJob {
         self.record_bytes() as u64
     }
 
-    fn check_workers(&self, workers: u32, kind: WorkerKind) -> Result<(), String> {
+    fn check_workers(&self, workers: u32, kind: WorkerKind) -> Result<(), JobError> {
         let inserts = self.properties.has_kind(Kind::Insert);
         if inserts && kind == WorkerKind::Processes && workers > 1 {
-            return Err(format!(
-                "{workers} workers that insert must know of each other's records, so they must be \
-                 threads: give worker_kind threads"
-            ));
+            return Err(YcsbError::InsertsOfProcesses { workers }.into());
         }
         Ok(())
     }
 
-    fn check_capabilities(&self, capabilities: &Capabilities) -> Result<(), String> {
+    fn check_capabilities(&self, capabilities: &Capabilities) -> Result<(), JobError> {
         let longest_key = self.properties.shape.keys.longest();
         let longest = self.properties.shape.lengths(0).longest();
-        let (keys, values) = (capabilities.max_key_bytes, capabilities.max_value_bytes);
-        if longest_key > keys {
-            return Err(format!(
-                "keys of {longest_key} bytes are longer than the {keys} that the engine takes; \
-                 give a smaller zeropadding"
-            ));
+        if longest_key > capabilities.max_key_bytes {
+            return Err(YcsbError::LongKeys {
+                bytes: longest_key,
+                max_bytes: capabilities.max_key_bytes,
+            }
+            .into());
         }
-        if longest > values as u64 {
-            return Err(format!(
-                "records of {longest} bytes are longer than the {values} that the engine takes; \
-                 give fewer or shorter fields"
-            ));
+        if longest > capabilities.max_value_bytes as u64 {
+            return Err(YcsbError::LongRecords {
+                bytes: longest,
+                max_bytes: capabilities.max_value_bytes,
+            }
+            .into());
         }
         Ok(())
     }
@@ -200,7 +200,7 @@ impl Job for YcsbJob {
         remains: ExistingDatabase,
     ) -> Result<Option<LoadSummary>> {
         self.check_capabilities(&target.capabilities)
-            .map_err(Error::Workload)?;
+            .map_err(|error| Error::Workload(error.to_string()))?;
         let wanted = LoadedRecords {
             records: self.properties.records,
             batch: self.properties.load_batch,

@@ -329,7 +329,10 @@ macro_rules! parameters {
             ($crate::parameter::ValueKind::Text {
                 default: $default,
                 grammar: $grammar,
-                check: |text: &str| $parse(text).map(|_: $type| ()),
+                check: |text: &str| match $parse(text) {
+                    Ok::<$type, _>(_) => Ok(()),
+                    Err(error) => Err(error.to_string()),
+                },
             })
             (|value: &$crate::Value| $parse(&value.to_string()).ok())
         } "" $($rest)* }

@@ -72,7 +72,7 @@ impl DiskSpace {
             return Self::default();
         };
         let settings = resolve(&spec.workload, workload.settings(), &spec.settings);
-        let job = settings.and_then(|settings| workload.job(&settings, &spec.conditions));
+        let job = settings.and_then(|settings| Ok(workload.job(&settings, &spec.conditions)?));
         let storage: &dyn Engine = &trueput_engine::Storage;
         let engine = registry.engine(&spec.engine);
         job.map_or_else(

@@ -479,7 +479,7 @@ impl<'a> Expansion<'a> {
                 let worker_kind = self.worker_kind_on(&conditions, draft.worker_kind);
                 for &workers in &self.plan.workers {
                     job.check_workers(workers, worker_kind)
-                        .map_err(|reason| self.plan_error("workers", reason))?;
+                        .map_err(|error| self.plan_error("workers", error.into()))?;
                     cells.push(TrialSpec {
                         cell: u32::try_from(cells.len()).unwrap_or(u32::MAX),
                         worker_kind,

@@ -6,8 +6,8 @@ use trueput_engine::{Parameter, ParameterValues};
 use trueput_record::measurement::Check;
 use trueput_record::{Conditions, WorkerKind};
 use trueput_workloads::{
-    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
-    WorkerFindings, Workload, WorkloadInfo,
+    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobError, JobResults, JobTask,
+    LoadSummary, WorkerFindings, Workload, WorkloadInfo,
 };
 
 /// Latencies of the schedule.
@@ -64,7 +64,7 @@ impl Workload for Replay {
         &self,
         _settings: &ParameterValues,
         _conditions: &Conditions,
-    ) -> Result<Box<dyn Job>, String> {
+    ) -> Result<Box<dyn Job>, JobError> {
         Ok(Box::new(ReplayJob))
     }
 }

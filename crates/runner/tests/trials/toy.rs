@@ -14,8 +14,8 @@ use trueput_engine::{
 use trueput_record::measurement::Check;
 use trueput_record::{Conditions, Survival, VerifyLevel};
 use trueput_workloads::{
-    Error, ErrorContext, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask,
-    LoadSummary, WorkerFindings, Workload,
+    Error, ErrorContext, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobError,
+    JobResults, JobTask, LoadSummary, WorkerFindings, Workload,
 };
 
 /// The null engine, with a log in the database's folder of who was ready and who stored.
@@ -286,7 +286,7 @@ impl Workload for Play {
         &self,
         settings: &ParameterValues,
         _conditions: &Conditions,
-    ) -> std::result::Result<Box<dyn Job>, String> {
+    ) -> std::result::Result<Box<dyn Job>, JobError> {
         let settings = PlaySettings::from(settings);
         Ok(Box::new(Act {
             act: settings.act,
@@ -364,7 +364,7 @@ impl Job for Act {
         true
     }
 
-    fn check_crash(&self, _survival: Survival) -> std::result::Result<(), String> {
+    fn check_crash(&self, _survival: Survival) -> std::result::Result<(), JobError> {
         Ok(())
     }
 

@@ -132,7 +132,8 @@ fn replay(arguments: &ReplayArguments, registry: &Registry) -> Result<ExitCode, 
 
 fn describe(arguments: &DescribeArguments) -> Result<ExitCode, Failure> {
     let format = arguments.format.map_or(FormatChoice::Auto, Into::into);
-    let summary = summarize(&arguments.file, format).map_err(Failure::usage)?;
+    let summary =
+        summarize(&arguments.file, format).map_err(|error| Failure::usage(error.to_string()))?;
     if arguments.json {
         output::json(&document(&summary))?;
     } else {
@@ -188,7 +189,7 @@ fn text(file: &str, summary: &TraceSummary) -> String {
             summary
                 .damage
                 .iter()
-                .map(|reason| format!("  {}", escape_line(reason))),
+                .map(|error| format!("  {}", escape_line(&error.to_string()))),
         );
     }
     lines.join("\n") + "\n"
@@ -239,6 +240,7 @@ fn document(summary: &TraceSummary) -> serde_json::Value {
     let popularity: Vec<_> = popularity
         .map(|(keys, operations)| json!({"keys": keys, "operations": operations}))
         .collect();
+    let damage = summary.damage.iter().map(ToString::to_string);
     json!({
         "format": summary.format,
         "operations": summary.operations,
@@ -252,6 +254,6 @@ fn document(summary: &TraceSummary) -> serde_json::Value {
         "popularity": popularity,
         "memory_bytes": summary.memory_bytes,
         "damaged_lines": summary.damaged_lines,
-        "damage": summary.damage,
+        "damage": damage.collect::<Vec<_>>(),
     })
 }

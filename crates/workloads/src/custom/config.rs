@@ -1,10 +1,11 @@
 //! The settings of a job, checked and made ready to use.
 
+use super::error::CustomError;
 use super::mix::{Step, Transaction, TransactionMix};
 use super::popularity::{Popularity, RecordChoice};
 use super::settings::Settings;
 use crate::generate::distribution::share_start;
-use crate::generate::key::KeyFormat;
+use crate::generate::key::{KeyError, KeyFormat};
 use crate::generate::value::{Values, payload_percent};
 use crate::keyed::action::Action;
 use crate::keyed::capacity;
@@ -13,7 +14,6 @@ use crate::keyed::draws::{LengthChooser, LengthDistribution, RecordLengths};
 use crate::keyed::expected_state::ReplayableJob;
 use crate::keyed::record::{RecordKeys, RecordMaker};
 use crate::keyed::sized_keys::{MIN_SIZED_KEY_BYTES, SizedKeys};
-use crate::keyed::sizes;
 use crate::{Error, OperationBytes, Result};
 use trueput_engine::Capabilities;
 use trueput_record::Conditions;
@@ -57,23 +57,20 @@ impl CustomConfig {
     ///
     /// # Errors
     /// One sentence, if the settings contradict each other or the conditions.
-    pub(super) fn new(settings: &Settings, conditions: &Conditions) -> Result<Self, String> {
+    pub(super) fn new(settings: &Settings, conditions: &Conditions) -> Result<Self, CustomError> {
         let (key_bytes, value_bytes) = (settings.key_bytes.0, settings.value_bytes.0);
         let mean = |lengths| LengthChooser::new(lengths).mean();
         let (mean_key_bytes, mean_value_bytes) = (mean(key_bytes), mean(value_bytes));
         let record_bytes = (mean_key_bytes + mean_value_bytes).ceil() as u64;
-        let records = sizes::records(settings.records, settings.size, record_bytes)?;
+        let records = capacity::records_of_size(settings.records, settings.size, record_bytes)?;
         let chosen_from = (records as f64 * settings.working_set).ceil() as u64;
         let chosen_from = chosen_from.clamp(1, records);
         let is_latest = settings.distribution == Popularity::Latest;
         let is_queue = settings.distribution == Popularity::Oldest;
         check_choice(settings, chosen_from < records)?;
         if settings.think_time > 0.0 && conditions.rate.is_some() {
-            return Err(format!(
-                "at a fixed rate the arrivals, not think_time={}, decide when a transaction \
-                 begins; leave think_time or rate out",
-                settings.think_time
-            ));
+            let think_time = settings.think_time;
+            return Err(CustomError::ThinksAtRate { think_time });
         }
         let transactions = match settings.operationcount {
             0 => conditions.duration_s.is_none().then_some(records),
@@ -114,10 +111,10 @@ impl CustomConfig {
     ///
     /// # Errors
     /// One sentence with the size and the limit.
-    pub(super) fn check_room(&self, capabilities: &Capabilities) -> Result<(), String> {
+    pub(super) fn check_room(&self, capabilities: &Capabilities) -> Result<(), CustomError> {
         let lengths = [self.key_bytes, self.value_bytes].map(LengthDistribution::longest);
         let [key, value] = lengths.map(|longest| usize::try_from(longest).unwrap_or(usize::MAX));
-        capacity::check_room(key, value, capabilities)
+        Ok(capacity::check_room(key, value, capabilities)?)
     }
 
     /// Mean bytes of a record.
@@ -238,34 +235,27 @@ impl CustomConfig {
 }
 
 /// The format of keys of these lengths, or of their prefixes where the lengths differ.
-fn key_format(lengths: LengthDistribution) -> Result<KeyFormat, String> {
+fn key_format(lengths: LengthDistribution) -> Result<KeyFormat, KeyError> {
     let bytes = match lengths {
         LengthDistribution::Constant(bytes) => bytes as usize,
         _ => MIN_SIZED_KEY_BYTES,
     };
-    KeyFormat::plain(bytes).map_err(|error| error.to_string())
+    KeyFormat::plain(bytes)
 }
 
 /// Refuses a part of the records or an operation for which the distribution has no meaning.
-fn check_choice(settings: &Settings, is_part: bool) -> Result<(), String> {
+fn check_choice(settings: &Settings, is_part: bool) -> Result<(), CustomError> {
     let name = match settings.distribution {
         Popularity::Latest => "latest",
         Popularity::Oldest => "oldest",
         _ => return Ok(()),
     };
     if is_part {
-        return Err(format!(
-            "distribution={name} chooses by age and working_set={} the first records; leave one \
-             of them out",
-            settings.working_set
-        ));
+        let working_set = settings.working_set;
+        return Err(CustomError::AgeOfPart { name, working_set });
     }
     if name == "oldest" && settings.operations.has(Action::overwrites) {
-        return Err(
-            "distribution=oldest is a queue: give only insert, get, scan(N) and delete, or \
-             another distribution"
-                .to_owned(),
-        );
+        return Err(CustomError::QueueOverwrites);
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The grammar of `operations`: transactions with their weights.
 
+use super::error::CustomError;
 use crate::keyed::action::Action;
 use crate::keyed::static_text::intern_all;
 use std::fmt;
@@ -10,7 +11,7 @@ pub(super) const MAX_KINDS: usize = 16;
 /// Most operations in a transaction.
 pub(super) const MAX_STEPS: usize = 16;
 /// Most records in a scan.
-const MAX_SCAN: u64 = 100_000;
+pub(super) const MAX_SCAN: u64 = 100_000;
 
 /// One operation of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub(super) struct Step {
 
 impl Step {
     /// Reads the word of an action; a scan has its number of records after it.
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, CustomError> {
         let named = Action::from_word(text).filter(|action| *action != Action::Scan);
         match (named, text.strip_prefix(Action::Scan.word())) {
             (Some(action), _) if action.word() == text => Ok(Self { action, records: 1 }),
@@ -31,16 +32,13 @@ impl Step {
                 records: scan_length(text, count)?,
             }),
             (named, None) => {
-                let words = Action::ALL.map(Action::word);
                 // What a trace takes for the action is a word that is not written here.
                 let hint = match named {
                     Some(action) => format!(" (did you mean '{}'?)", action.word()),
-                    None => did_you_mean(text, words),
+                    None => did_you_mean(text, Action::ALL.map(Action::word)),
                 };
-                Err(format!(
-                    "unknown operation '{text}'{hint}; choose from {}(N)",
-                    words.join(", ")
-                ))
+                let text = text.to_owned();
+                Err(CustomError::UnknownOperation { text, hint })
             }
         }
     }
@@ -55,14 +53,14 @@ impl fmt::Display for Step {
     }
 }
 
-fn scan_length(text: &str, count: &str) -> Result<u32, String> {
+fn scan_length(text: &str, count: &str) -> Result<u32, CustomError> {
     let digits = count.strip_prefix('(').and_then(|it| it.strip_suffix(')'));
     let length = digits.and_then(|digits| digits.parse::<u64>().ok());
     match length {
         Some(length @ 1..=MAX_SCAN) => Ok(length as u32),
-        _ => Err(format!(
-            "'{text}' is not a scan; write the number of records, 1 to {MAX_SCAN}, as in scan(50)"
-        )),
+        _ => Err(CustomError::ScanLength {
+            text: text.to_owned(),
+        }),
     }
 }
 
@@ -84,21 +82,18 @@ impl Transaction {
         weight: 0.0,
     };
 
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, CustomError> {
         let Some((names, weight)) = text.rsplit_once(':') else {
-            return Err(format!(
-                "'{text}' has no weight; write operation:weight, as in {}",
-                with_weight(text)
-            ));
+            let text = text.to_owned();
+            return Err(CustomError::NoWeight { text });
         };
         let mut transaction = Self::NONE;
         for part in names.split('+') {
             let (name, times) = repeated(part)?;
             let end = transaction.length + times;
             let Some(places) = transaction.steps.get_mut(transaction.length..end) else {
-                return Err(format!(
-                    "'{names}' has more than {MAX_STEPS} operations; split it"
-                ));
+                let names = names.to_owned();
+                return Err(CustomError::TooManyOperations { names });
             };
             places.fill(Step::parse(name)?);
             transaction.length = end;
@@ -106,10 +101,8 @@ impl Transaction {
         transaction.weight = match weight.parse::<f64>() {
             Ok(weight) if (0.0..=1e9).contains(&weight) => weight,
             _ => {
-                return Err(format!(
-                    "'{weight}' is not the weight of {names}; write a number from 0 to 1e9, as in \
-                     {names}:70"
-                ));
+                let (weight, names) = (weight.to_owned(), names.to_owned());
+                return Err(CustomError::Weight { weight, names });
             }
         };
         Ok(transaction)
@@ -140,7 +133,7 @@ impl Transaction {
 
 /// What a transaction without `:` and a weight is meant to be: `get:70` for `get`, `get=70` and
 /// `get70`.
-fn with_weight(text: &str) -> String {
+pub(super) fn with_weight(text: &str) -> String {
     let name = text.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
     let weight = &text[name.len()..];
     let name = name.trim_end_matches('=');
@@ -152,15 +145,16 @@ fn with_weight(text: &str) -> String {
 }
 
 /// The operation of `insert*8`, and how often it is done.
-fn repeated(part: &str) -> Result<(&str, usize), String> {
+fn repeated(part: &str) -> Result<(&str, usize), CustomError> {
     let Some((name, times)) = part.split_once('*') else {
         return Ok((part, 1));
     };
     match times.parse() {
         Ok(times @ 1..=MAX_STEPS) => Ok((name, times)),
-        _ => Err(format!(
-            "'{part}' is not repeated 1 to {MAX_STEPS} times; write {name}*8, for example"
-        )),
+        _ => Err(CustomError::Repeats {
+            part: part.to_owned(),
+            name: name.to_owned(),
+        }),
     }
 }
 
@@ -200,30 +194,25 @@ impl TransactionMix {
     ///
     /// # Errors
     /// One sentence: the wrong part, and what would be right.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, CustomError> {
         let mut mix = Self::default();
         for part in text.split_whitespace() {
             let transaction = Transaction::parse(part)?;
             if mix.iter().any(|other| other.steps() == transaction.steps()) {
-                return Err(format!(
-                    "{transaction} is there twice; give it once, with the sum of the weights"
-                ));
+                let transaction = transaction.to_string();
+                return Err(CustomError::Twice { transaction });
             }
             if transaction.weight == 0.0 {
                 continue;
             }
             if mix.length == MAX_KINDS {
-                return Err(format!(
-                    "there are more than {MAX_KINDS} transactions; leave the rarest out"
-                ));
+                return Err(CustomError::TooManyTransactions);
             }
             mix.transactions[mix.length] = transaction;
             mix.length += 1;
         }
         if mix.length == 0 {
-            return Err(
-                "no operation has a weight above 0; give one, as in get:70 update:30".to_owned(),
-            );
+            return Err(CustomError::NoTransaction);
         }
         Ok(mix)
     }

@@ -1,5 +1,6 @@
 //! The grammar of `distribution`: which records operations choose how often.
 
+use super::error::CustomError;
 use super::sizes::call;
 use crate::generate::distribution::{Chooser, Distribution, Items};
 use crate::keyed::static_text::intern;
@@ -55,7 +56,7 @@ impl Popularity {
     ///
     /// # Errors
     /// One sentence: the wrong part, and what would be right.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, CustomError> {
         let (name, argument) = match call(text) {
             Some((name, argument)) => (name, Some(argument)),
             None => (text, None),
@@ -72,18 +73,16 @@ impl Popularity {
             ("oldest", None) => Self::Oldest,
             ("histogram", Some(file)) if !file.is_empty() => Self::Histogram(intern(file)),
             ("histogram", _) => {
-                return Err("histogram needs a file of weights; write histogram(FILE)".to_owned());
+                return Err(CustomError::NoHistogram);
             }
             _ if WORDS.contains(&name) => {
-                return Err(format!("'{text}' takes no argument; write {name}"));
+                let (text, name) = (text.to_owned(), name.to_owned());
+                return Err(CustomError::NoArgument { text, name });
             }
             _ => {
                 let hint = did_you_mean(name, WORDS);
-                return Err(format!(
-                    "unknown distribution '{name}'{hint}; choose from uniform, zipfian, \
-                     zipfian(0.8), latest, hotspot(20%..80%), pareto, sequential, oldest, \
-                     histogram(FILE)"
-                ));
+                let name = name.to_owned();
+                return Err(CustomError::UnknownDistribution { name, hint });
             }
         })
     }
@@ -98,16 +97,16 @@ pub(super) fn resolve_file(text: &str, folder: &Path) -> Option<String> {
     Some(format!("histogram({})", file.display()))
 }
 
-fn exponent(text: &str, theta: &str) -> Result<f64, String> {
+fn exponent(text: &str, theta: &str) -> Result<f64, CustomError> {
     match theta.parse::<f64>() {
         Ok(theta) if theta > 0.0 && theta < 1.0 => Ok(theta),
-        _ => Err(format!(
-            "'{text}' has no exponent between 0 and 1, both excluded; write zipfian(0.8)"
-        )),
+        _ => Err(CustomError::Exponent {
+            text: text.to_owned(),
+        }),
     }
 }
 
-fn hotspot(text: &str, shares: &str) -> Result<Popularity, String> {
+fn hotspot(text: &str, shares: &str) -> Result<Popularity, CustomError> {
     let percent = |share: &str| {
         let number = share.trim().strip_suffix('%')?.parse::<f64>().ok()?;
         (0.0..=100.0).contains(&number).then_some(number / 100.0)
@@ -115,15 +114,12 @@ fn hotspot(text: &str, shares: &str) -> Result<Popularity, String> {
     let parsed = shares
         .split_once("..")
         .and_then(|(records, operations)| Some((percent(records)?, percent(operations)?)));
-    parsed.map_or_else(
-        || {
-            Err(format!(
-                "'{text}' is not a share of the records and one of the operations; write \
-                 hotspot(20%..80%) for 20 % of the records and 80 % of the operations"
-            ))
-        },
-        |(records, operations)| Ok(Popularity::Hotspot(records, operations)),
-    )
+    match parsed {
+        Some((records, operations)) => Ok(Popularity::Hotspot(records, operations)),
+        None => Err(CustomError::Hotspot {
+            text: text.to_owned(),
+        }),
+    }
 }
 
 /// A popularity with what it needs: the weights are read.
@@ -140,7 +136,7 @@ impl RecordChoice {
     ///
     /// # Errors
     /// One sentence, if a file cannot be read or is wrong.
-    pub(super) fn new(popularity: Popularity, records: u64) -> Result<Self, String> {
+    pub(super) fn new(popularity: Popularity, records: u64) -> Result<Self, CustomError> {
         Ok(Self::By(match popularity {
             Popularity::Uniform => Distribution::Uniform,
             Popularity::Zipfian => Distribution::ScrambledZipfian { keyspace: records },
@@ -173,7 +169,7 @@ impl RecordChoice {
 
 /// Reads a file of weights: a number on each line; empty lines and those that begin with # are
 /// skipped.
-fn read_weights(file: &str) -> Result<Arc<[f64]>, String> {
+fn read_weights(file: &'static str) -> Result<Arc<[f64]>, CustomError> {
     let path = Path::new(file);
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -181,9 +177,8 @@ fn read_weights(file: &str) -> Result<Arc<[f64]>, String> {
     };
     let name = path.file_name().map_or(path, Path::new);
     let bytes = regular_file::read(folder, name, MAX_HISTOGRAM_BYTES)
-        .map_err(|error| format!("the histogram cannot be read: {error}"))?;
-    let text = decode_utf8(&bytes)
-        .map_err(|_| format!("{file} is not text; give a file with a weight on each line"))?;
+        .map_err(|error| CustomError::UnreadableHistogram(error.to_string()))?;
+    let text = decode_utf8(&bytes).map_err(|_| CustomError::HistogramIsNoText { file })?;
     let mut weights = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
@@ -193,19 +188,16 @@ fn read_weights(file: &str) -> Result<Arc<[f64]>, String> {
         match line.parse::<f64>() {
             Ok(weight) if weight >= 0.0 && weight.is_finite() => weights.push(weight),
             _ => {
-                let shown: String = line.chars().take(40).collect();
-                return Err(format!(
-                    "{file}:{}: '{shown}' is not a weight; write a number of 0 or more",
-                    index + 1
-                ));
+                return Err(CustomError::HistogramWeight {
+                    file,
+                    line: index + 1,
+                    shown: line.chars().take(40).collect(),
+                });
             }
         }
     }
     match weights.iter().sum::<f64>() {
         sum if sum > 0.0 && sum.is_finite() => Ok(weights.into()),
-        _ => Err(format!(
-            "{file} has no weight above 0; write a weight on each line, one for each equal slice \
-             of the records"
-        )),
+        _ => Err(CustomError::EmptyHistogram { file }),
     }
 }

@@ -1,15 +1,16 @@
 //! The grammar of `key_bytes` and `value_bytes`: one length, or a distribution of lengths.
 
+use super::error::CustomError;
 use crate::generate::key::{MAX_KEY_BYTES, MIN_KEY_BYTES};
 use crate::generate::value::MIN_VALUE_BYTES;
 use crate::keyed::draws::LengthDistribution;
+use crate::keyed::error::RecordError;
 use crate::keyed::sized_keys::MIN_SIZED_KEY_BYTES;
-use crate::keyed::sizes::short_value_message;
 use trueput_record::suggest::did_you_mean;
-use trueput_record::value::{format_bytes, parse_bytes};
+use trueput_record::value::parse_bytes;
 
 /// Longest value that may be asked for: the maximum of micro.
-const MAX_VALUE_BYTES: u64 = 1 << 30;
+pub(super) const MAX_VALUE_BYTES: u64 = 1 << 30;
 
 /// The distributions by name.
 const WORDS: [&str; 3] = ["uniform", "zipfian", "lognormal"];
@@ -29,24 +30,27 @@ impl KeySizes {
     ///
     /// # Errors
     /// One sentence: the wrong part, and what would be right.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, CustomError> {
         let lengths = lengths(text, MIN_SIZED_KEY_BYTES as u64, "16..64")?;
-        let (least, of_what) = match lengths {
+        let (min_bytes, of) = match lengths {
             LengthDistribution::Constant(_) => (MIN_KEY_BYTES, ""),
             _ => (MIN_SIZED_KEY_BYTES, " for a distribution"),
         };
-        let longest_is = match lengths {
+        let derivation = match lengths {
             LengthDistribution::LogNormal { .. } => ", the second size squared over the first,",
             _ => "",
         };
-        let right = format!("give {least} to {MAX_KEY_BYTES} bytes");
         match (lengths.shortest(), lengths.longest()) {
-            (shortest, _) if shortest < least as u64 => Err(format!(
-                "keys of {shortest} bytes are too short{of_what}; {right}"
-            )),
-            (_, longest) if longest > MAX_KEY_BYTES as u64 => Err(format!(
-                "keys of {longest} bytes{longest_is} are too long; {right}"
-            )),
+            (bytes, _) if bytes < min_bytes as u64 => Err(CustomError::ShortKeys {
+                bytes,
+                of,
+                min_bytes,
+            }),
+            (_, bytes) if bytes > MAX_KEY_BYTES as u64 => Err(CustomError::LongKeys {
+                bytes,
+                derivation,
+                min_bytes,
+            }),
             _ => Ok(Self(lengths)),
         }
     }
@@ -67,17 +71,15 @@ impl ValueSizes {
     ///
     /// # Errors
     /// One sentence: the wrong part, and what would be right.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, CustomError> {
         let lengths = lengths(text, MIN_VALUE_BYTES as u64, "100B..4KiB")?;
         if lengths.shortest() < MIN_VALUE_BYTES as u64 {
-            return Err(short_value_message(lengths.shortest() as usize));
+            let bytes = lengths.shortest() as usize;
+            return Err(RecordError::ShortValue { bytes }.into());
         }
         if lengths.longest() > MAX_VALUE_BYTES {
-            return Err(format!(
-                "values of {} are too long; {} is the maximum",
-                format_bytes(lengths.longest()),
-                format_bytes(MAX_VALUE_BYTES)
-            ));
+            let bytes = lengths.longest();
+            return Err(CustomError::LongValues { bytes });
         }
         Ok(Self(lengths))
     }
@@ -91,28 +93,37 @@ pub(super) fn call(text: &str) -> Option<(&str, &str)> {
 
 /// Reads one length or a distribution. No log-normal length is below `fewest`; `example` is a range
 /// for messages.
-fn lengths(text: &str, fewest: u64, example: &str) -> Result<LengthDistribution, String> {
+fn lengths(
+    text: &str,
+    fewest: u64,
+    example: &'static str,
+) -> Result<LengthDistribution, CustomError> {
     let Some((name, range)) = call(text) else {
-        return Ok(LengthDistribution::Constant(parse_bytes(text)?));
+        return Ok(LengthDistribution::Constant(size(text)?));
     };
     if !WORDS.contains(&name) {
-        let hint = did_you_mean(name, WORDS);
-        return Err(format!(
-            "unknown distribution of sizes '{name}'{hint}; write one size, uniform({example}), \
-             zipfian({example}) or lognormal({example})"
-        ));
+        return Err(CustomError::UnknownSizes {
+            name: name.to_owned(),
+            hint: did_you_mean(name, WORDS),
+            example,
+        });
     }
     let Some((from, to)) = range.split_once("..") else {
-        return Err(format!(
-            "'{text}' has no range; write two sizes with .. between, as in {name}({example})"
-        ));
+        return Err(CustomError::NoRange {
+            text: text.to_owned(),
+            name: name.to_owned(),
+            example,
+        });
     };
     let (first, second) = (from.trim(), to.trim());
-    let (from, to) = (parse_bytes(first)?, parse_bytes(second)?);
+    let (from, to) = (size(first)?, size(second)?);
     if from > to {
-        return Err(format!(
-            "the range of '{text}' is reversed; write {name}({second}..{first})"
-        ));
+        return Err(CustomError::ReversedRange {
+            text: text.to_owned(),
+            name: name.to_owned(),
+            first: first.to_owned(),
+            second: second.to_owned(),
+        });
     }
     Ok(match name {
         "uniform" => LengthDistribution::Uniform(from, to),
@@ -124,4 +135,8 @@ fn lengths(text: &str, fewest: u64, example: &str) -> Result<LengthDistribution,
             p99: to,
         },
     })
+}
+
+fn size(text: &str) -> Result<u64, CustomError> {
+    parse_bytes(text).map_err(CustomError::Size)
 }

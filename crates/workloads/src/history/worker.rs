@@ -5,15 +5,25 @@
 use super::config::{
     Access, HistoryConfig, KEY_BYTES, PlannedOperation, RECORDED, UNRECORDED, write_key,
 };
-use super::kinds::Kind;
 use super::transactions::{History, Operation, OperationKind, Outcome};
 use super::version::{Key, ValueBuffer, Version};
 use crate::generate::random::Random;
+use crate::keyed::kinds::operation_kinds;
 use crate::keyed::scan::scan_first;
 use crate::keyed::units::run_units;
 use crate::{Error, ErrorContext, JobTask, Result};
 use std::ops::Bound;
 use trueput_engine::{Error as EngineError, KeyRange, Mode, Result as EngineResult, Session};
+
+operation_kinds! {
+    /// A kind of transaction. The first one ranks contenders.
+    enum Kind {
+        /// A transaction that wrote.
+        Update = "update",
+        /// A transaction that only read.
+        Read = "read",
+    }
+}
 
 /// The pause before a transaction is tried after the connection was lost, nanoseconds.
 const RECONNECT_PAUSE_NS: u64 = 10_000_000;

@@ -1,8 +1,10 @@
-//! Checks before the load that the engine has room for the keys and values.
+//! How much data a job loads and is expected to add, and whether the engine has room for it.
 
+use super::error::RecordError;
+use crate::IneffectiveSetting;
 use trueput_engine::Capabilities;
-use trueput_record::Conditions;
-use trueput_record::value::format_bytes;
+use trueput_record::plan::Dimensions;
+use trueput_record::{Conditions, Value};
 
 /// Operations of a closed loop that are expected at most, per second: several times what the
 /// fastest engines did with some workers.
@@ -32,27 +34,63 @@ pub(crate) fn expected_operations(
 /// Refuses records that are too large for the engine: the longest key and the longest value.
 ///
 /// # Errors
-/// One sentence with the size and the limit.
+/// [`RecordError::TooLong`].
 pub(crate) fn check_room(
     key_bytes: usize,
     value_bytes: usize,
     capabilities: &Capabilities,
-) -> Result<(), String> {
-    let refuse = |subject: &str, given: usize, most: usize, setting: &str| {
-        let (given, most_bytes) = (format_bytes(given as u64), format_bytes(most as u64));
-        Err(format!(
-            "{subject} of {given} are longer than the {most_bytes} that this engine takes; give \
-             {setting}={most} or less"
-        ))
-    };
-    if key_bytes > capabilities.max_key_bytes {
-        return refuse("keys", key_bytes, capabilities.max_key_bytes, "key_bytes");
-    }
-    if value_bytes > capabilities.max_value_bytes {
-        let most = capabilities.max_value_bytes;
-        return refuse("values", value_bytes, most, "value_bytes");
+) -> Result<(), RecordError> {
+    let keys = ("keys", key_bytes, capabilities.max_key_bytes, "key_bytes");
+    let values = (
+        "values",
+        value_bytes,
+        capabilities.max_value_bytes,
+        "value_bytes",
+    );
+    for (subject, bytes, max_bytes, setting) in [keys, values] {
+        if bytes > max_bytes {
+            return Err(RecordError::TooLong {
+                subject,
+                bytes,
+                max_bytes,
+                setting,
+            });
+        }
     }
     Ok(())
+}
+
+/// Refuses records beside a size of the data, which is in their place.
+pub(crate) fn check_size(given: &Dimensions) -> Result<(), IneffectiveSetting> {
+    let is_default = |value: &Value| matches!(value, Value::Integer(0));
+    let sized = given
+        .get("size")
+        .is_some_and(|sizes| !sizes.iter().all(is_default));
+    if sized && given.contains_key("records") {
+        return Err(IneffectiveSetting {
+            name: "records",
+            message: "size and records both set how much is loaded, and size takes precedence: \
+                      remove one of them, or set size=0"
+                .to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// The number of records in a `size` of data, or `records` where that is 0.
+///
+/// # Errors
+/// [`RecordError::NoRecord`].
+pub(crate) fn records_of_size(
+    records: u64,
+    size: u64,
+    record_bytes: u64,
+) -> Result<u64, RecordError> {
+    match size {
+        0 => Ok(records),
+        size if size < record_bytes => Err(RecordError::NoRecord { size, record_bytes }),
+        size => Ok(size / record_bytes),
+    }
 }
 
 #[cfg(test)]

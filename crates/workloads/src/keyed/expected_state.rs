@@ -4,7 +4,6 @@
 use super::draws::ValueLengths;
 use super::inserts::InsertNumbers;
 use super::load::FIRST_VERSION;
-use super::names;
 use super::read_check::{ReadCounts, ReadFault, RecordState};
 use super::record::RecordMaker;
 use super::versions::{MAX_NUMBER, TrialVersions};
@@ -12,6 +11,17 @@ use super::write_tracker::{RecordSample, WriteKnowledge, WriteTracker};
 use crate::{ExecutionSummary, JobDatabase, JobTask, Result, WorkerFindings, finding};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
+
+/// The worker's number, in its findings.
+const WORKER: &str = "worker";
+/// The units of work that it has done.
+const DONE: &str = "done";
+/// Its knowledge of others' writes.
+pub(super) const KNOWLEDGE: &str = "knowledge";
+/// Whether there were too many unsettled records to list.
+const OVERFLOWED: &str = "too_many_unsettled";
+/// Followed by the number of an unsettled record.
+const UNSETTLED: &str = "unsettled.";
 
 /// At least one worker's last write of a record was an update.
 const ENDS_IN_UPDATE: u8 = 1;
@@ -23,7 +33,7 @@ const DELETED: u32 = 1 << 31;
 
 /// The writes of one worker, drawn again in their order.
 pub(crate) trait WriteStream {
-    /// Draws the next unit of work, as [`names::DONE`] counts units, and passes its writes on,
+    /// Draws the next unit of work, as the findings count units, and passes its writes on,
     /// except inserts: each record, and whether it is deleted. A record that was not loaded is only
     /// deleted, by the worker that inserted it.
     fn next_writes(&mut self, visit: &mut dyn FnMut(u64, bool));
@@ -121,9 +131,8 @@ impl ExpectedState {
         let mutators = job.mutators(target.workers);
         let is_mutator = |findings: &&WorkerFindings| mutators.contains(&worker(findings));
         let is_counted = job.counts_writes();
-        let knows_all = |findings: &WorkerFindings| {
-            finding(findings, names::KNOWLEDGE) == WriteKnowledge::All as u64
-        };
+        let knows_all =
+            |findings: &WorkerFindings| finding(findings, KNOWLEDGE) == WriteKnowledge::All as u64;
         let mut writers = ended.findings.iter().filter(is_mutator);
         let shared = is_counted || writers.all(knows_all);
         let all = usize::try_from(job.records()).unwrap_or(usize::MAX);
@@ -178,7 +187,7 @@ impl ExpectedState {
             }
         }
         let mut ends = vec![0; self.ends.len()];
-        for _ in 0..finding(findings, names::DONE) {
+        for _ in 0..finding(findings, DONE) {
             stream.next_writes(&mut |item, deletes| {
                 if item >= self.records {
                     self.removed.insert(item);
@@ -211,9 +220,9 @@ impl ExpectedState {
         if let Some(inserted) = self.inserted.get_mut(worker as usize) {
             *inserted = stream.inserted();
         }
-        self.overflowed |= finding(findings, names::OVERFLOWED) > 0;
+        self.overflowed |= finding(findings, OVERFLOWED) > 0;
         for (name, floor) in findings {
-            let item = name.strip_prefix(names::UNSETTLED);
+            let item = name.strip_prefix(UNSETTLED);
             if let Some(item) = item.and_then(|item| item.parse().ok()) {
                 let least = self.unsettled.entry(item).or_insert(0);
                 *least = (*least).max(u32::try_from(*floor).unwrap_or(u32::MAX));
@@ -344,23 +353,23 @@ pub(crate) fn worker_findings(
     if !task.verifies_reads() {
         return findings;
     }
-    findings.insert(names::WORKER.to_owned(), task.worker.into());
-    findings.insert(names::DONE.to_owned(), done);
-    findings.insert(names::KNOWLEDGE.to_owned(), tracker.knowledge() as u64);
+    findings.insert(WORKER.to_owned(), task.worker.into());
+    findings.insert(DONE.to_owned(), done);
+    findings.insert(KNOWLEDGE.to_owned(), tracker.knowledge() as u64);
     reads.write(&mut findings);
     match tracker.into_unsettled() {
         Some(unsettled) => findings.extend(
             unsettled
                 .into_iter()
-                .map(|(item, floor)| (format!("{}{item}", names::UNSETTLED), floor.into())),
+                .map(|(item, floor)| (format!("{UNSETTLED}{item}"), floor.into())),
         ),
         None => {
-            findings.insert(names::OVERFLOWED.to_owned(), 1);
+            findings.insert(OVERFLOWED.to_owned(), 1);
         }
     }
     findings
 }
 
 fn worker(findings: &WorkerFindings) -> u32 {
-    u32::try_from(finding(findings, names::WORKER)).unwrap_or(u32::MAX)
+    u32::try_from(finding(findings, WORKER)).unwrap_or(u32::MAX)
 }

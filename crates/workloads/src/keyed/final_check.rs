@@ -1,8 +1,7 @@
 //! Verifies the database at the end against the operations of the workers.
 
 use super::draws::ValueLengths;
-use super::expected_state::{ExpectedState, ReplayableJob};
-use super::names;
+use super::expected_state::{ExpectedState, KNOWLEDGE, ReplayableJob};
 use super::read_check::{ReadCounts, ReadFault, RecordState, compared_part};
 use super::record::RecordMaker;
 use super::transaction::transact_unmetered;
@@ -85,7 +84,7 @@ fn unchecked_part(ended: &ExecutionSummary) -> String {
     let knows = |knowledge| {
         let number = knowledge as u64;
         let mut found = ended.findings.iter();
-        found.any(|found| finding(found, names::KNOWLEDGE) == number)
+        found.any(|found| finding(found, KNOWLEDGE) == number)
     };
     match (
         knows(WriteKnowledge::Nothing),

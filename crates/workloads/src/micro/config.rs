@@ -1,15 +1,16 @@
 //! The settings of a job, checked and made ready to use.
 
+use super::error::MicroError;
 use super::kinds::{Kind, Kinds};
 use super::settings::{DistributionName, Settings, TestName};
 use crate::generate::distribution::{Distribution, share_start};
 use crate::generate::key::KeyFormat;
 use crate::generate::value::{MIN_VALUE_BYTES, Values, payload_percent};
 use crate::keyed::capacity;
-use crate::keyed::depletion::RecordTurnover;
-use crate::keyed::record::{FixedLength, RecordMaker};
-use crate::keyed::sizes;
 use crate::keyed::changing_writes::certain_puts;
+use crate::keyed::depletion::RecordTurnover;
+use crate::keyed::error::RecordError;
+use crate::keyed::record::{FixedLength, RecordMaker};
 use crate::{Error, OperationBytes, Result};
 use std::ops::Range;
 use trueput_engine::Capabilities;
@@ -108,16 +109,16 @@ impl MicroConfig {
     ///
     /// # Errors
     /// One sentence, if the settings contradict each other or the conditions.
-    pub(super) fn new(settings: &Settings, conditions: &Conditions) -> Result<Self, String> {
+    pub(super) fn new(settings: &Settings, conditions: &Conditions) -> Result<Self, MicroError> {
         let name = settings.test;
         let test = test(settings)?;
         let key_bytes = settings.key_bytes;
         let value_bytes = usize::try_from(settings.value_bytes).unwrap_or(usize::MAX);
         if value_bytes < MIN_VALUE_BYTES {
-            return Err(sizes::short_value_message(value_bytes));
+            return Err(RecordError::ShortValue { bytes: value_bytes }.into());
         }
         let record_bytes = (key_bytes + value_bytes) as u64;
-        let records = sizes::records(settings.records, settings.size, record_bytes)?;
+        let records = capacity::records_of_size(settings.records, settings.size, record_bytes)?;
         let or_own = |given: u32, of: TestName, own: u32| match given {
             0 if name == of => own,
             given => given,
@@ -131,7 +132,7 @@ impl MicroConfig {
             } else {
                 records
             },
-            format: KeyFormat::plain(key_bytes).map_err(|error| error.to_string())?,
+            format: KeyFormat::plain(key_bytes)?,
             key_bytes,
             value_bytes,
             compressibility: settings.compressibility,
@@ -156,45 +157,39 @@ impl MicroConfig {
         Ok(config)
     }
 
-    fn check_count(&self, settings: &Settings, conditions: &Conditions) -> Result<(), String> {
-        let (name, operations) = (settings.test.word(), settings.operations);
+    fn check_count(&self, settings: &Settings, conditions: &Conditions) -> Result<(), MicroError> {
+        let (test, operations) = (settings.test.word(), settings.operations);
         if !matches!(self.test, Test::Fill { .. } | Test::Delete) {
             return Ok(());
         }
         if conditions.duration_s.is_some() || conditions.warm_up_s > 0.0 {
-            return Err(format!(
-                "{name} ends when its records are done and cannot do them twice: leave duration \
-                 and warm_up out, and choose records"
-            ));
+            return Err(MicroError::Timed { test });
         }
         match self.test {
-            Test::Fill { .. } if operations > 0 => Err(format!(
-                "{name} puts each record once: leave operations={operations} out, and write \
-                 records={operations}"
-            )),
-            Test::Delete if operations > self.records => Err(format!(
-                "{operations} deletes are more than the {} records; give operations={} or less",
-                self.records, self.records
-            )),
+            Test::Fill { .. } if operations > 0 => {
+                Err(MicroError::CountedFill { test, operations })
+            }
+            Test::Delete if operations > self.records => Err(MicroError::TooManyDeletes {
+                operations,
+                records: self.records,
+            }),
             _ => Ok(()),
         }
     }
 
-    fn check_batch(&self, test: TestName) -> Result<(), String> {
-        let (name, batch) = (test.word(), self.batch);
+    fn check_batch(&self, test: TestName) -> Result<(), MicroError> {
+        let batch = self.batch;
         let takes = matches!(
             self.test,
             Test::Fill { .. } | Test::Overwrite | Test::Delete
         );
         match batch {
             1 => Ok(()),
-            _ if test == TestName::FillSync => Err(format!(
-                "fill-sync commits each record; leave batch={batch} out, or write \
-                 test=fill-random"
-            )),
-            _ if !takes => Err(format!(
-                "{name} has a transaction per operation; leave batch={batch} out"
-            )),
+            _ if test == TestName::FillSync => Err(MicroError::BatchOfSync { batch }),
+            _ if !takes => Err(MicroError::Batch {
+                test: test.word(),
+                batch,
+            }),
             _ => Ok(()),
         }
     }
@@ -203,30 +198,24 @@ impl MicroConfig {
         &self,
         settings: &Settings,
         conditions: &Conditions,
-    ) -> Result<(), String> {
+    ) -> Result<(), MicroError> {
         if self.writers == 0 && self.scanners == 0 {
             return Ok(());
         }
-        let name = settings.test.word();
+        let test = settings.test.word();
         if !matches!(
             self.test,
             Test::Read | Test::Pass { .. } | Test::Missing | Test::Seek
         ) {
-            return Err(format!(
-                "{name} does not support writers or scanners; remove them, or choose a test \
-                    that reads"
-            ));
+            return Err(MicroError::AddedWorkers { test });
         }
         if conditions.duration_s.is_none() || settings.operations > 0 {
-            return Err(format!(
-                "{name} needs a duration, because its writers and scanners have no end; set \
-                    duration and remove operations"
-            ));
+            return Err(MicroError::NoEnd { test });
         }
         Ok(())
     }
 
-    fn check_choice(&self, settings: &Settings) -> Result<(), String> {
+    fn check_choice(&self, settings: &Settings) -> Result<(), MicroError> {
         let distribution = settings.distribution;
         let chooses = !matches!(
             self.test,
@@ -234,11 +223,10 @@ impl MicroConfig {
         );
         let hot = settings.test == TestName::ReadHot;
         if distribution != DistributionName::Uniform && (hot || !chooses && self.writers == 0) {
-            return Err(format!(
-                "{} chooses records itself; remove distribution={}",
-                settings.test.word(),
-                distribution.word()
-            ));
+            return Err(MicroError::Distribution {
+                test: settings.test.word(),
+                distribution: distribution.word(),
+            });
         }
         Ok(())
     }
@@ -350,10 +338,11 @@ impl MicroConfig {
     ///
     /// # Errors
     /// One sentence with the size and the limit.
-    pub(super) fn check_room(&self, capabilities: &Capabilities) -> Result<(), String> {
+    pub(super) fn check_room(&self, capabilities: &Capabilities) -> Result<(), MicroError> {
         // A missing key has a byte more than the others.
         let key_bytes = self.key_bytes + usize::from(self.test == Test::Missing);
-        capacity::check_room(key_bytes, self.value_bytes, capabilities)
+        let value_bytes = self.value_bytes;
+        Ok(capacity::check_room(key_bytes, value_bytes, capabilities)?)
     }
 
     /// About how many bytes the database takes.
@@ -474,7 +463,7 @@ impl MicroConfig {
     }
 }
 
-fn test(settings: &Settings) -> Result<Test, String> {
+fn test(settings: &Settings) -> Result<Test, MicroError> {
     let mix = MixPercentages {
         update: settings.update_percent,
         insert: settings.insert_percent,
@@ -483,15 +472,11 @@ fn test(settings: &Settings) -> Result<Test, String> {
     };
     let sum = mix.sum();
     if sum > 100 {
-        return Err(format!(
-            "the percentages add up to {sum}; the maximum is 100, and the rest are reads"
-        ));
+        return Err(MicroError::PercentageSum { sum });
     }
     if settings.test != TestName::Mix && sum > 0 {
-        return Err(format!(
-            "percentages are a mix's; leave them out of {}, or write test=mix",
-            settings.test.word()
-        ));
+        let test = settings.test.word();
+        return Err(MicroError::PercentagesOfOther { test });
     }
     Ok(match settings.test {
         TestName::FillSequential | TestName::FillBatch => Test::Fill { random: false },
@@ -506,13 +491,7 @@ fn test(settings: &Settings) -> Result<Test, String> {
         TestName::ReadMissing => Test::Missing,
         TestName::SeekRandom => Test::Seek,
         TestName::DeleteRandom => Test::Delete,
-        TestName::Mix if sum == 0 => {
-            return Err(
-                "a mix needs a percentage: set update_percent, insert_percent, delete_percent \
-                    or scan_percent; the rest are reads"
-                    .to_owned(),
-            );
-        }
+        TestName::Mix if sum == 0 => return Err(MicroError::EmptyMix),
         TestName::Mix => Test::Mix(mix),
     })
 }

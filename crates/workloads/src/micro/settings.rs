@@ -2,7 +2,7 @@
 
 use crate::IneffectiveSetting;
 use crate::generate::key::{MAX_KEY_BYTES, MIN_KEY_BYTES};
-use crate::keyed::sizes::check_size;
+use crate::keyed::capacity::check_size;
 use trueput_engine::{choices, parameters};
 use trueput_record::Value;
 use trueput_record::plan::Dimensions;

@@ -4,20 +4,19 @@
 //!
 //! `docs/workloads/io-thrash.md` says what is measured and why.
 
-mod settings;
 mod verify;
 mod worker;
 
 use super::file::{FileLayout, lay_out};
-use super::io_error;
 use super::log::{self, LogPosition, LogShape};
+use super::log_record::MIN_RECORD_BYTES;
+use super::{StorageError, io_error};
 use crate::{
-    ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
-    OperationBytes, Result, WorkerFindings, Workload, WorkloadInfo, WorkloadSubject,
+    ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobError, JobResults, JobTask,
+    LoadSummary, OperationBytes, Result, WorkerFindings, Workload, WorkloadInfo, WorkloadSubject,
 };
-use settings::Settings;
 use std::path::{Path, PathBuf};
-use trueput_engine::{Parameter, ParameterValues};
+use trueput_engine::{Parameter, ParameterValues, parameters};
 use trueput_record::measurement::Measurement;
 use trueput_record::{Conditions, Durability, TrialSpec, WorkerKind};
 
@@ -32,6 +31,34 @@ mod kinds {
 
 /// Operations where neither a number nor a duration is given.
 const DEFAULT_OPERATIONS: u64 = 100_000;
+
+parameters! {
+    /// The settings.
+    struct Settings {
+        /// Percentage of operations that append to the journal.
+        journal_percent: Integer = 50 in 0..=100, unit "%",
+        /// Percentage of the other operations that read a block; the rest write one.
+        read_percent: Integer = 50 in 0..=100, unit "%",
+        /// Size of a block of the database.
+        block_bytes: Bytes = 4 KiB in (MIN_RECORD_BYTES as u64) B..=1 MiB,
+        /// Size of each worker's database.
+        database_bytes: Bytes = 64 MiB in 4 KiB..=1 TiB,
+        /// Size of a journal record.
+        journal_bytes: Bytes = 512 B in (MIN_RECORD_BYTES as u64) B..=1 MiB,
+        /// Maximum size of each worker's journal; then writing continues at its start.
+        journal_file_bytes: Bytes = 64 MiB in 4 KiB..=1 TiB,
+        /// Journal records between two flushes of the journal; 0: never flush it.
+        sync_every: Integer = 100 in 0.., unit "records",
+            cost "all but 1: acknowledged records can be lost",
+        /// Block writes between two flushes of the database; 0: never flush it.
+        epoch_every: Integer = 0 in 0.., unit "writes",
+        /// Bypass the page cache (O_DIRECT), in whole blocks.
+        direct: Boolean = false,
+        /// Reads, writes and journal records of all workers together; 0: until the duration ends,
+        /// or 100000 if there is no duration.
+        operations: Integer = 0 in 0.., unit "operations",
+    }
+}
 
 /// The workload.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +87,7 @@ impl Workload for IoThrash {
         &self,
         settings: &ParameterValues,
         conditions: &Conditions,
-    ) -> Result<Box<dyn Job>, String> {
+    ) -> Result<Box<dyn Job>, JobError> {
         let settings = Settings::from(settings);
         let direct = settings.direct;
         let (block_bytes, journal_bytes) = (settings.block_bytes, settings.journal_bytes);
@@ -68,13 +95,17 @@ impl Workload for IoThrash {
             log::check_direct("block_bytes", block_bytes)?;
             log::check_direct("journal_bytes", journal_bytes)?;
         }
-        let holds = |file: (&str, u64), part: (&str, u64), least: u64| {
+        let holds = |file: (&'static str, u64), part: (&'static str, u64), least: u64| {
             let ((file, file_bytes), (part, bytes)) = (file, part);
             match file_bytes / bytes {
                 count if count >= least => Ok(count),
-                _ => Err(format!(
-                    "{file}={file_bytes} is too small for {least} times {part}={bytes}"
-                )),
+                _ => Err(StorageError::SmallFile {
+                    file,
+                    file_bytes,
+                    min_count: least,
+                    part,
+                    bytes,
+                }),
             }
         };
         let blocks = holds(
@@ -83,9 +114,7 @@ impl Workload for IoThrash {
             1,
         )?;
         if u32::try_from(blocks).is_err() {
-            return Err(format!(
-                "{blocks} blocks are too many: choose a larger block_bytes"
-            ));
+            return Err(StorageError::TooManyBlocks { blocks }.into());
         }
         let operations = log::operations(
             settings.operations,

@@ -1,5 +1,6 @@
 //! The positions of a log's records in its file.
 
+use super::StorageError;
 use std::path::{Path, PathBuf};
 
 /// The position of the next record.
@@ -64,14 +65,16 @@ pub(super) fn path(directory: &Path, apart: bool, worker: u32) -> PathBuf {
 
 /// The operations of a trial over all workers, given the plan's number (or 0) and its duration, if
 /// any; the largest number means no limit.
-pub(super) fn operations(given: u64, default: u64, duration_s: Option<f64>) -> Result<u64, String> {
+pub(super) fn operations(
+    given: u64,
+    default: u64,
+    duration_s: Option<f64>,
+) -> Result<u64, StorageError> {
     match (given, duration_s) {
         (0, None) => Ok(default),
         (given, None) => Ok(given),
         (0, Some(_)) => Ok(u64::MAX),
-        (given, Some(_)) => Err(format!(
-            "operations={given} and a duration: either ends the trial, so give one of them"
-        )),
+        (operations, Some(_)) => Err(StorageError::TwoEnds { operations }),
     }
 }
 
@@ -84,14 +87,11 @@ pub(super) fn total_units(operations: u64) -> u64 {
 }
 
 /// Refuses a size of direct writes that no device takes.
-pub(super) fn check_direct(name: &str, bytes: u64) -> Result<(), String> {
+pub(super) fn check_direct(setting: &'static str, bytes: u64) -> Result<(), StorageError> {
     if bytes.is_multiple_of(512) {
         Ok(())
     } else {
-        Err(format!(
-            "direct writes need whole blocks: {name}={bytes} is not a multiple of 512 (most file \
-             systems want 4096)"
-        ))
+        Err(StorageError::PartOfBlock { setting, bytes })
     }
 }
 

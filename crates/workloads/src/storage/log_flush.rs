@@ -10,10 +10,10 @@ mod writer;
 use super::file::{FileLayout, lay_out};
 use super::log::{self, LogPosition, LogShape};
 use super::write_channel::FlushMethod;
-use super::{io_error, log_record};
+use super::{StorageError, io_error, log_record};
 use crate::{
-    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults, JobTask, LoadSummary,
-    OperationBytes, Result, WorkerFindings, Workload, WorkloadInfo, WorkloadSubject,
+    Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobError, JobResults, JobTask,
+    LoadSummary, OperationBytes, Result, WorkerFindings, Workload, WorkloadInfo, WorkloadSubject,
 };
 use group_commit::GroupCommit;
 use settings::{Files, Settings, WritePosition};
@@ -69,7 +69,7 @@ impl Workload for LogFlush {
         &self,
         settings: &ParameterValues,
         conditions: &Conditions,
-    ) -> Result<Box<dyn Job>, String> {
+    ) -> Result<Box<dyn Job>, JobError> {
         let settings = Settings::from(settings);
         let Settings { flush, bytes, .. } = settings;
         if flush == FlushMethod::DirectDsync {
@@ -106,7 +106,7 @@ impl Workload for LogFlush {
 }
 
 /// The number of records of this size in a log file.
-fn records(file_bytes: u64, bytes: u64, layout: FileLayout) -> Result<u64, String> {
+fn records(file_bytes: u64, bytes: u64, layout: FileLayout) -> Result<u64, StorageError> {
     let used = match (file_bytes, layout) {
         (0, FileLayout::Growing) => GROWING_BYTES.max(MIN_RECORDS * bytes),
         (0, _) => LAID_OUT_BYTES.max(MIN_RECORDS * bytes),
@@ -114,10 +114,12 @@ fn records(file_bytes: u64, bytes: u64, layout: FileLayout) -> Result<u64, Strin
     };
     let records = used / bytes;
     if records < MIN_RECORDS {
-        return Err(format!(
-            "file_bytes={used} holds {records} records of {bytes} bytes; it must hold \
-             {MIN_RECORDS}"
-        ));
+        return Err(StorageError::ShortLog {
+            file_bytes: used,
+            records,
+            bytes,
+            min_records: MIN_RECORDS,
+        });
     }
     Ok(records)
 }
@@ -223,20 +225,13 @@ impl Job for LogFlushJob {
         Some(self.flush.durability())
     }
 
-    fn check_workers(&self, workers: u32, kind: WorkerKind) -> Result<(), String> {
+    fn check_workers(&self, workers: u32, kind: WorkerKind) -> Result<(), JobError> {
         if workers > 1 && kind == WorkerKind::Processes && !self.apart {
-            return Err(
-                "processes share no memory, so they cannot take turns at the end of one log: \
-                 choose files=apart or worker_kind=threads"
-                    .to_owned(),
-            );
+            return Err(StorageError::LogOfProcesses.into());
         }
         let records = self.log.records;
         if u64::from(self.writers(workers)) > records {
-            return Err(format!(
-                "a log of {records} records is too short for {workers} workers: choose a larger \
-                 file_bytes"
-            ));
+            return Err(StorageError::TooManyWorkers { records, workers }.into());
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The original's input: a problem per line, `start finish [workers [block]]`.
 
-use super::{MAX_STORABLE, used_block};
+use super::{InputMistake, MAX_STORABLE, used_block};
 use trueput_record::plan::MAX_WORKERS;
 use trueput_record::trial::Settings;
 
@@ -34,12 +34,12 @@ impl InputLine {
 
 /// A line that is not a problem.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {message}")]
+#[error("line {line}: {mistake}")]
 pub struct InputLineError {
     /// The line number, from 1.
     pub line: usize,
     /// The mistake, and the right form.
-    pub message: String,
+    pub mistake: InputMistake,
 }
 
 /// Parses the problems of `text`; blank lines, and text after a `#`, are ignored.
@@ -67,33 +67,25 @@ pub fn parse_lines(text: &str, cores: u32) -> Result<Vec<InputLine>, InputLineEr
             continue;
         }
         let parsed = parse(&fields, cores);
-        lines.push(parsed.map_err(|message| InputLineError {
+        lines.push(parsed.map_err(|mistake| InputLineError {
             line: index + 1,
-            message,
+            mistake,
         })?);
     }
     Ok(lines)
 }
 
-fn parse(fields: &[&str], cores: u32) -> Result<InputLine, String> {
+fn parse(fields: &[&str], cores: u32) -> Result<InputLine, InputMistake> {
     if !(2..=4).contains(&fields.len()) {
-        return Err(format!(
-            "'{}' has {} {}; write two to four: start finish [workers [block]]",
-            fields.join(" "),
-            fields.len(),
-            if fields.len() == 1 {
-                "number"
-            } else {
-                "numbers"
-            },
-        ));
+        return Err(InputMistake::Count {
+            fields: fields.join(" "),
+            count: fields.len(),
+        });
     }
     let start = number("start", fields[0], MAX_STORABLE)?;
     let finish = number("finish", fields[1], MAX_STORABLE)?;
     if finish < start {
-        return Err(format!(
-            "the range {start} {finish} is reversed; write {finish} {start}"
-        ));
+        return Err(InputMistake::ReversedRange { start, finish });
     }
     let workers = match fields.get(2) {
         Some(field) => number("number of workers", field, MAX_WORKERS.into())? as u32,
@@ -111,15 +103,18 @@ fn parse(fields: &[&str], cores: u32) -> Result<InputLine, String> {
     })
 }
 
-fn number(name: &str, field: &str, most: u64) -> Result<u64, String> {
-    let right = format!("write a whole number from 1 to {most}");
+fn number(name: &'static str, field: &str, max: u64) -> Result<u64, InputMistake> {
     match field.parse::<u64>() {
-        Ok(0) => Err(format!("the {name} is 0; {right}")),
-        Ok(number) if number <= most => Ok(number),
-        Err(_) if field.is_empty() || !field.bytes().all(|byte| byte.is_ascii_digit()) => Err(
-            format!("the {name} '{field}' is not a whole number; {right}"),
-        ),
-        _ => Err(format!("the {name} {field} is too large; {right}")),
+        Ok(0) => Err(InputMistake::Zero { name, max }),
+        Ok(number) if number <= max => Ok(number),
+        Err(_) if field.is_empty() || !field.bytes().all(|byte| byte.is_ascii_digit()) => {
+            let field = field.to_owned();
+            Err(InputMistake::NoNumber { name, field, max })
+        }
+        _ => {
+            let field = field.to_owned();
+            Err(InputMistake::TooLarge { name, field, max })
+        }
     }
 }
 

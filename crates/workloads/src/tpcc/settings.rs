@@ -1,5 +1,6 @@
 //! The settings.
 
+use super::error::TpccError;
 use super::input::RemoteShares;
 use super::rows::Table;
 use super::scale::{Cardinality, Scale};
@@ -82,15 +83,11 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    pub(super) fn of(given: &ParameterValues, conditions: &Conditions) -> Result<Self, String> {
+    pub(super) fn of(given: &ParameterValues, conditions: &Conditions) -> Result<Self, TpccError> {
         let given = GivenSettings::from(given);
         let is_paced = given.pacing == PacingMode::Tpc;
         if is_paced && conditions.rate.is_some() {
-            return Err(
-                "pacing tpc lets the terminals' users decide when transactions come: leave the \
-                 rate out, or give pacing none"
-                    .to_owned(),
-            );
+            return Err(TpccError::PacedAtRate);
         }
         let transactions = match (given.transactions, conditions.duration_s) {
             (0, Some(_)) => None,

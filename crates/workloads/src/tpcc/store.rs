@@ -1,5 +1,6 @@
 //! The stores that a session's tables can be in.
 
+use super::error::TpccError;
 use super::kv::KeyValue;
 use super::sql::{SqlTables, has_procedures};
 use super::tables::Tables;
@@ -25,21 +26,12 @@ impl TableStore {
     ///
     /// # Errors
     /// One line: the feature that the engine lacks, and a setting that would work.
-    pub fn check(self, dialect: Option<Dialect>) -> Result<(), String> {
+    pub fn check(self, dialect: Option<Dialect>) -> Result<(), TpccError> {
         match (self, dialect) {
             (Self::Auto | Self::KeyValue, _) | (Self::Sql, Some(_)) => Ok(()),
             (Self::Procedures, Some(dialect)) if has_procedures(dialect) => Ok(()),
-            (Self::Sql, None) => Err("this engine does not support SQL: give store kv".to_owned()),
-            (Self::Procedures, _) => {
-                let all = Dialect::ALL.into_iter();
-                let names: Vec<_> = all.filter(|one| has_procedures(*one)).collect();
-                let names: Vec<_> = names.into_iter().map(Dialect::name).collect();
-                Err(format!(
-                    "the transactions are written as functions of the server only for {}: give \
-                     store sql or kv",
-                    names.join(" and ")
-                ))
-            }
+            (Self::Sql, None) => Err(TpccError::NoSql),
+            (Self::Procedures, _) => Err(TpccError::NoProcedures),
         }
     }
 
@@ -61,7 +53,8 @@ impl TableStore {
 /// The session does not support the store; errors of the engine, if the store prepares statements.
 pub fn tables<'s>(session: &'s mut dyn Session, store: TableStore) -> Result<Box<dyn Tables + 's>> {
     let dialect = session.sql().map(|sql| sql.dialect());
-    store.check(dialect).map_err(Error::Workload)?;
+    let checked = store.check(dialect);
+    checked.map_err(|error| Error::Workload(error.to_string()))?;
     match store.resolved_name(session) {
         name @ ("sql" | "procedures") => {
             let tables = SqlTables::new(session);

@@ -2,7 +2,7 @@
 
 use super::backoff::Backoff;
 use super::input::{Delivery, Input, TerminalUsers};
-use super::outcome::NewOrderOutcome;
+use super::procedures::NewOrderOutcome;
 use super::rows::Table;
 use super::settings::Settings;
 use super::store;

@@ -6,7 +6,7 @@
 //! conflict is to be made again with the same input.
 
 use super::input::{Delivery, Line, MAX_LINES, NewOrder, OrderStatus, Payment, StockLevel};
-use super::outcome::NewOrderOutcome;
+use super::procedures::NewOrderOutcome;
 use super::random::ORIGINAL;
 use super::rows::{CustomerRow, DistrictKey, HistoryRow, OrderLineRow, OrderRow};
 use super::tables::{

@@ -1,21 +1,21 @@
 //! Stores the lines of a trace, as far as they fit together.
 
+use super::error::{FileError, LineError};
 use super::format::{Format, TraceLine};
 use super::stored::{KeyFacts, MAX_TIME_NS, Operation, Trace};
 use crate::keyed::action::Action;
 use crate::keyed::record::KeyTable;
 use std::collections::HashMap;
 use std::sync::Arc;
-use trueput_record::value::format_bytes;
 
 /// The longest value, bytes.
-const MAX_VALUE_BYTES: u64 = 1 << 30;
+pub(super) const MAX_VALUE_BYTES: u64 = 1 << 30;
 
 /// The longest scan, records.
 pub(super) const MAX_SCAN: u64 = 1_000_000;
 
 /// Operations that the numbers of the requests have room for.
-const MAX_OPERATIONS: usize = u32::MAX as usize;
+pub(super) const MAX_OPERATIONS: usize = u32::MAX as usize;
 
 /// Bytes of an operation while the trace is read: as stored, and its exact time.
 const OPERATION_BYTES: u64 = size_of::<Operation>() as u64 + 8;
@@ -72,7 +72,7 @@ impl TraceBuilder {
     ///
     /// # Errors
     /// One clause: what does not fit.
-    pub(super) fn add(&mut self, line: &TraceLine<'_>) -> Result<(), String> {
+    pub(super) fn add(&mut self, line: &TraceLine<'_>) -> Result<(), LineError> {
         let size = self.check(line)?;
         let continues = line.transaction.is_some() && line.transaction == self.transaction;
         if !continues && self.most_requests > 0 && self.requests == self.most_requests {
@@ -89,34 +89,23 @@ impl TraceBuilder {
     }
 
     /// Checks a line against those before it, and returns its size; 0 if it states none.
-    fn check(&self, line: &TraceLine<'_>) -> Result<u32, String> {
+    fn check(&self, line: &TraceLine<'_>) -> Result<u32, LineError> {
         if line.key.is_empty() {
-            return Err("the key is empty; give one".to_owned());
+            return Err(LineError::EmptyKey);
         }
         match (self.is_timed, line.time_ns) {
-            (Some(true), None) => {
-                return Err("it has no time, and the lines before it have".to_owned());
-            }
-            (Some(false), Some(_)) => {
-                return Err("it has a time, and the lines before it have none".to_owned());
-            }
+            (Some(true), None) => return Err(LineError::NoTime),
+            (Some(false), Some(_)) => return Err(LineError::UnexpectedTime),
             _ => {}
         }
         if self.operations.len() == MAX_OPERATIONS {
-            return Err(format!(
-                "more than {MAX_OPERATIONS} operations; give requests=N"
-            ));
+            return Err(LineError::TooManyOperations);
         }
         let size = line.size.unwrap_or(0);
         match line.action {
-            Action::Scan if size > MAX_SCAN => Err(format!(
-                "a scan of {size} records is too long; {MAX_SCAN} is the maximum"
-            )),
+            Action::Scan if size > MAX_SCAN => Err(LineError::LongScan { records: size }),
             Action::Scan => Ok(size as u32),
-            _ if size > MAX_VALUE_BYTES => Err(format!(
-                "a value of {size} bytes is too long; {} is the maximum",
-                format_bytes(MAX_VALUE_BYTES)
-            )),
+            _ if size > MAX_VALUE_BYTES => Err(LineError::LongValue { bytes: size }),
             _ => Ok(size as u32),
         }
     }
@@ -136,28 +125,28 @@ impl TraceBuilder {
     ///
     /// # Errors
     /// One clause with both sizes.
-    pub(super) fn check_memory(&self) -> Result<(), String> {
+    pub(super) fn check_memory(&self) -> Result<(), FileError> {
         let (operations, keys) = (self.operations.len() as u64, self.facts.len() as u64);
         let bytes = operations * OPERATION_BYTES + keys * KEY_BYTES + 2 * self.key_bytes;
         if bytes <= self.memory_bytes / 2 {
             return Ok(());
         }
-        Err(format!(
-            "its first {operations} operations on {keys} keys take {} of memory, more than half of \
-             this machine's {}; give requests={} or less",
-            format_bytes(bytes),
-            format_bytes(self.memory_bytes),
-            self.requests
-        ))
+        Err(FileError::TooLarge {
+            operations,
+            keys,
+            bytes,
+            memory_bytes: self.memory_bytes,
+            requests: self.requests,
+        })
     }
 
     /// Puts the requests in the order of their times and numbers the keys in theirs.
     ///
     /// # Errors
     /// One clause, if there is no operation, or the times are too far apart.
-    pub(super) fn finish(mut self, format: &Format) -> Result<Trace, String> {
+    pub(super) fn finish(mut self, format: &Format) -> Result<Trace, FileError> {
         if self.operations.is_empty() {
-            return Err("it has no operation".to_owned());
+            return Err(FileError::NoOperation);
         }
         self.sort_keys();
         let mut keys: Vec<_> = std::mem::take(&mut self.numbers).into_keys().collect();
@@ -207,7 +196,7 @@ impl TraceBuilder {
     }
 
     /// Gives the operations their times since the first one, in the order of the times.
-    fn set_times(&mut self, format: &Format) -> Result<(), String> {
+    fn set_times(&mut self, format: &Format) -> Result<(), FileError> {
         let mut starts: Vec<usize> = (0..self.operations.len())
             .filter(|at| !self.operations[*at].continues())
             .collect();
@@ -223,7 +212,7 @@ impl TraceBuilder {
             spread_seconds(&mut times);
         }
         if times.last().is_some_and(|last| *last > MAX_TIME_NS) {
-            return Err("its times are more than 18 years apart".to_owned());
+            return Err(FileError::LongTime);
         }
         let lines = &self.operations;
         let mut ordered = Vec::with_capacity(lines.len());

@@ -1,5 +1,6 @@
 //! The settings of a job with its trace: sizes, kinds, volumes, times.
 
+use super::error::TraceError;
 use super::kinds::{Kind, Kinds};
 use super::reader::{Source, read_valid};
 use super::settings::{LoadedKeys, Pace, Settings};
@@ -8,13 +9,12 @@ use crate::generate::value::{MIN_VALUE_BYTES, Values, payload_percent};
 use crate::keyed::action::Action;
 use crate::keyed::draws::ValueLengths;
 use crate::keyed::executor::PlannedOperation;
-use crate::keyed::record::{RecordKeys, RecordMaker};
 use crate::keyed::load::FIRST_VERSION;
+use crate::keyed::record::{RecordKeys, RecordMaker};
 use crate::{Error, OperationBytes, Result};
 use std::sync::Arc;
 use trueput_engine::Capabilities;
 use trueput_record::Conditions;
-use trueput_record::value::format_bytes;
 
 /// Makes the records of this workload.
 pub(super) type Maker = RecordMaker<TraceLengths>;
@@ -92,14 +92,10 @@ impl TraceConfig {
     /// # Errors
     /// One sentence, if the settings contradict each other or the conditions, or the trace is
     /// damaged.
-    pub(super) fn new(settings: &Settings, conditions: &Conditions) -> Result<Self, String> {
+    pub(super) fn new(settings: &Settings, conditions: &Conditions) -> Result<Self, TraceError> {
         let is_recorded = settings.pace == Pace::Recorded;
         if is_recorded && conditions.rate.is_some() {
-            return Err(
-                "with pace=recorded the trace says when requests are made: remove the rate, or \
-                 give pace=closed for requests in their order at that rate"
-                    .to_owned(),
-            );
+            return Err(TraceError::RateOfRecorded);
         }
         let trace = read_valid(&Source {
             file: settings.file.0.to_owned(),
@@ -107,24 +103,20 @@ impl TraceConfig {
             requests: settings.requests,
         })?;
         if is_recorded && !trace.is_timed {
-            return Err(format!(
-                "{} states no times: give pace=closed",
-                settings.file.0
-            ));
+            let file = settings.file.0;
+            return Err(TraceError::NoTimes { file });
         }
         if is_recorded && trace.duration_ns() == 0 {
             let file = settings.file.0;
-            return Err(format!(
-                "all times of {file} are the same: give pace=closed"
-            ));
+            return Err(TraceError::SameTimes { file });
         }
         let recorded_s = trace.duration_ns() as f64 / 1e9 / settings.speed;
         if is_recorded && conditions.warm_up_s >= recorded_s {
-            return Err(format!(
-                "a warm-up of {} s is longer than the {recorded_s:.3} s of the replay, so nothing \
-                 would be measured; give a shorter warm_up",
-                conditions.warm_up_s
-            ));
+            let warm_up_s = conditions.warm_up_s;
+            return Err(TraceError::LongWarmUp {
+                warm_up_s,
+                recorded_s,
+            });
         }
         let mut config = Self {
             kinds: trace.kinds(),
@@ -150,13 +142,12 @@ impl TraceConfig {
     ///
     /// # Errors
     /// One sentence.
-    pub(super) fn check_counts(&self, counts: &[u64]) -> Result<(), String> {
+    pub(super) fn check_counts(&self, counts: &[u64]) -> Result<(), TraceError> {
         if self.warm_up_s > 0.0 && counts.iter().all(|count| *count == 0) {
-            return Err(format!(
-                "the {} requests of the trace ended within the warm-up of {} s, so nothing was \
-                 measured; give a shorter warm_up",
-                self.trace.requests, self.warm_up_s
-            ));
+            return Err(TraceError::NothingMeasured {
+                requests: self.trace.requests,
+                warm_up_s: self.warm_up_s,
+            });
         }
         Ok(())
     }
@@ -357,22 +348,24 @@ impl TraceConfig {
     ///
     /// # Errors
     /// One sentence with the size and the limit.
-    pub(super) fn check_room(&self, capabilities: &Capabilities) -> Result<(), String> {
-        let (key, most_key) = (self.trace.keys.longest(), capabilities.max_key_bytes);
-        let value = self.bytes(self.trace.longest_value).max(self.default_bytes);
-        let most_value = capabilities.max_value_bytes;
-        let longer = |subject: &str, given: usize, most: usize| {
-            let (given, most) = (format_bytes(given as u64), format_bytes(most as u64));
-            Err(format!(
-                "the trace has {subject} of {given}, longer than the {most} that this engine takes; \
-                 replay it on another engine, or on this one without those lines"
-            ))
-        };
-        match (key > most_key, value > most_value) {
-            (true, _) => longer("a key", key, most_key),
-            (_, true) => longer("a value", value, most_value),
-            _ => Ok(()),
+    pub(super) fn check_room(&self, capabilities: &Capabilities) -> Result<(), TraceError> {
+        let key = (
+            "a key",
+            self.trace.keys.longest(),
+            capabilities.max_key_bytes,
+        );
+        let value_bytes = self.bytes(self.trace.longest_value).max(self.default_bytes);
+        let value = ("a value", value_bytes, capabilities.max_value_bytes);
+        for (subject, bytes, max_bytes) in [key, value] {
+            if bytes > max_bytes {
+                return Err(TraceError::TooLong {
+                    subject,
+                    bytes,
+                    max_bytes,
+                });
+            }
         }
+        Ok(())
     }
 
     /// When a request of the trace is due, nanoseconds since the workers' start.

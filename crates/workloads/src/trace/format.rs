@@ -2,6 +2,7 @@
 //!
 //! `docs/workloads/trace.md` describes each format and names its source.
 
+use super::error::LineError;
 use super::text::{decode_key, parse_action, parse_seconds, split_csv, whole_number};
 use crate::keyed::action::Action;
 use serde::Deserialize;
@@ -64,7 +65,7 @@ pub(super) enum Format {
 }
 
 /// The columns of our own CSV.
-const COLUMNS: [&str; 5] = ["time", "operation", "key", "size", "transaction"];
+pub(super) const COLUMNS: [&str; 5] = ["time", "operation", "key", "size", "transaction"];
 
 /// A line of our own JSON.
 #[derive(Deserialize)]
@@ -83,7 +84,10 @@ impl Format {
     ///
     /// # Errors
     /// One clause, if the line is of no known format, or its columns are wrong.
-    pub(super) fn of_first_line(choice: FormatChoice, line: &str) -> Result<(Self, bool), String> {
+    pub(super) fn of_first_line(
+        choice: FormatChoice,
+        line: &str,
+    ) -> Result<(Self, bool), LineError> {
         let choice = match choice {
             FormatChoice::Auto => detect(line)?,
             given => given,
@@ -117,7 +121,7 @@ impl Format {
     ///
     /// # Errors
     /// One clause: the wrong part, and what would be right.
-    pub(super) fn parse<'l>(&self, line: &'l str) -> Result<TraceLine<'l>, String> {
+    pub(super) fn parse<'l>(&self, line: &'l str) -> Result<TraceLine<'l>, LineError> {
         match self {
             Self::Csv(columns) => columns.read(line),
             Self::Jsonl => read_json(line),
@@ -128,7 +132,7 @@ impl Format {
     }
 }
 
-fn detect(line: &str) -> Result<FormatChoice, String> {
+fn detect(line: &str) -> Result<FormatChoice, LineError> {
     let fields: Vec<_> = line.split(',').map(str::trim).collect();
     let is_hex = |key: &str| {
         key.strip_prefix("0x")
@@ -145,37 +149,32 @@ fn detect(line: &str) -> Result<FormatChoice, String> {
             FormatChoice::Twitter
         }
         _ => {
-            return Err(format!(
-                "the format of '{line}' is not recognized; give one: {}, or begin a CSV file with \
-                 the line time,operation,key,size",
-                FormatChoice::WORDS[1..].join(", ")
-            ));
+            let line = line.to_owned();
+            return Err(LineError::UnknownFormat { line });
         }
     })
 }
 
 impl Columns {
-    fn parse(line: &str) -> Result<Self, String> {
+    fn parse(line: &str) -> Result<Self, LineError> {
         let names: Vec<_> = split_csv(line)?
             .iter()
             .map(|it| it.trim().to_owned())
             .collect();
         for (index, name) in names.iter().enumerate() {
             if !COLUMNS.contains(&name.as_str()) {
-                return Err(format!(
-                    "unknown column '{name}'{}; the first line names the columns: {}",
-                    did_you_mean(name, COLUMNS),
-                    COLUMNS.join(", ")
-                ));
+                return Err(LineError::UnknownColumn {
+                    name: name.clone(),
+                    hint: did_you_mean(name, COLUMNS),
+                });
             }
             if names[..index].contains(name) {
-                return Err(format!("column '{name}' is named twice; name it once"));
+                let name = name.clone();
+                return Err(LineError::ColumnTwice { name });
             }
         }
         let place = |name: &str| names.iter().position(|it| it == name);
-        let needed = |name: &str| {
-            place(name).ok_or_else(|| format!("column '{name}' is missing from the first line"))
-        };
+        let needed = |name| place(name).ok_or(LineError::NoColumn { name });
         Ok(Self {
             time: place("time"),
             operation: needed("operation")?,
@@ -186,14 +185,13 @@ impl Columns {
         })
     }
 
-    fn read<'l>(&self, line: &'l str) -> Result<TraceLine<'l>, String> {
+    fn read<'l>(&self, line: &'l str) -> Result<TraceLine<'l>, LineError> {
         let mut fields = split_csv(line)?;
         if fields.len() != self.count {
-            return Err(format!(
-                "{}; the first line names {}",
-                fields_of(fields.len()),
-                self.count
-            ));
+            return Err(LineError::ColumnCount {
+                fields: fields.len(),
+                named: self.count,
+            });
         }
         let text = |place: Option<usize>| {
             let field = place.map(|place| fields[place].trim());
@@ -217,7 +215,7 @@ impl Columns {
     }
 }
 
-fn read_json(line: &str) -> Result<TraceLine<'static>, String> {
+fn read_json(line: &str) -> Result<TraceLine<'static>, LineError> {
     let read: JsonLine = serde_json::from_str(line).map_err(|_| mistake_in_json(line))?;
     let time = read.time.map(|time| parse_seconds(&time.to_string()));
     Ok(TraceLine {
@@ -230,24 +228,22 @@ fn read_json(line: &str) -> Result<TraceLine<'static>, String> {
 }
 
 /// Says what is wrong with a line that is not read as JSON, in the words of the format.
-fn mistake_in_json(line: &str) -> String {
+fn mistake_in_json(line: &str) -> LineError {
     const MAX_SHOWN: usize = 40;
-    const RIGHT: &str =
-        "write an object as in {\"time\":0.5,\"operation\":\"get\",\"key\":\"a\",\"size\":100}";
     let Ok(serde_json::Value::Object(fields)) = serde_json::from_str(line) else {
         let mut shown: String = line.chars().take(MAX_SHOWN).collect();
         if shown.len() < line.len() {
             shown.push_str("...");
         }
-        return format!("'{shown}' is not a JSON object; {RIGHT}");
+        return LineError::NotAnObject { shown };
     };
     if let Some(name) = fields.keys().find(|name| !COLUMNS.contains(&name.as_str())) {
-        let hint = did_you_mean(name, COLUMNS);
-        return format!("unknown name '{name}'{hint}; {RIGHT}");
+        let (name, hint) = (name.clone(), did_you_mean(name, COLUMNS));
+        return LineError::UnknownName { name, hint };
     }
     let mut needed = ["operation", "key"].into_iter();
     if let Some(name) = needed.find(|name| !fields.contains_key(*name)) {
-        return format!("the line has no {name}; {RIGHT}");
+        return LineError::NoName { name };
     }
     for (name, value) in &fields {
         let (is_right, right) = match name.as_str() {
@@ -259,32 +255,29 @@ fn mistake_in_json(line: &str) -> String {
             ),
         };
         if !is_right {
-            return format!("{name} {value} is not {right}");
+            return LineError::JsonValue {
+                name: name.clone(),
+                value: value.to_string(),
+                right,
+            };
         }
     }
-    format!("a name is there twice; {RIGHT}")
-}
-
-/// A number of fields, in words.
-fn fields_of(count: usize) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{count} field{s}")
+    LineError::NameTwice
 }
 
 /// `KEY TYPE COLUMN_FAMILY VALUE_SIZE MICROSECONDS`, with the key as `0x` and hexadecimal digits.
-fn read_rocksdb(line: &str) -> Result<TraceLine<'_>, String> {
+fn read_rocksdb(line: &str) -> Result<TraceLine<'_>, LineError> {
     let fields: Vec<_> = line.split_ascii_whitespace().collect();
     let &[key, kind, family, size, time] = fields.as_slice() else {
-        return Err(format!(
-            "{}; a line is KEY TYPE COLUMN_FAMILY VALUE_SIZE MICROSECONDS (a trace that was \
-             converted with -no_key cannot be replayed)",
-            fields_of(fields.len())
-        ));
+        return Err(LineError::FieldCount {
+            fields: fields.len(),
+            columns: "KEY TYPE COLUMN_FAMILY VALUE_SIZE MICROSECONDS (a trace that was converted \
+                      with -no_key cannot be replayed)",
+        });
     };
     let Cow::Owned(mut bytes) = decode_key(Cow::Borrowed(key)) else {
-        return Err(format!(
-            "key '{key}' is not 0x and pairs of hexadecimal digits"
-        ));
+        let key = key.to_owned();
+        return Err(LineError::KeyIsNotHexadecimal { key });
     };
     // Column families have keys of their own.
     let family = whole_number("column family", family)?;
@@ -297,18 +290,8 @@ fn read_rocksdb(line: &str) -> Result<TraceLine<'_>, String> {
         2 | 3 => Action::Delete,
         5 => Action::Update,
         6 | 7 => Action::Scan,
-        4 => {
-            return Err(
-                "type 4 deletes a range whose end the trace does not have; leave the line out"
-                    .to_owned(),
-            );
-        }
-        other => {
-            return Err(format!(
-                "unknown type {other}; known are 0 get, 1 put, 2 delete, 3 single delete, 5 merge, \
-                 6 and 7 seek, 8 multiget"
-            ));
-        }
+        4 => return Err(LineError::DeletesRange),
+        number => return Err(LineError::UnknownType { number }),
     };
     let size = Some(whole_number("value size", size)?);
     let time_us = whole_number("time", time)?;
@@ -333,12 +316,10 @@ fn cache_action(word: &str) -> Option<Action> {
 }
 
 /// `TIMESTAMP,KEY,KEY_SIZE,VALUE_SIZE,CLIENT,OPERATION,TTL`; a key may have commas.
-fn read_twitter(line: &str) -> Result<TraceLine<'_>, String> {
-    let columns = || {
-        format!(
-            "{}; a line is timestamp,key,key size,value size,client id,operation,TTL",
-            fields_of(line.split(',').count())
-        )
+fn read_twitter(line: &str) -> Result<TraceLine<'_>, LineError> {
+    let columns = || LineError::FieldCount {
+        fields: line.split(',').count(),
+        columns: "timestamp,key,key size,value size,client id,operation,TTL",
     };
     let (time, rest) = line.split_once(',').ok_or_else(columns)?;
     let mut fields = rest.rsplitn(6, ',');
@@ -350,11 +331,8 @@ fn read_twitter(line: &str) -> Result<TraceLine<'_>, String> {
     whole_number("client id", client)?;
     whole_number("TTL", ttl)?;
     let size = whole_number("value size", value_size)?;
-    let action = cache_action(operation).ok_or_else(|| {
-        format!(
-            "unknown operation '{operation}'; known are get, gets, set, add, replace, cas, append, \
-             prepend, delete, incr, decr"
-        )
+    let action = cache_action(operation).ok_or_else(|| LineError::UnknownCacheOperation {
+        word: operation.to_owned(),
     })?;
     Ok(TraceLine {
         time_ns: Some(scaled("timestamp", time_s, 1_000_000_000)?),
@@ -374,19 +352,20 @@ fn block_action(word: &str) -> Option<Action> {
 }
 
 /// `TIMESTAMP,HOSTNAME,DISK,TYPE,OFFSET,SIZE,RESPONSE_TIME`, times in units of 100 ns.
-fn read_msr(line: &str) -> Result<TraceLine<'_>, String> {
+fn read_msr(line: &str) -> Result<TraceLine<'_>, LineError> {
     let fields: Vec<_> = line.split(',').map(str::trim).collect();
     let &[time, host, disk, kind, offset, size, response] = fields.as_slice() else {
-        return Err(format!(
-            "{}; a line is timestamp,hostname,disk,type,offset,size,response time",
-            fields_of(fields.len())
-        ));
+        return Err(LineError::FieldCount {
+            fields: fields.len(),
+            columns: "timestamp,hostname,disk,type,offset,size,response time",
+        });
     };
     let ticks = whole_number("timestamp", time)?;
     let (disk, offset) = (whole_number("disk", disk)?, whole_number("offset", offset)?);
     whole_number("response time", response)?;
-    let action = block_action(kind)
-        .ok_or_else(|| format!("unknown type '{kind}'; known are Read and Write"))?;
+    let action = block_action(kind).ok_or_else(|| LineError::UnknownBlockType {
+        word: kind.to_owned(),
+    })?;
     Ok(TraceLine {
         time_ns: Some(scaled("timestamp", ticks, 100)?),
         action,
@@ -396,9 +375,9 @@ fn read_msr(line: &str) -> Result<TraceLine<'_>, String> {
     })
 }
 
-fn scaled(name: &str, number: u64, factor: u64) -> Result<u64, String> {
+fn scaled(name: &'static str, number: u64, factor: u64) -> Result<u64, LineError> {
     let scaled = number.checked_mul(factor);
-    scaled.ok_or_else(|| format!("{name} {number} is too large"))
+    scaled.ok_or(LineError::TooLarge { name, number })
 }
 
 #[cfg(test)]

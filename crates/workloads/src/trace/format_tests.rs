@@ -14,7 +14,7 @@ fn line(action: Action, key: &str, time_ns: u64, size: Option<u64>) -> TraceLine
 
 fn assert_damaged(format: &Format, cases: &[(&str, &str)]) {
     for (text, says) in cases {
-        let message = format.parse(text).unwrap_err();
+        let message = format.parse(text).unwrap_err().to_string();
         assert!(message.contains(says), "{text}: {message}");
         assert!(!message.contains('\n'), "{message}");
     }
@@ -59,10 +59,14 @@ fn csv_has_the_columns_that_its_first_line_names_in_any_order() {
         ),
         ("operation,key,key", "column 'key' is named twice"),
     ] {
-        let message = Format::of_first_line(FormatChoice::Auto, header).unwrap_err();
+        let message = Format::of_first_line(FormatChoice::Auto, header)
+            .unwrap_err()
+            .to_string();
         assert!(message.contains(says), "{message}");
     }
-    let message = Format::of_first_line(FormatChoice::Csv, "time,key").unwrap_err();
+    let message = Format::of_first_line(FormatChoice::Csv, "time,key")
+        .unwrap_err()
+        .to_string();
     assert!(
         message.contains("column 'operation' is missing"),
         "{message}"
@@ -204,7 +208,9 @@ fn msr_lines_become_values_by_host_disk_and_offset() {
 
 #[test]
 fn a_first_line_of_no_known_format_is_refused_with_the_formats() {
-    let message = Format::of_first_line(FormatChoice::Auto, "a b c").unwrap_err();
+    let message = Format::of_first_line(FormatChoice::Auto, "a b c")
+        .unwrap_err()
+        .to_string();
     for word in &FormatChoice::WORDS[1..] {
         assert!(message.contains(word), "{message}");
     }

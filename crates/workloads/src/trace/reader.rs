@@ -1,6 +1,7 @@
 //! Reads a trace file and checks every line that it reads.
 
 use super::builder::TraceBuilder;
+use super::error::{FileError, LineError, TraceError};
 use super::format::{Format, FormatChoice};
 use super::stored::Trace;
 use std::fs::File;
@@ -18,7 +19,7 @@ pub(super) const EXAMPLE_NAME: &str = "example";
 const EXAMPLE: &str = include_str!("../../../../traces/example.csv");
 
 /// The longest line, bytes.
-const MAX_LINE_BYTES: u64 = 1 << 16;
+pub(super) const MAX_LINE_BYTES: u64 = 1 << 16;
 
 /// The first bytes of compressed files, with the program that decompresses them.
 const COMPRESSED: [(&[u8], &str); 3] = [
@@ -47,10 +48,13 @@ pub(super) struct Source {
 /// has no valid line. Also the first error of `damaged`.
 pub(super) fn read(
     source: &Source,
-    damaged: &mut dyn FnMut(String) -> Result<(), String>,
-) -> Result<Trace, String> {
+    damaged: &mut dyn FnMut(TraceError) -> Result<(), TraceError>,
+) -> Result<Trace, TraceError> {
     let file = &source.file;
-    let of_file = |reason: String| format!("{file}: {reason}");
+    let of_file = |error: FileError| TraceError::File {
+        file: file.clone(),
+        error,
+    };
     let mut lines = open(file).map_err(of_file)?;
     let mut builder = TraceBuilder::new(source.requests);
     let (mut buffer, mut number, mut format) = (Vec::new(), 0_u64, None);
@@ -61,7 +65,11 @@ pub(super) fn read(
             let length = without_byte_order_mark(&buffer).len();
             buffer.drain(..buffer.len() - length);
         }
-        let at_line = |reason: String| format!("{file} line {number}: {reason}");
+        let at_line = |error: LineError| TraceError::Line {
+            file: file.clone(),
+            line: number,
+            error,
+        };
         let line = match read.and_then(|()| text_of(&buffer)) {
             Ok(line) if line.trim().is_empty() || line.starts_with('#') => continue,
             line => line.map_err(at_line),
@@ -72,11 +80,11 @@ pub(super) fn read(
                 let first = line
                     .and_then(|line| Format::of_first_line(source.format, line).map_err(at_line));
                 match first {
-                    Err(reason) => {
+                    Err(error) => {
                         unrecognized += 1;
-                        damaged(reason.clone())?;
+                        damaged(error.clone())?;
                         match unrecognized {
-                            MAX_UNRECOGNIZED => return Err(reason),
+                            MAX_UNRECOGNIZED => return Err(error),
                             _ => continue,
                         }
                     }
@@ -90,22 +98,22 @@ pub(super) fn read(
                     }
                 }
             }
-            (Some(_), Err(reason)) => {
-                damaged(reason)?;
+            (Some(_), Err(error)) => {
+                damaged(error)?;
                 continue;
             }
             (Some(format), Ok(line)) => format.parse(line),
         };
         match checked.and_then(|line| builder.add(&line)) {
             Ok(()) => {}
-            Err(reason) => damaged(at_line(reason))?,
+            Err(error) => damaged(at_line(error))?,
         }
         if builder.is_full() {
             break;
         }
         builder.check_memory().map_err(of_file)?;
     }
-    let format = format.ok_or_else(|| of_file("it has no operation".to_owned()))?;
+    let format = format.ok_or_else(|| of_file(FileError::NoOperation))?;
     builder.finish(&format).map_err(of_file)
 }
 
@@ -114,7 +122,7 @@ pub(super) fn read(
 ///
 /// # Errors
 /// One sentence: as [`read`], or the first damaged line.
-pub(super) fn read_valid(source: &Source) -> Result<Arc<Trace>, String> {
+pub(super) fn read_valid(source: &Source) -> Result<Arc<Trace>, TraceError> {
     type Stamp = Option<(SystemTime, u64)>;
     type CachedTrace = Option<(Source, Stamp, Arc<Trace>)>;
     static LAST: Mutex<CachedTrace> = Mutex::new(None);
@@ -134,26 +142,23 @@ pub(super) fn read_valid(source: &Source) -> Result<Arc<Trace>, String> {
     Ok(trace)
 }
 
-fn open(file: &str) -> Result<Box<dyn BufRead>, String> {
+fn open(file: &str) -> Result<Box<dyn BufRead>, FileError> {
     if file == EXAMPLE_NAME {
         return Ok(Box::new(EXAMPLE.as_bytes()));
     }
     let path = Path::new(file);
-    let unreadable = |error| format!("the trace cannot be read: {error}");
     // The path itself may be a link; what it leads to must be a regular file.
-    let path = path.canonicalize().map_err(unreadable)?;
+    let path = path.canonicalize()?;
     let folder = path.parent().unwrap_or(Path::new("/"));
     let name = path.file_name().map_or(path.as_path(), Path::new);
-    let opened: File = regular_file::open(folder, name, OpenMode::Read).map_err(unreadable)?;
+    let opened: File = regular_file::open(folder, name, OpenMode::Read)?;
     let mut lines = BufReader::with_capacity(1 << 20, opened);
-    let start = lines.fill_buf().map_err(unreadable)?;
+    let start = lines.fill_buf()?;
     match COMPRESSED
         .iter()
         .find(|(magic, _)| start.starts_with(magic))
     {
-        Some((_, program)) => Err(format!(
-            "it is compressed; decompress it first, with '{program}'"
-        )),
+        Some((_, program)) => Err(FileError::Compressed { program }),
         None => Ok(Box::new(lines)),
     }
 }
@@ -164,25 +169,21 @@ fn open(file: &str) -> Result<Box<dyn BufRead>, String> {
 fn next_line(
     lines: &mut dyn BufRead,
     buffer: &mut Vec<u8>,
-) -> Result<Option<Result<(), String>>, String> {
+) -> Result<Option<Result<(), LineError>>, FileError> {
     buffer.clear();
-    let unreadable = |error| format!("the trace cannot be read: {error}");
     let limited = &mut lines.take(MAX_LINE_BYTES);
-    if limited.read_until(b'\n', buffer).map_err(unreadable)? == 0 {
+    if limited.read_until(b'\n', buffer)? == 0 {
         return Ok(None);
     }
     let has_ended = buffer.last() == Some(&b'\n');
     if !has_ended && buffer.len() as u64 == MAX_LINE_BYTES {
-        lines.skip_until(b'\n').map_err(unreadable)?;
-        let most = MAX_LINE_BYTES;
-        return Ok(Some(Err(format!("it has more than {most} bytes"))));
+        lines.skip_until(b'\n')?;
+        return Ok(Some(Err(LineError::TooLong)));
     }
     Ok(Some(Ok(())))
 }
 
-fn text_of(line: &[u8]) -> Result<&str, String> {
-    let line = std::str::from_utf8(line).map_err(
-        |_| "it is not text in UTF-8; write a key of other bytes as 0x and hexadecimal digits",
-    )?;
+fn text_of(line: &[u8]) -> Result<&str, LineError> {
+    let line = std::str::from_utf8(line).map_err(|_| LineError::NotText)?;
     Ok(line.trim_end_matches(['\n', '\r']))
 }

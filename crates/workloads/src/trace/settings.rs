@@ -1,6 +1,7 @@
 //! The settings of `trace`.
 
 use super::builder::MAX_SCAN;
+use super::error::TraceError;
 use super::format::FormatChoice;
 use crate::generate::value::MIN_VALUE_BYTES;
 use crate::keyed::static_text::intern;
@@ -14,9 +15,9 @@ pub(super) const FILE: &str = "file";
 pub(super) struct TraceFile(pub(super) &'static str);
 
 impl TraceFile {
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, TraceError> {
         match text {
-            "" => Err("give the path of a trace file, or example".to_owned()),
+            "" => Err(TraceError::NoFile),
             path => Ok(Self(intern(path))),
         }
     }

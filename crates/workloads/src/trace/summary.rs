@@ -1,5 +1,6 @@
 //! What is in a trace, for people who decide whether to replay it.
 
+use super::error::TraceError;
 use super::format::FormatChoice;
 use super::reader::{Source, read};
 use super::stored::{Trace, kind};
@@ -70,7 +71,7 @@ pub struct TraceSummary {
     /// Bytes that the trace takes in memory.
     pub memory_bytes: u64,
     /// The first damaged lines, each in a sentence.
-    pub damage: Vec<String>,
+    pub damage: Vec<TraceError>,
     /// The number of damaged lines.
     pub damaged_lines: u64,
 }
@@ -79,22 +80,22 @@ pub struct TraceSummary {
 ///
 /// # Errors
 /// One sentence: the file cannot be read, is of no known format, or has no valid line.
-pub fn summarize(file: &str, format: FormatChoice) -> Result<TraceSummary, String> {
+pub fn summarize(file: &str, format: FormatChoice) -> Result<TraceSummary, TraceError> {
     let source = Source {
         file: file.to_owned(),
         format,
         requests: 0,
     };
     let (mut damage, mut damaged_lines) = (Vec::new(), 0);
-    let trace = read(&source, &mut |reason| {
+    let trace = read(&source, &mut |error| {
         damaged_lines += 1;
         if damage.len() < SHOWN_DAMAGE {
-            damage.push(reason);
+            damage.push(error);
         }
         Ok(())
     });
     // Nothing but damage: its first line says most.
-    let trace = trace.map_err(|reason| damage.first().cloned().unwrap_or(reason))?;
+    let trace = trace.map_err(|error| damage.first().cloned().unwrap_or(error))?;
     let stores = |it: &&super::stored::Operation| it.action().stores();
     let stated = trace.operations.iter();
     let stated = stated.filter(|it| it.action() != Action::Scan && it.size > 0);

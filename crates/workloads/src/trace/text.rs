@@ -1,5 +1,6 @@
 //! Fields of trace files: quoted fields, times, keys, operations.
 
+use super::error::LineError;
 use crate::keyed::action::Action;
 use std::borrow::Cow;
 use trueput_record::suggest::did_you_mean;
@@ -9,7 +10,7 @@ use trueput_record::suggest::did_you_mean;
 ///
 /// # Errors
 /// One clause, if a quoted field does not end.
-pub(super) fn split_csv(line: &str) -> Result<Vec<Cow<'_, str>>, String> {
+pub(super) fn split_csv(line: &str) -> Result<Vec<Cow<'_, str>>, LineError> {
     let mut fields = Vec::new();
     let mut rest = line;
     loop {
@@ -25,16 +26,15 @@ pub(super) fn split_csv(line: &str) -> Result<Vec<Cow<'_, str>>, String> {
             Some(next) => rest = next,
             None if after.is_empty() => return Ok(fields),
             None => {
-                return Err(format!(
-                    "'{after}' follows a quoted field; expected a comma"
-                ));
+                let after = after.to_owned();
+                return Err(LineError::NoComma { after });
             }
         }
     }
 }
 
 /// A field that began with a quote, and the rest of the line behind its end.
-fn quoted_field(quoted: &str) -> Result<(Cow<'_, str>, &str), String> {
+fn quoted_field(quoted: &str) -> Result<(Cow<'_, str>, &str), LineError> {
     let mut from = 0;
     while let Some(place) = quoted[from..].find('"') {
         let end = from + place;
@@ -50,21 +50,20 @@ fn quoted_field(quoted: &str) -> Result<(Cow<'_, str>, &str), String> {
             return Ok((field, &quoted[end + 1..]));
         }
     }
-    Err("a quoted field does not end; close it with a double quote".to_owned())
+    Err(LineError::OpenQuote)
 }
 
 /// Reads the word for an operation of our own formats.
 ///
 /// # Errors
 /// One clause: the word, and those that are known.
-pub(super) fn parse_action(word: &str) -> Result<Action, String> {
+pub(super) fn parse_action(word: &str) -> Result<Action, LineError> {
     Action::from_word(word).ok_or_else(|| {
         let all: Vec<_> = Action::ALL.into_iter().flat_map(Action::words).collect();
-        format!(
-            "unknown operation '{word}'{}; known are {}",
-            did_you_mean(word, all.into_iter().copied()),
-            Action::ALL.map(Action::word).join(", ")
-        )
+        LineError::UnknownOperation {
+            word: word.to_owned(),
+            hint: did_you_mean(word, all.into_iter().copied()),
+        }
     })
 }
 
@@ -72,9 +71,9 @@ pub(super) fn parse_action(word: &str) -> Result<Action, String> {
 ///
 /// # Errors
 /// One clause with the text.
-pub(super) fn parse_seconds(text: &str) -> Result<u64, String> {
-    let wrong = || {
-        format!("time '{text}' is not a number of seconds from 0 to 18 billion, as in 12.000250")
+pub(super) fn parse_seconds(text: &str) -> Result<u64, LineError> {
+    let wrong = || LineError::Seconds {
+        text: text.to_owned(),
     };
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let is_number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -97,10 +96,11 @@ pub(super) fn parse_seconds(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// One clause with the field's name and the text.
-pub(super) fn whole_number(name: &str, text: &str) -> Result<u64, String> {
-    text.trim()
-        .parse()
-        .map_err(|_| format!("{name} '{text}' is not a whole number from 0 on"))
+pub(super) fn whole_number(name: &'static str, text: &str) -> Result<u64, LineError> {
+    text.trim().parse().map_err(|_| LineError::WholeNumber {
+        name,
+        text: text.to_owned(),
+    })
 }
 
 /// The bytes of a key: those of the text, or of `0x` and pairs of hexadecimal digits.
@@ -138,7 +138,10 @@ mod tests {
             assert_eq!(parse_seconds(text), Ok(time_ns), "{text}");
         }
         for text in ["", "-1", "x", "1.x", "1e99", "99999999999", "nan"] {
-            assert!(parse_seconds(text).unwrap_err().contains(text), "{text}");
+            assert!(
+                parse_seconds(text).unwrap_err().to_string().contains(text),
+                "{text}"
+            );
         }
     }
 
@@ -148,8 +151,18 @@ mod tests {
             split_csv("a,\"b,\"\"c\",,d"),
             Ok(vec!["a".into(), "b,\"c".into(), "".into(), "d".into()])
         );
-        assert!(split_csv("a,\"b").unwrap_err().contains("does not end"));
-        assert!(split_csv("\"a\"b,c").unwrap_err().contains("'b,c'"));
+        assert!(
+            split_csv("a,\"b")
+                .unwrap_err()
+                .to_string()
+                .contains("does not end")
+        );
+        assert!(
+            split_csv("\"a\"b,c")
+                .unwrap_err()
+                .to_string()
+                .contains("'b,c'")
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The settings, with the values of the presets for those not given.
 
+use super::error::YcsbError;
 use super::kinds::{self, Kind};
 use super::settings::{FieldLengths, InsertOrder, Request, ScanLengths, Settings, WorkloadFile};
 use crate::generate::distribution::{Distribution, Items, share_start, ycsb_keyspace};
@@ -95,7 +96,7 @@ impl Properties {
     ///
     /// # Errors
     /// One sentence, if the settings contradict each other.
-    pub(super) fn new(settings: &Settings, conditions: &Conditions) -> Result<Self, String> {
+    pub(super) fn new(settings: &Settings, conditions: &Conditions) -> Result<Self, YcsbError> {
         let preset = preset(settings.workload);
         let proportions = proportions(settings, &preset)?;
         let records = settings.recordcount;
@@ -114,10 +115,8 @@ impl Properties {
             ScanLengths::Uniform => LengthDistribution::Uniform(scans.0, scans.1),
         };
         if scans.0 > scans.1 {
-            return Err(format!(
-                "minscanlength={} is more than the {} of maxscanlength",
-                scans.0, scans.1
-            ));
+            let (min, max) = scans;
+            return Err(YcsbError::ReversedScans { min, max });
         }
         let record_bytes = settings.fieldcount.saturating_mul(settings.fieldlength) as f64;
         let inserted_bytes = proportions[Kind::Insert as usize] * record_bytes;
@@ -174,7 +173,7 @@ impl Properties {
 fn proportions(
     settings: &Settings,
     preset: &WorkloadPreset,
-) -> Result<[f64; kinds::COUNT], String> {
+) -> Result<[f64; kinds::COUNT], YcsbError> {
     let given = [
         (Kind::Read, settings.readproportion),
         (Kind::Update, settings.updateproportion),
@@ -189,8 +188,7 @@ fn proportions(
     }
     let sum: f64 = proportions.iter().sum();
     if sum <= 0.0 {
-        let names = kinds::PROPORTIONS.join(", ");
-        return Err(format!("no operation has a share; give one of {names}"));
+        return Err(YcsbError::NoShare);
     }
     Ok(proportions.map(|proportion| proportion / sum))
 }
@@ -216,7 +214,7 @@ fn request(settings: &Settings, preset: &WorkloadPreset, keyspace: u64) -> Distr
     }
 }
 
-fn shape(settings: &Settings) -> Result<RecordShape, String> {
+fn shape(settings: &Settings) -> Result<RecordShape, YcsbError> {
     let fields = settings.fieldcount;
     let (fewest, most) = (settings.minfieldlength, settings.fieldlength);
     let field_bytes = match settings.fieldlengthdistribution {
@@ -229,15 +227,12 @@ fn shape(settings: &Settings) -> Result<RecordShape, String> {
         _ => fewest,
     };
     if shortest > most {
-        return Err(format!(
-            "minfieldlength={fewest} is more than the {most} of fieldlength"
-        ));
+        let (min, max) = (fewest, most);
+        return Err(YcsbError::ReversedFields { min, max });
     }
     if fields.saturating_mul(shortest) < MIN_VALUE_BYTES as u64 {
-        return Err(format!(
-            "{fields} fields of {shortest} bytes leave no room for the {MIN_VALUE_BYTES} bytes by \
-             which a record is checked; give more or longer ones"
-        ));
+        let bytes = shortest;
+        return Err(YcsbError::ShortRecord { fields, bytes });
     }
     let padding = settings.zeropadding;
     let keys = match settings.insertorder {
@@ -247,6 +242,6 @@ fn shape(settings: &Settings) -> Result<RecordShape, String> {
     Ok(RecordShape {
         fields,
         field_bytes,
-        keys: keys.map_err(|error| error.to_string())?,
+        keys: keys?,
     })
 }

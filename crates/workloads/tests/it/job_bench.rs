@@ -39,7 +39,7 @@ pub fn job_under(
     conditions: &Conditions,
 ) -> Result<Box<dyn Job>, String> {
     let resolved = parameter::resolve(workload.info().name, workload.settings(), &settings(given))?;
-    workload.job(&resolved, conditions)
+    Ok(workload.job(&resolved, conditions)?)
 }
 
 /// A fresh database of an engine, at the weakest level that it promises, with a job on it.

@@ -159,7 +159,7 @@ impl Expansion<'_> {
             return self.skip_or_refuse_step(before, (index, step), &reason, skipped);
         }
         job.check_workers(spec.workers, spec.worker_kind)
-            .map_err(plan_error)?;
+            .map_err(|error| plan_error(error.into()))?;
         spec.settings = settings.as_settings().clone();
         spec.knobs = knobs.as_settings().clone();
         Ok(Some(spec))

@@ -7,8 +7,8 @@ use trueput_engine::{
     parameters,
 };
 use trueput_workloads::{
-    Error as WorkloadError, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobResults,
-    JobTask, LoadSummary, WorkerFindings, WorkloadInfo,
+    Error as WorkloadError, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobError,
+    JobResults, JobTask, LoadSummary, WorkerFindings, WorkloadInfo,
 };
 
 /// An engine with a description only: nothing here opens one.
@@ -131,12 +131,13 @@ impl Workload for RangeWorkload {
         Range::PARAMETERS
     }
 
-    fn job(&self, settings: &ParameterValues, _: &Conditions) -> Result<Box<dyn Job>, String> {
+    fn job(&self, settings: &ParameterValues, _: &Conditions) -> Result<Box<dyn Job>, JobError> {
         let Range { start, finish } = settings.into();
         if start <= finish {
             Ok(Box::new(IdleJob))
         } else {
-            Err(format!("the range {start} to {finish} is reversed"))
+            let reason = format!("the range {start} to {finish} is reversed");
+            Err(JobError::Other(reason))
         }
     }
 }

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::threads::join;
 use crate::tpcc::input::{CustomerSelector, Delivery, Line, NewOrder, Payment};
-use crate::tpcc::outcome::NewOrderOutcome;
+use crate::tpcc::procedures::NewOrderOutcome;
 use crate::tpcc::rows::{CustomerRow, OrderLineRow, OrderRow};
 use crate::tpcc::tables::{ReadIntent, Tables};
 use crate::tpcc::transaction::{self, TransactionBuffers};

@@ -3,8 +3,7 @@
 use super::{SqlTables, StatementKind};
 use crate::tpcc::columns::{ColumnReader, money, number};
 use crate::tpcc::input::{CustomerSelector, Delivery, NewOrder, OrderStatus, Payment, StockLevel};
-use crate::tpcc::outcome::NewOrderOutcome;
-use crate::tpcc::procedures::Procedures;
+use crate::tpcc::procedures::{NewOrderOutcome, Procedures};
 use crate::tpcc::text::FixedText;
 use crate::tpcc::transaction;
 use std::hint::black_box;

@@ -213,6 +213,6 @@ fn lists_that_an_engine_does_not_take_are_refused() {
     let mut capabilities = trueput_engine::Engine::capabilities(&Reference);
     assert_eq!(job.check_capabilities(&capabilities), Ok(()));
     capabilities.max_value_bytes = 1_000;
-    let error = job.check_capabilities(&capabilities).unwrap_err();
+    let error = String::from(job.check_capabilities(&capabilities).unwrap_err());
     assert!(error.contains("smaller key_writes"), "{error}");
 }

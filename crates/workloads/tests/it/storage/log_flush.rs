@@ -186,7 +186,8 @@ fn what_does_not_go_together_is_refused_in_a_sentence() {
     };
     assert!(refused("operations=5", both).contains("give one of them"));
     let job = job(&LogFlush, "", Trial::of(1)).unwrap();
-    let processes = job.check_workers(2, WorkerKind::Processes).unwrap_err();
+    let processes = job.check_workers(2, WorkerKind::Processes);
+    let processes = String::from(processes.unwrap_err());
     assert!(processes.contains("files=apart"), "{processes}");
     assert_eq!(job.check_workers(2, WorkerKind::Threads), Ok(()));
     assert_eq!(job.check_workers(1, WorkerKind::Processes), Ok(()));

@@ -8,7 +8,7 @@ use trueput_engine::{Engine, Mode};
 use trueput_record::measurement::Check;
 use trueput_workloads::tpcc::acid::AcidSuite;
 use trueput_workloads::tpcc::input::{CustomerSelector, Line, NewOrder, OrderStatus, StockLevel};
-use trueput_workloads::tpcc::outcome::NewOrderOutcome;
+use trueput_workloads::tpcc::procedures::NewOrderOutcome;
 use trueput_workloads::tpcc::rows::{CustomerRow, DISTRICTS, DistrictKey, Table};
 use trueput_workloads::tpcc::scale::{Cardinality, Scale};
 use trueput_workloads::tpcc::store::{TableStore, tables};

@@ -8,7 +8,7 @@ use trueput_engine::{
     Datum, Dialect, Direction, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor,
 };
 use trueput_workloads::tpcc::input::{CustomerSelector, Line, NewOrder, Payment};
-use trueput_workloads::tpcc::outcome::NewOrderOutcome;
+use trueput_workloads::tpcc::procedures::NewOrderOutcome;
 use trueput_workloads::tpcc::store::{TableStore, tables};
 use trueput_workloads::tpcc::text::FixedText;
 use trueput_workloads::tpcc::transaction::{TransactionBuffers, new_order, payment};

@@ -20,7 +20,7 @@ pub const SEED: u64 = 7;
 
 pub fn job_of(given: &Settings, conditions: &Conditions) -> Result<Box<dyn Job>, String> {
     let resolved = parameter::resolve("ycsb", Ycsb.settings(), given)?;
-    Ycsb.job(&resolved, conditions)
+    Ok(Ycsb.job(&resolved, conditions)?)
 }
 
 pub fn job(given: &str) -> Result<Box<dyn Job>, String> {

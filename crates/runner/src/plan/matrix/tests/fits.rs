@@ -35,7 +35,7 @@ impl Workload for Reading {
         StoreSettings::PARAMETERS
     }
 
-    fn job(&self, settings: &ParameterValues, _: &Conditions) -> Result<Box<dyn Job>, String> {
+    fn job(&self, settings: &ParameterValues, _: &Conditions) -> Result<Box<dyn Job>, JobError> {
         Ok(Box::new(ReadingJob {
             speaks_sql: StoreSettings::from(settings).store == "sql",
         }))
@@ -55,9 +55,12 @@ impl Job for ReadingJob {
         IdleJob.total_units()
     }
 
-    fn check_dialect(&self, dialect: Option<Dialect>) -> Result<(), String> {
+    fn check_dialect(&self, dialect: Option<Dialect>) -> Result<(), JobError> {
         match (self.speaks_sql, dialect) {
-            (true, None) => Err("this engine does not support SQL: give store kv".to_owned()),
+            (true, None) => {
+                let reason = "this engine does not support SQL: give store kv".to_owned();
+                Err(JobError::Other(reason))
+            }
             _ => Ok(()),
         }
     }

@@ -1,0 +1,240 @@
+//! What can be wrong with a trace file, its lines, and the settings of `trace`.
+
+use super::builder::{MAX_OPERATIONS, MAX_SCAN, MAX_VALUE_BYTES};
+use super::format::{COLUMNS, FormatChoice};
+use super::reader::MAX_LINE_BYTES;
+use crate::keyed::action::Action;
+use trueput_record::value::format_bytes;
+
+/// An object of the JSON format.
+const JSON_EXAMPLE: &str =
+    "write an object as in {\"time\":0.5,\"operation\":\"get\",\"key\":\"a\",\"size\":100}";
+
+/// What is wrong with a line. `Display` is one clause: the wrong part, and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LineError {
+    #[error("it has more than {MAX_LINE_BYTES} bytes")]
+    TooLong,
+    #[error("it is not text in UTF-8; write a key of other bytes as 0x and hexadecimal digits")]
+    NotText,
+    #[error(
+        "the format of '{line}' is not recognized; give one: {}, or begin a CSV file with the \
+         line time,operation,key,size",
+        FormatChoice::WORDS[1..].join(", ")
+    )]
+    UnknownFormat { line: String },
+    #[error(
+        "unknown column '{name}'{hint}; the first line names the columns: {}",
+        COLUMNS.join(", ")
+    )]
+    UnknownColumn { name: String, hint: String },
+    #[error("column '{name}' is named twice; name it once")]
+    ColumnTwice { name: String },
+    #[error("column '{name}' is missing from the first line")]
+    NoColumn { name: &'static str },
+    #[error("{}; the first line names {named}", fields_of(*.fields))]
+    ColumnCount { fields: usize, named: usize },
+    #[error("'{after}' follows a quoted field; expected a comma")]
+    NoComma { after: String },
+    #[error("a quoted field does not end; close it with a double quote")]
+    OpenQuote,
+    #[error("'{shown}' is not a JSON object; {JSON_EXAMPLE}")]
+    NotAnObject { shown: String },
+    #[error("unknown name '{name}'{hint}; {JSON_EXAMPLE}")]
+    UnknownName { name: String, hint: String },
+    #[error("the line has no {name}; {JSON_EXAMPLE}")]
+    NoName { name: &'static str },
+    #[error("{name} {value} is not {right}")]
+    JsonValue {
+        name: String,
+        value: String,
+        right: &'static str,
+    },
+    #[error("a name is there twice; {JSON_EXAMPLE}")]
+    NameTwice,
+    #[error("{}; a line is {columns}", fields_of(*.fields))]
+    FieldCount {
+        fields: usize,
+        columns: &'static str,
+    },
+    #[error("key '{key}' is not 0x and pairs of hexadecimal digits")]
+    KeyIsNotHexadecimal { key: String },
+    #[error("type 4 deletes a range whose end the trace does not have; leave the line out")]
+    DeletesRange,
+    #[error(
+        "unknown type {number}; known are 0 get, 1 put, 2 delete, 3 single delete, 5 merge, 6 and \
+         7 seek, 8 multiget"
+    )]
+    UnknownType { number: u64 },
+    #[error(
+        "unknown operation '{word}'{hint}; known are {}",
+        Action::ALL.map(Action::word).join(", ")
+    )]
+    UnknownOperation { word: String, hint: String },
+    #[error(
+        "unknown operation '{word}'; known are get, gets, set, add, replace, cas, append, prepend, \
+         delete, incr, decr"
+    )]
+    UnknownCacheOperation { word: String },
+    #[error("unknown type '{word}'; known are Read and Write")]
+    UnknownBlockType { word: String },
+    #[error("time '{text}' is not a number of seconds from 0 to 18 billion, as in 12.000250")]
+    Seconds { text: String },
+    #[error("{name} '{text}' is not a whole number from 0 on")]
+    WholeNumber { name: &'static str, text: String },
+    #[error("{name} {number} is too large")]
+    TooLarge { name: &'static str, number: u64 },
+    #[error("the key is empty; give one")]
+    EmptyKey,
+    #[error("it has no time, and the lines before it have")]
+    NoTime,
+    #[error("it has a time, and the lines before it have none")]
+    UnexpectedTime,
+    #[error("more than {MAX_OPERATIONS} operations; give requests=N")]
+    TooManyOperations,
+    #[error("a scan of {records} records is too long; {MAX_SCAN} is the maximum")]
+    LongScan { records: u64 },
+    #[error(
+        "a value of {bytes} bytes is too long; {} is the maximum",
+        format_bytes(MAX_VALUE_BYTES)
+    )]
+    LongValue { bytes: u64 },
+}
+
+/// A number of fields, in words.
+fn fields_of(count: usize) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} field{s}")
+}
+
+/// What is wrong with a file as a whole. `Display` is one clause.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FileError {
+    /// It cannot be read.
+    #[error("the trace cannot be read: {0}")]
+    Unreadable(String),
+    /// It is compressed.
+    #[error("it is compressed; decompress it first, with '{program}'")]
+    Compressed {
+        /// The program that decompresses it.
+        program: &'static str,
+    },
+    /// No operation is in it.
+    #[error("it has no operation")]
+    NoOperation,
+    /// The times are too far apart.
+    #[error("its times are more than 18 years apart")]
+    LongTime,
+    /// It takes too much memory.
+    #[error(
+        "its first {operations} operations on {keys} keys take {} of memory, more than half of \
+         this machine's {}; give requests={requests} or less",
+        format_bytes(*.bytes),
+        format_bytes(*.memory_bytes)
+    )]
+    TooLarge {
+        /// Operations that were read.
+        operations: u64,
+        /// Their keys.
+        keys: u64,
+        /// The memory that they take.
+        bytes: u64,
+        /// The machine's memory.
+        memory_bytes: u64,
+        /// Requests that were read.
+        requests: u64,
+    },
+}
+
+impl From<std::io::Error> for FileError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Unreadable(error.to_string())
+    }
+}
+
+/// Why a trace cannot be replayed. `Display` is one sentence.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum TraceError {
+    /// The file as a whole is wrong.
+    #[error("{file}: {error}")]
+    File {
+        /// The file.
+        file: String,
+        /// Its mistake.
+        error: FileError,
+    },
+    /// A line is wrong.
+    #[error("{file} line {line}: {error}")]
+    Line {
+        /// The file.
+        file: String,
+        /// The line's number, from 1.
+        line: u64,
+        /// Its mistake.
+        error: LineError,
+    },
+    /// No file is given.
+    #[error("give the path of a trace file, or example")]
+    NoFile,
+    /// A rate is given beside the trace's own times.
+    #[error(
+        "with pace=recorded the trace says when requests are made: remove the rate, or give \
+         pace=closed for requests in their order at that rate"
+    )]
+    RateOfRecorded,
+    /// The trace has no times to replay it at.
+    #[error("{file} states no times: give pace=closed")]
+    NoTimes {
+        /// The file.
+        file: &'static str,
+    },
+    /// All requests of the trace are due at once.
+    #[error("all times of {file} are the same: give pace=closed")]
+    SameTimes {
+        /// The file.
+        file: &'static str,
+    },
+    /// Nothing would be left after the warm-up.
+    #[error(
+        "a warm-up of {warm_up_s} s is longer than the {recorded_s:.3} s of the replay, so nothing \
+         would be measured; give a shorter warm_up"
+    )]
+    LongWarmUp {
+        /// The warm-up, seconds.
+        warm_up_s: f64,
+        /// The replay, seconds.
+        recorded_s: f64,
+    },
+    /// Nothing was left after the warm-up.
+    #[error(
+        "the {requests} requests of the trace ended within the warm-up of {warm_up_s} s, so \
+         nothing was measured; give a shorter warm_up"
+    )]
+    NothingMeasured {
+        /// All requests.
+        requests: u64,
+        /// The warm-up, seconds.
+        warm_up_s: f64,
+    },
+    /// Keys or values are longer than an engine takes.
+    #[error(
+        "the trace has {subject} of {}, longer than the {} that this engine takes; replay it on \
+         another engine, or on this one without those lines",
+        format_bytes(*.bytes as u64),
+        format_bytes(*.max_bytes as u64)
+    )]
+    TooLong {
+        /// What is too long, with its article.
+        subject: &'static str,
+        /// Its length.
+        bytes: usize,
+        /// The engine's limit.
+        max_bytes: usize,
+    },
+    /// A crash cannot be told from a delete.
+    #[error(
+        "the trace inserts or deletes keys, and a key that is missing after a crash could be \
+         either: give load=all and a trace without deletes, or remove crash_and_recover"
+    )]
+    CrashWithDeletes,
+}

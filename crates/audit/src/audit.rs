@@ -177,7 +177,10 @@ fn read_recording(
 }
 
 /// Returns the models that test what the subject promises.
-fn choose_models(subject: &Subject, options: &AuditOptions) -> Result<Vec<StorageModel>, Failure> {
+pub(crate) fn choose_models(
+    subject: &Subject,
+    options: &AuditOptions,
+) -> Result<Vec<StorageModel>, Failure> {
     let by_model = |model: &&StorageModel| subject.guarantee(**model).survival != Survival::Nothing;
     let by_form =
         |model: &&StorageModel| options.file_system.is_none() || concerns_devices(**model);

@@ -4,7 +4,7 @@ mod scratch;
 mod time_needed;
 
 use crate::Error;
-use crate::audit::{Progress, audit};
+use crate::audit::{Progress, audit, choose_models};
 use crate::control::NAME as CONTROL_ENGINE;
 use crate::options::AuditOptions;
 use crate::subject::Subject;
@@ -104,7 +104,9 @@ pub fn audit_all(
     if let Some(budget) = request.budget {
         check_budget(budget, subjects.len(), request.file_system.is_some())?;
     }
-    Session::begin(request, registry, observe)?.audit_all(subjects, skipped)
+    let session = Session::begin(request, registry, observe)?;
+    let (subjects, skipped) = session.skip_untestable(subjects, skipped);
+    session.audit_all(&subjects, skipped)
 }
 
 /// The audits of one command.
@@ -151,6 +153,30 @@ impl<'a> Session<'a> {
             options,
             scratch,
         })
+    }
+
+    /// Leaves out the promises that no chosen model tests, unless there are no others: of a level that
+    /// promises nothing at lost power the block form tests nothing.
+    fn skip_untestable(
+        &self,
+        subjects: &[Subject],
+        mut skipped: BTreeMap<String, String>,
+    ) -> (Vec<Subject>, BTreeMap<String, String>) {
+        let failure = |subject: &Subject| choose_models(subject, &self.options).err();
+        if subjects.iter().all(|subject| failure(subject).is_some()) {
+            return (subjects.to_vec(), skipped);
+        }
+        let mut tested = Vec::new();
+        for subject in subjects {
+            match failure(subject) {
+                Some(reason) => {
+                    let name = format!("{} {}", subject.contender(), subject.durability);
+                    skipped.insert(name, reason.to_string());
+                }
+                None => tested.push(subject.clone()),
+            }
+        }
+        (tested, skipped)
     }
 
     /// Runs the controls, then every audit.

@@ -12,7 +12,6 @@ pub use judgement::{ObjectiveFigure, ObjectiveJudgement, Violation};
 
 use crate::marks::{REFUTED, is_refuted};
 use crate::power_loss::StoragePromise;
-use crate::trial_time::DEFAULT_DURATION_S;
 use range::CapacityRange;
 use serde::Serialize;
 use trueput_record::folder::RunManifest;
@@ -20,6 +19,7 @@ use trueput_record::host::FileSystemFacts;
 use trueput_record::load_generator::LoadGenerator;
 use trueput_record::search::{CapacitySettings, SearchSettings, TrialPurpose, TrialRole};
 use trueput_record::stall::TrialStall;
+use trueput_record::trial_time::DEFAULT_DURATION_S;
 use trueput_record::{Outcome, TrialRecord, TrialSpec};
 
 /// What is known of one contender's capacity.

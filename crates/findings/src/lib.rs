@@ -45,7 +45,6 @@
 //! - `text`: findings that are text in JSON
 //! - `threen1`: the line of output of the original 3n+1 program
 //! - `trial_names`: one name for each trial and contender of a run
-//! - `trial_time`: the time that trials of a search take, and how many there is time for
 //! - `tuning`: the configurations of a search for knobs, and its holdout
 //! - `units`: figures with units, for people
 //! - `workload_cells`: the trials of one workload, by cell
@@ -96,7 +95,6 @@ pub mod steadiness;
 pub mod text;
 pub mod threen1;
 pub mod trial_names;
-pub mod trial_time;
 pub mod tuning;
 pub mod units;
 pub mod workload_cells;

@@ -2,8 +2,10 @@
 //! the default on data that the search has not seen.
 
 mod importance;
+mod planned_trials;
 
 pub use importance::{FAILURE_FACTOR, KnobImportance, KnobShare};
+pub use planned_trials::planned_trials;
 
 use crate::eligibility::{headline, rate};
 use crate::fixed_rate::{all_kept, worst_times};
@@ -12,7 +14,6 @@ use crate::marks::{REFUTED, is_refuted};
 use crate::statistics::{
     Comparison, Interval, Verdict, compare, compare_among, log_ratio_paired, median,
 };
-use crate::trial_time::planned_trials;
 use serde::Serialize;
 use std::cmp::Ordering::Equal;
 use std::collections::{BTreeMap, BTreeSet};

@@ -44,6 +44,7 @@
 //! - `suggest`: the known name nearest to a misspelled one
 //! - `text`: text of unknown origin, made safe to show
 //! - `trial`: the specification of one trial
+//! - `trial_time`: the time that a trial takes
 //! - `value`: the value of a parameter
 
 pub mod ablation;
@@ -88,6 +89,7 @@ pub mod storage;
 pub mod suggest;
 pub mod text;
 pub mod trial;
+pub mod trial_time;
 mod upgrade;
 pub mod value;
 

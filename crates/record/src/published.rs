@@ -431,7 +431,7 @@ fn year(date: &str) -> Option<u16> {
         .filter(|year| (1960..=2200).contains(year))
 }
 
-fn median(figures: &[f64]) -> Option<f64> {
+pub(crate) fn median(figures: &[f64]) -> Option<f64> {
     let mut sorted = figures.to_vec();
     sorted.sort_by(f64::total_cmp);
     let last = sorted.len().checked_sub(1)?;

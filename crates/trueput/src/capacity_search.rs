@@ -1,13 +1,11 @@
 //! The searches for the capacities of contenders: which trial comes next.
 
 use crate::search_clock::SearchClock;
-use jiff::Timestamp;
 use std::time::{Duration, Instant};
 use trueput_findings::capacity::{capacity, is_probe_of};
-use trueput_findings::statistics::median;
-use trueput_findings::trial_time::{DEFAULT_DURATION_S, OVERHEAD_S, trial_s};
 use trueput_record::conditions::{Arrival, Rate};
 use trueput_record::search::{CapacitySettings, TrialPurpose, TrialRole};
+use trueput_record::trial_time::{DEFAULT_DURATION_S, estimated_s, expected_s};
 use trueput_record::{TrialRecord, TrialSpec};
 use trueput_tuner::capacity::{NextProbe, next_probe, retry_probe, trial_duration_s};
 
@@ -66,7 +64,7 @@ impl<'a> CapacitySearches<'a> {
         numbered.find_map(|(contender, closed)| {
             let spec = next_trial(closed, self.settings, ended)?;
             let left = open_searches(&self.contenders[contender..], self.settings, ended);
-            let has_time = self.clock.has_time_for(contender, left, trial_s(&spec));
+            let has_time = self.clock.has_time_for(contender, left, estimated_s(&spec));
             has_time.then_some(spec)
         })
     }
@@ -97,7 +95,7 @@ impl<'a> CapacitySearches<'a> {
                 } else {
                     self.retry_probe(contender, ended)
                 };
-                let expected_s = expected_trial_s(closed, ended);
+                let expected_s = expected_s(closed, ended);
                 spec.filter(|_| again.clock.has_time_for(contender, left, expected_s))
             });
         self.again = Some(again);
@@ -110,48 +108,6 @@ impl<'a> CapacitySearches<'a> {
         let probe = retry_probe(&capacity(closed, self.settings, ended))?;
         Some(trial_at(closed, probe, self.settings, ended))
     }
-}
-
-/// The time that a contender's trial with a new database takes, from the load of its first one and
-/// from what its trials took beside their duration, seconds.
-pub fn expected_trial_s(closed: &TrialSpec, ended: &[TrialRecord]) -> f64 {
-    let contender = closed.role.map(|role| role.contender);
-    let is_own = |trial: &TrialRecord| trial.spec.role.map(|role| role.contender) == contender;
-    let mut own = ended.iter().filter(|trial| is_own(trial));
-    let load_s = own.find_map(|trial| Some(trial.load.as_ref()?.elapsed_s));
-    let timed = ended.iter().zip(times_s(ended));
-    let own = timed.filter(|(trial, _)| is_own(trial));
-    let overheads_s = own.map(|(trial, time_s)| time_s - work_s(trial));
-    let overhead_s = median(overheads_s).map_or(OVERHEAD_S, |it| it.max(0.0));
-    trial_s(closed) - OVERHEAD_S + overhead_s + load_s.unwrap_or_default()
-}
-
-/// The time that each of these trials took, seconds: to the start of the next one, if that is
-/// shorter than the estimate. It is longer where a search was interrupted.
-pub fn times_s(trials: &[TrialRecord]) -> impl Iterator<Item = f64> {
-    let start = |trial: &TrialRecord| trial.started_at.parse::<Timestamp>().ok();
-    trials.iter().enumerate().map(move |(place, trial)| {
-        let next = trials.get(place + 1).and_then(start);
-        let gap = start(trial)
-            .zip(next)
-            .map(|(start, next)| next.duration_since(start));
-        let gap_s = gap.map_or(f64::INFINITY, |gap| gap.as_secs_f64());
-        let measured_s = trial.measurement.as_ref().map(|it| it.elapsed_s);
-        estimated_s(trial).min(gap_s.max(measured_s.unwrap_or_default()))
-    })
-}
-
-/// The time that a trial took by estimate, seconds.
-fn estimated_s(trial: &TrialRecord) -> f64 {
-    work_s(trial) + OVERHEAD_S
-}
-
-/// The time of a trial's load, warm-up and measurement, seconds.
-fn work_s(trial: &TrialRecord) -> f64 {
-    let measured_s = trial.measurement.as_ref().map(|it| it.elapsed_s);
-    let load_s = trial.load.as_ref().map(|it| it.elapsed_s);
-    let warm_up_s = trial.spec.conditions.warm_up_s;
-    measured_s.unwrap_or_default() + load_s.unwrap_or_default() + warm_up_s
 }
 
 /// Makes each trial of a plan the first one of a contender's search.

@@ -4,13 +4,13 @@ use crate::failure::Failure;
 use crate::tuning_space::SearchSpace;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
-use trueput_findings::trial_time::{planned_trials, trial_s};
-use trueput_findings::tuning::{score, tuning_of};
+use trueput_findings::tuning::{planned_trials, score, tuning_of};
 use trueput_record::folder::SearchEnd;
 use trueput_record::search::{
     SearchSettings, TrialPurpose, TrialRole, TuningLimits, TuningPreset, TuningSettings,
 };
 use trueput_record::trial::Settings;
+use trueput_record::trial_time::estimated_s;
 use trueput_record::{Outcome as TrialOutcome, RunManifest, TrialRecord, TrialSpec};
 use trueput_runner::Registry;
 use trueput_tuner::ablation::ablation;
@@ -341,7 +341,7 @@ impl<'a> TuningSearch<'a> {
     /// Whether so many trials end within a part of the time.
     fn has_time(&self, part: f64, trials: usize) -> bool {
         let budget = Duration::from_secs_f64(self.settings.budget_s * part);
-        let estimate = || Duration::from_secs_f64(trial_s(&self.first));
+        let estimate = || Duration::from_secs_f64(estimated_s(&self.first));
         let trial = self
             .spent
             .0

@@ -3,16 +3,14 @@
 use crate::program::name_profile;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use trueput_record::{Outcome, RunFolder, TrialRecord, TrialSpec};
+use trueput_record::trial_time::plan_time_s;
+use trueput_record::{Outcome, RunFolder, TrialSpec};
 
 /// The number of earlier runs considered, the newest first.
 const MAX_RUNS: usize = 20;
 
 /// A longer file of trials is not read for an estimate.
 const MAX_LENGTH_BYTES: u64 = 16 << 20;
-
-/// A longer time between two trials is a pause of the run.
-const MAX_GAP_S: f64 = 60.0;
 
 /// A shorter run is not announced.
 const MIN_S: f64 = 60.0;
@@ -151,7 +149,7 @@ fn of_run(folder: &Path) -> Option<HashMap<String, f64>> {
     trials.retain(|trial| matches!(trial.outcome, Outcome::Valid | Outcome::Invalid { .. }));
     let mut sums: HashMap<String, (f64, u32)> = HashMap::new();
     for (index, trial) in trials.iter().enumerate() {
-        if let Some(time_s) = time_s(trial, trials.get(index + 1)) {
+        if let Some(time_s) = plan_time_s(trial, trials.get(index + 1)) {
             let (sum, count) = sums.entry(key(&trial.spec)).or_default();
             *sum += time_s;
             *count += 1;
@@ -163,23 +161,6 @@ fn of_run(folder: &Path) -> Option<HashMap<String, f64>> {
             .map(|(key, (sum, count))| (key, sum / f64::from(count)))
             .collect(),
     )
-}
-
-/// How long a trial took: until the next one was released, or as far as its own record says.
-fn time_s(trial: &TrialRecord, next: Option<&TrialRecord>) -> Option<f64> {
-    let measured = trial.measurement.as_ref()?;
-    let part = |time_s: Option<f64>| time_s.unwrap_or_default();
-    let own = measured.elapsed_s
-        + trial.spec.conditions.warm_up_s
-        + part(trial.verification.as_ref().map(|checked| checked.elapsed_s))
-        + part(trial.load.as_ref().map(|load| load.elapsed_s));
-    let at = |trial: &TrialRecord| trial.started_at.parse::<jiff::Timestamp>().ok();
-    let gap = next.and_then(|next| Some(at(next)?.duration_since(at(trial)?).as_secs_f64()));
-    Some(match gap {
-        // Contenders that share time slices are released together.
-        Some(gap) if gap > own && gap - own < MAX_GAP_S => gap,
-        _ => own,
-    })
 }
 
 #[cfg(test)]

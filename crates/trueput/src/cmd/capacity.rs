@@ -12,9 +12,9 @@ use crate::trust::Trust;
 use clap::Args;
 use std::process::ExitCode;
 use trueput_findings::capacity::{capacities, closed_loops};
-use trueput_findings::trial_time;
 use trueput_record::objective::Objective;
 use trueput_record::search::{CapacitySettings, SearchSettings, TuningLimits};
+use trueput_record::trial_time::estimated_s;
 use trueput_record::value::parse_seconds;
 use trueput_record::{TrialRecord, TrialSpec};
 use trueput_runner::Registry;
@@ -141,7 +141,7 @@ fn budget_s(
     confirmations: u32,
     trials: &[TrialSpec],
 ) -> Result<f64, Failure> {
-    let one_each_s: f64 = trials.iter().map(trial_time::trial_s).sum();
+    let one_each_s: f64 = trials.iter().map(estimated_s).sum();
     let least_s = (one_each_s * f64::from(fewest_trials(confirmations))).ceil();
     match given_s {
         None => Ok((one_each_s * f64::from(usual_trials(confirmations))).ceil()),

@@ -22,7 +22,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trueput_findings::choice::choice;
 use trueput_findings::eligibility::HARNESS_ENGINE;
-use trueput_findings::trial_time;
 use trueput_host::{count_cores, read_memory_bytes};
 use trueput_record::conditions::Arrival;
 use trueput_record::objective::Objective;
@@ -31,6 +30,7 @@ use trueput_record::search::{
     CapacitySettings, ChoiceSettings, ContenderPresets, SearchSettings, SearchedKnob, TuningLimits,
     TuningScore, TuningSettings, TuningStrategy, UntunableContender,
 };
+use trueput_record::trial_time::estimated_s;
 use trueput_record::value::parse_seconds;
 use trueput_record::{RunManifest, TrialRecord, TrialSpec};
 use trueput_runner::Registry;
@@ -399,7 +399,7 @@ fn budget_s(
     must_tune: bool,
     trials: &[TrialSpec],
 ) -> Result<f64, Failure> {
-    let one_each_s: f64 = trials.iter().map(trial_time::trial_s).sum();
+    let one_each_s: f64 = trials.iter().map(estimated_s).sum();
     let fewest = fewest_trials(question.confirmations);
     let usual = usual_trials(question.confirmations);
     let of_defaults = f64::from(fewest) / default_part(is_tuned);

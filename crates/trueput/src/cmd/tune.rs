@@ -15,7 +15,6 @@ use crate::tuning_space::{SearchSpace, searched_knobs};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use trueput_findings::trial_time;
 use trueput_findings::tuning::tuning;
 use trueput_host::{count_cores, read_memory_bytes};
 use trueput_record::objective::Objective;
@@ -23,6 +22,7 @@ use trueput_record::search::{
     SearchSettings, TrialPurpose, TrialRole, TuningScore, TuningSettings, TuningStrategy,
 };
 use trueput_record::suggest::did_you_mean;
+use trueput_record::trial_time::estimated_s;
 use trueput_record::value::{format_seconds, parse_seconds};
 use trueput_record::{TrialRecord, TrialSpec};
 use trueput_runner::{Registry, matrix};
@@ -273,7 +273,7 @@ fn tuning_settings(
 
 /// The trials that fit into the budget.
 fn affordable_trials(given_s: Option<f64>, first: &TrialSpec) -> Result<u32, Failure> {
-    let trial_s = trial_time::trial_s(first);
+    let trial_s = estimated_s(first);
     let budget_s = given_s.unwrap_or(DEFAULT_BUDGET_S);
     let trials = (budget_s / trial_s) as u32;
     if trials as usize >= MIN_TRIALS {

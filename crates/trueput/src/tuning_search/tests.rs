@@ -114,7 +114,7 @@ fn run_of_trials(gain: f64, part: Option<f64>) -> (Vec<TrialRecord>, RunManifest
     let manifest = manifest(&first, SearchSettings::Tuning(settings()));
     let (settings, registry) = (settings(), crate::registry());
     let mut search = TuningSearch::new(settings, first.clone(), &manifest, &registry).unwrap();
-    let trial_s = trial_s(&first);
+    let trial_s = estimated_s(&first);
     let timed = |spec: TrialSpec, number: usize| {
         let mut trial = simulated(spec, number, gain);
         let start_ms = part.map(|part| (number as f64 * part * trial_s * 1e3) as i64);

@@ -3,9 +3,7 @@
 //! It is derived from the records alone, except for the time: an interrupted one goes on with
 //! whatever is missing.
 
-use crate::capacity_search::{
-    CapacitySearches, expected_trial_s, last_result, next_trial, open_loop, times_s, trial_id,
-};
+use crate::capacity_search::{CapacitySearches, last_result, next_trial, open_loop, trial_id};
 use crate::search_clock::SearchClock;
 use crate::tuning_search::TuningSearch;
 use std::collections::BTreeMap;
@@ -14,12 +12,12 @@ use trueput_findings::capacity::{capacity, closed_loops, is_probe_of};
 use trueput_findings::choice::{
     Candidate, Choice, RUN_OFF_PAIRS, candidate, choice, run_off_trial,
 };
-use trueput_findings::trial_time;
 use trueput_findings::tuning::TunedConfiguration;
 use trueput_findings::units::counted;
 use trueput_record::search::{
     CapacitySettings, ChoiceSettings, TrialPurpose, TrialRole, TuningSettings,
 };
+use trueput_record::trial_time::{DEFAULT_DURATION_S, estimated_s, expected_s, search_times_s};
 use trueput_record::value::format_seconds;
 use trueput_record::{RunManifest, TrialRecord, TrialSpec};
 use trueput_runner::Registry;
@@ -61,7 +59,7 @@ pub fn renew_tuning_time(settings: &mut ChoiceSettings, ended: &[TrialRecord]) -
     let budget_s = settings.budget_s;
     match &mut settings.tuning {
         Some(tuning) if !ended.iter().any(is_of_tuning) => {
-            let spent_s: f64 = times_s(ended).sum();
+            let spent_s: f64 = search_times_s(ended).sum();
             tuning.budget_s = budget_s + spent_s / SEARCH_PART;
             true
         }
@@ -197,7 +195,7 @@ impl<'a> ChoiceSearch<'a> {
             let mut defaults = self.defaults.contenders().iter();
             defaults.any(|closed| is_probe_of(closed, trial))
         };
-        let timed = ended.iter().zip(times_s(ended));
+        let timed = ended.iter().zip(search_times_s(ended));
         let own = timed.filter(|(trial, _)| of_default(trial));
         let spent_s: f64 = own.map(|(_, time_s)| time_s).sum();
         (template.budget_s * SEARCH_PART - spent_s).max(0.0)
@@ -225,7 +223,7 @@ impl<'a> ChoiceSearch<'a> {
     fn least_share_s(&self, closed: &TrialSpec, before: &[TrialRecord]) -> f64 {
         let confirmations = self.settings.capacity.confirmations;
         let trials = MIN_TUNING_TRIALS + fewest_trials(confirmations);
-        expected_trial_s(closed, before) * f64::from(trials)
+        expected_s(closed, before) * f64::from(trials)
     }
 
     /// Begins a contender's search for knobs, given the trials `before` any tuning and those
@@ -248,7 +246,7 @@ impl<'a> ChoiceSearch<'a> {
         }
         let budget_s = share.as_secs_f64() * TUNING_PART;
         // By the planned share, so that a resumed search has the same plan.
-        let trials = (share_s * TUNING_PART / expected_trial_s(closed, before)) as u32;
+        let trials = (share_s * TUNING_PART / expected_s(closed, before)) as u32;
         let settings = TuningSettings {
             trials: trials.max(MIN_TUNING_TRIALS),
             budget_s,
@@ -312,7 +310,7 @@ impl<'a> ChoiceSearch<'a> {
             Some(tuned)
         };
         let clock = &mut tuning.clock;
-        let next = next.filter(|spec| clock.has_time_for(0, 1, trial_time::trial_s(spec)));
+        let next = next.filter(|spec| clock.has_time_for(0, 1, estimated_s(spec)));
         next.into_iter().collect()
     }
 
@@ -331,7 +329,7 @@ impl<'a> ChoiceSearch<'a> {
         let specs = candidates.clone().filter_map(of_best);
         let mut specs = specs.chain(candidates.filter_map(of_default));
         specs.find(|spec| {
-            let needed = Duration::from_secs_f64(expected_trial_s(spec, ended));
+            let needed = Duration::from_secs_f64(expected_s(spec, ended));
             Instant::now() + needed <= self.search_end
         })
     }
@@ -366,7 +364,7 @@ impl<'a> ChoiceSearch<'a> {
                 .zip(ended.len()..)
                 .map(|(candidate, number)| self.run_off_spec(candidate, rate_per_s, pair, number))
                 .collect();
-            let needed_s: f64 = specs.iter().map(|spec| expected_trial_s(spec, ended)).sum();
+            let needed_s: f64 = specs.iter().map(|spec| expected_s(spec, ended)).sum();
             let has_time = Instant::now() + Duration::from_secs_f64(needed_s) <= self.end;
             return if has_time { specs } else { Vec::new() };
         }
@@ -383,10 +381,7 @@ impl<'a> ChoiceSearch<'a> {
         let closed = &candidate.best().spec;
         let settings = &self.settings.capacity;
         let mut spec = open_loop(closed, rate_per_s, settings.arrival);
-        let usual_s = closed
-            .conditions
-            .duration_s
-            .unwrap_or(trial_time::DEFAULT_DURATION_S);
+        let usual_s = closed.conditions.duration_s.unwrap_or(DEFAULT_DURATION_S);
         let duration_s = trial_duration_s(rate_per_s, usual_s, &settings.objective);
         spec.conditions.duration_s = Some(duration_s);
         spec.role = closed.role.map(|role| TrialRole {
@@ -472,7 +467,7 @@ fn time_before_others_s(trials: &[TrialRecord], contenders: &[u32]) -> f64 {
     let is_other =
         |trial: &TrialRecord| is_of_tuning(trial) && !trial.spec.role.is_some_and(is_own);
     let own = trials.iter().take_while(|trial| !is_other(trial)).count();
-    times_s(&trials[..own]).sum()
+    search_times_s(&trials[..own]).sum()
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use trueput_record::measurement::{
     LatencySummary, Measurement, OpenLoop, OperationSummary, ResponseSummary,
 };
 use trueput_record::search::{SearchSettings, TuningLimits, TuningScore, TuningStrategy};
+use trueput_record::trial_time::OVERHEAD_S;
 
 /// The duration of a trial.
 const ELAPSED_S: f64 = 5.0;
@@ -179,8 +180,8 @@ fn a_trial_takes_until_the_next_one_starts_unless_the_search_was_interrupted() {
     {
         trial.started_at = format!("2026-11-26T{at}Z");
     }
-    let estimated_s = ELAPSED_S + trial_time::OVERHEAD_S;
-    let found: Vec<_> = times_s(&trials).collect();
+    let estimated_s = ELAPSED_S + OVERHEAD_S;
+    let found: Vec<_> = search_times_s(&trials).collect();
     assert_eq!(found, [5.5, estimated_s, estimated_s]);
 }
 
@@ -188,12 +189,12 @@ fn a_trial_takes_until_the_next_one_starts_unless_the_search_was_interrupted() {
 fn a_trial_is_expected_to_take_what_the_others_took_beside_their_duration() {
     let closed = closed_loop();
     let mut trials = vec![ended(closed.clone()); 4];
-    let expected_s = |trials: &[TrialRecord]| expected_trial_s(&closed, trials);
-    assert_eq!(expected_s(&trials), ELAPSED_S + trial_time::OVERHEAD_S);
+    let found_s = |trials: &[TrialRecord]| expected_s(&closed, trials);
+    assert_eq!(found_s(&trials), ELAPSED_S + OVERHEAD_S);
     for (trial, at) in trials.iter_mut().zip(["00.0", "05.2", "10.4", "15.6"]) {
         trial.started_at = format!("2026-11-26T12:00:{at}Z");
     }
-    assert!((expected_s(&trials) - 5.2).abs() < 1e-6);
+    assert!((found_s(&trials) - 5.2).abs() < 1e-6);
 }
 
 #[test]
@@ -201,7 +202,7 @@ fn a_choice_that_is_resumed_before_it_tunes_has_time_to_tune() {
     let mut settings = settings();
     let mut trials = vec![ended(closed_loop())];
     trials.extend(vec![trials[0].clone(); 200]);
-    let spent_s: f64 = times_s(&trials).sum();
+    let spent_s: f64 = search_times_s(&trials).sum();
     assert!(spent_s > settings.budget_s, "the first session's time");
     settings.budget_s = 600.0;
     assert!(renew_tuning_time(&mut settings, &trials));

@@ -14,8 +14,8 @@ use std::ops::RangeInclusive;
 /// The most trials that a run may have.
 pub const MAX_TRIALS: usize = 10_000;
 
-/// The highest number of a cell: a search of several contenders numbers the cells of each from a
-/// multiple of 100,000.
+/// The highest number of a cell: until November 2026, a search of several contenders numbered the
+/// cells of each from a multiple of 100,000.
 const MAX_CELL: usize = (MAX_TRIALS + 2) * 100_000;
 
 /// The longest time that a search or its limits may state, seconds: about 30 years.

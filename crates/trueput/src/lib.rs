@@ -22,7 +22,6 @@
 mod ascii;
 mod built_in_plans;
 mod bundle;
-mod capacity_search;
 mod cli;
 mod cmd;
 mod conditions;
@@ -39,7 +38,6 @@ mod repeats;
 mod resumed;
 mod run_request;
 mod screen;
-mod search_clock;
 mod search_run;
 mod signals;
 mod size_limit;
@@ -47,8 +45,6 @@ mod suggestion;
 mod table;
 mod trust;
 mod tuned_plan;
-mod tuning_search;
-mod tuning_space;
 mod workload_files;
 mod workload_run;
 

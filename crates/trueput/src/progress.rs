@@ -1,6 +1,7 @@
 //! Shows the progress of a run, from the runner's events only: a bar on a terminal, plain lines
 //! elsewhere, JSON lines for programs.
 
+mod search_news;
 mod table;
 mod time_left;
 
@@ -14,6 +15,7 @@ use trueput_record::measurement::OperationSummary;
 use trueput_record::{Outcome, TrialRecord};
 use trueput_report::answer::round_lines;
 use trueput_runner::{Event, Phase};
+use trueput_tuner::SearchNews;
 
 /// The interval between plain lines that say how far a trial is.
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -304,9 +306,9 @@ impl Progress {
         }
     }
 
-    /// Prints lines between the events, where people read.
-    pub fn say_all(&self, lines: Vec<String>) {
-        for line in lines {
+    /// Shows what a search has found.
+    pub fn show_news(&self, news: &[SearchNews]) {
+        for line in news.iter().filter_map(search_news::line) {
             self.say(&line);
         }
     }

@@ -9,12 +9,17 @@ use crate::plan_overrides::PlanOverrides;
 use crate::repeats::parse_part;
 use crate::run_request::{RunOptions, RunRequest};
 use crate::trust::Trust;
+use crate::tuned_plan;
+use serde_json::json;
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Instant;
 use trueput_findings::Run;
+use trueput_findings::capacity::capacities;
+use trueput_findings::choice::choice;
 use trueput_findings::shell::quoted;
-use trueput_record::folder::SearchEnd;
+use trueput_findings::tuning::tuning;
 use trueput_record::objective::Objective;
 use trueput_record::parameter::resolve;
 use trueput_record::plan::PlanFile;
@@ -24,6 +29,8 @@ use trueput_record::trial_time::DEFAULT_DURATION_S;
 use trueput_record::value::format_seconds;
 use trueput_record::{Conditions, RunManifest, TrialRecord, TrialSpec};
 use trueput_runner::{Event, ProposedTrials, Registry};
+use trueput_tuner::budget::BudgetShortage;
+use trueput_tuner::{Proposal, search_of};
 
 /// The request for a search, whose trials run once each.
 ///
@@ -251,7 +258,7 @@ pub fn check_presets(
 
 /// The failure for a budget that is too short for so many contenders. `or_else` is a way out beside
 /// those that every search has, as in `, or --no-tuning`.
-pub fn too_short(given_s: f64, contenders: usize, least_s: f64, or_else: &str) -> Failure {
+pub fn too_short(shortage: BudgetShortage, contenders: usize, or_else: &str) -> Failure {
     let (s, fewer) = match contenders {
         1 => ("", ""),
         _ => ("s", "fewer contenders, "),
@@ -260,8 +267,8 @@ pub fn too_short(given_s: f64, contenders: usize, least_s: f64, or_else: &str) -
     Failure::usage(format!(
         "a budget of {} is too short for {contenders} contender{s}: give {} or more, {fewer}{or}a \
          shorter --duration{or_else}",
-        format_seconds(given_s),
-        at_least(least_s)
+        format_seconds(shortage.given_s),
+        at_least(shortage.least_s)
     ))
 }
 
@@ -310,33 +317,40 @@ pub fn parse_precision(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("'{text}' is out of range: write 1% to 50%"))
 }
 
-/// What a search proposes.
-pub struct Proposal {
-    /// Lines on how the search stands.
-    pub news: Vec<String>,
-    /// The trials to run next; none when the search is over.
-    pub trials: Vec<TrialSpec>,
-    /// Why it is over, if it tells.
-    pub end: Option<SearchEnd>,
-}
-
-/// Runs the trials that `next` proposes from all that have ended, then prints the answer: what
-/// `found` makes of the run as JSON, or its report.
+/// Runs the trials that the search of a run proposes, then prints what it found, as JSON or as a
+/// report.
 ///
 /// # Errors
-/// As a run; if the answer cannot be written.
+/// A usage error if it is not a search of this command; as a run; if the answer cannot be written.
 pub fn carry_out(
     run: &PreparedRun<'_>,
-    next: &mut dyn FnMut(&[TrialRecord]) -> Proposal,
-    found: fn(&Run) -> serde_json::Value,
+    is_own: fn(&SearchSettings) -> bool,
 ) -> Result<ExitCode, Failure> {
+    let manifest = &run.manifest;
+    if !manifest.search.as_ref().is_some_and(is_own) {
+        return Err(other_command(manifest, run.folder.path()));
+    }
+    let search = search_of(manifest, run.registry.engines);
+    let mut search = search.map_err(Failure::usage)?;
     let progress = RefCell::new(run.progress());
     let is_idle = Cell::new(false);
+    let began = Instant::now();
     let source = &mut |ended: &[TrialRecord]| {
-        let Proposal { news, trials, end } = next(ended);
-        progress.borrow().say_all(news);
-        is_idle.set(is_idle.get() && trials.is_empty());
-        ProposedTrials { trials, end }
+        let proposal = search.next(ended, began.elapsed().as_secs_f64());
+        progress.borrow().show_news(&search.take_news());
+        match proposal {
+            Proposal::Trials(trials) => {
+                is_idle.set(false);
+                ProposedTrials { trials, end: None }
+            }
+            Proposal::End(reason) => {
+                tuned_plan::write(run, ended);
+                ProposedTrials {
+                    trials: Vec::new(),
+                    end: Some(reason),
+                }
+            }
+        }
     };
     let observer = &mut |event: &_| {
         if let Event::RunStarted { trials: 0, .. } = event {
@@ -363,4 +377,15 @@ pub fn carry_out(
         execute::report(&run.folder, run.given.screen)
     };
     execute::finish(&summary, written)
+}
+
+/// What a search found.
+fn found(run: &Run) -> serde_json::Value {
+    let (manifest, trials) = (&run.manifest, &run.trials);
+    match &manifest.search {
+        Some(SearchSettings::Capacity(_)) => json!({ "capacities": capacities(manifest, trials) }),
+        Some(SearchSettings::Tuning(_)) => json!({ "tuning": tuning(manifest, trials) }),
+        Some(SearchSettings::Choice(_)) => json!({ "choice": choice(manifest, trials) }),
+        None => json!({}),
+    }
 }

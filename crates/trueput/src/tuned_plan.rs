@@ -1,7 +1,6 @@
 //! The plan of the best knobs that a search found: a file in its run folder, which runs the default
 //! and these knobs in turns.
 
-use crate::capacity_search::open_loop;
 use crate::execute::PreparedRun;
 use crate::output;
 use serde_json::json;
@@ -18,6 +17,7 @@ use trueput_record::trial::Settings;
 use trueput_record::{Conditions, RunManifest, TrialRecord, TrialSpec, Value, VerifyLevel};
 use trueput_report::TUNED_PLAN;
 use trueput_runner::Registry;
+use trueput_tuner::capacity::open_loop;
 use trueput_workloads::{custom, trace};
 
 /// Repeats of the default and of the tuned knobs.
@@ -27,29 +27,20 @@ const REPEAT: u32 = 5;
 const USED_SEEDS: u64 = 3;
 
 /// Writes the plan of a search that is over, if it found better knobs; if it did not, removes one
-/// that an earlier part of it wrote. Returns the trials that the search proposes; it is over if
-/// there are none.
-pub fn write_at_end(
-    run: &PreparedRun<'_>,
-    ended: &[TrialRecord],
-    proposed: Vec<TrialSpec>,
-) -> Vec<TrialSpec> {
+/// that an earlier part of it wrote.
+pub fn write(run: &PreparedRun<'_>, ended: &[TrialRecord]) {
     let folder = run.folder.path();
     let file = folder.join(TUNED_PLAN);
-    if proposed.is_empty() {
-        let plan = TunedPlan::of(&run.manifest, ended);
-        let (action, result) = match &plan {
-            Some(plan) => (
-                "write",
-                plan.write(&run.manifest.name, folder, run.registry),
-            ),
-            None => ("remove", remove_if_there(&file)),
-        };
-        if let Err(reason) = result {
-            output::note(&format!("cannot {action} {}: {reason}", file.display()));
-        }
+    let (action, result) = match TunedPlan::of(&run.manifest, ended) {
+        Some(plan) => (
+            "write",
+            plan.write(&run.manifest.name, folder, run.registry),
+        ),
+        None => ("remove", remove_if_there(&file)),
+    };
+    if let Err(reason) = result {
+        output::note(&format!("cannot {action} {}: {reason}", file.display()));
     }
-    proposed
 }
 
 fn remove_if_there(file: &Path) -> Result<(), String> {
@@ -275,21 +266,85 @@ fn toml_value(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tuning_search::tests::{ended as record, manifest};
-    use crate::tuning_space::tests::first;
+    use crate::built_in_plans::plan_or_workload;
     use crate::workload_files;
     use trueput_record::conditions::{Arrival, Rate};
     use trueput_record::measurement::{
         LatencySummary, Measurement, OpenLoop, OperationSummary, ResponseSummary,
     };
-    use trueput_record::plan::PlanFile;
+    use trueput_record::plan::{Contender, PlanFile};
     use trueput_record::search::{
         TrialPurpose, TrialRole, TuningLimits, TuningScore, TuningStrategy,
     };
+    use trueput_record::{Durability, FORMAT_VERSION, HostFacts, Outcome};
     use trueput_runner::matrix;
 
     const FOLDER: &str = "results/20261126T101500Z-ycsb";
     const CACHE: &str = "cache_size";
+
+    /// A trial on SQLite, with some of its knobs.
+    fn first(knobs: &[(&str, Value)]) -> TrialSpec {
+        let registry = crate::registry();
+        let mut plan = plan_or_workload("ycsb", &registry).unwrap();
+        plan.engines = vec![Contender::parse("sqlite")];
+        plan.durability = vec![Durability::Sync];
+        plan.workers = vec![1];
+        plan.repeat = 1;
+        plan.settings
+            .insert("workload".to_owned(), vec![Value::from("a")]);
+        let matrix = matrix::expand(&plan, &registry).unwrap();
+        let mut first = matrix.trials.into_iter().next().unwrap();
+        for (name, value) in knobs {
+            first.knobs.insert((*name).to_owned(), value.clone());
+        }
+        first
+    }
+
+    /// The run of a search whose first trial this is.
+    fn manifest(first: &TrialSpec, search: SearchSettings) -> RunManifest {
+        RunManifest {
+            format: FORMAT_VERSION,
+            name: String::new(),
+            about: String::new(),
+            started_at: String::new(),
+            host: HostFacts::default(),
+            headlines: [(first.workload.clone(), "op".to_owned())].into(),
+            changed_settings: Default::default(),
+            changed_knobs: Default::default(),
+            byte_knobs: Default::default(),
+            costs: Default::default(),
+            work: None,
+            until: None,
+            include_assertions: false,
+            split_by: None,
+            objective: None,
+            search: Some(search),
+            trials: vec![first.clone()],
+            skipped: Vec::new(),
+        }
+    }
+
+    /// A valid trial that has ended.
+    fn record(spec: TrialSpec, measurement: Measurement) -> TrialRecord {
+        TrialRecord {
+            format: FORMAT_VERSION,
+            spec,
+            outcome: Outcome::Valid,
+            resumed: false,
+            started_at: String::new(),
+            file_system: None,
+            log_file_system: None,
+            storage: None,
+            engine: None,
+            conformance: None,
+            isolation_check: None,
+            audit: None,
+            hardware_limits: None,
+            load: None,
+            measurement: Some(measurement),
+            verification: None,
+        }
+    }
 
     fn large_cache() -> Settings {
         Settings::from([(CACHE.to_owned(), Value::Integer(64 << 20))])

@@ -1,145 +1,294 @@
-//! The highest rate at which a contender keeps an objective: by doubling, then by bisection; the
-//! rate that is found is confirmed by repeats, and by two at 1.1 times that must fail.
-//!
-//! After TPC-C's response-time limits (TPC-C 5.11, clause 5.2.5.4), and wrk2, which offers requests
-//! at a rate and counts their response times from when they were due.
+//! The search for the capacities of several contenders: which trial comes next.
 
-use trueput_findings::capacity::{
-    Capacity, CapacityState, MAX_FACTOR, excess_rate_per_s, round_rate,
+mod probe;
+
+pub use probe::{
+    MAX_CONFIRMATIONS, NextProbe, fewest_trials, next_probe, retry_probe, trial_duration_s,
+    usual_trials,
 };
-use trueput_record::objective::Objective;
-use trueput_record::search::{CapacitySettings, TrialPurpose};
 
-/// The part of the closed loop's rate to begin with: most engines keep an objective there.
-const FIRST_PART: f64 = 0.25;
+use crate::budget::{Budget, BudgetShortage, SharedBudget};
+use crate::trial_search::{Proposal, SearchNews, TrialSearch, number_cells, trial_id};
+use trueput_findings::capacity::{Capacity, capacity, is_probe_of};
+use trueput_record::conditions::{Arrival, Rate};
+use trueput_record::search::{CapacitySettings, TrialPurpose, TrialRole};
+use trueput_record::trial_time::{DEFAULT_DURATION_S, estimated_s, expected_s};
+use trueput_record::{TrialRecord, TrialSpec};
 
-/// The part of the first rate at which a contender that kept the objective at no rate is tried
-/// again: the same rate has failed.
-const RETRY_PROBE_PART: f64 = 0.9;
-
-/// Below half of the closed loop's rate the rate is doubled, above it raised by this factor: few
-/// engines take more than in closed loop.
-const SMALL_STEP: f64 = 1.25;
-
-/// A rate that fails this many times below one that held has failed by a disturbance, probably.
-const DISTURBED_FACTOR: f64 = 3.0;
-
-/// The most trials for one contender. One on which the results contradict each other is given up.
-const MAX_TRIALS: usize = 60;
-
-/// The most confirmations that can be asked for: with more, [`MAX_TRIALS`] leaves too few others.
-pub const MAX_CONFIRMATIONS: i64 = CapacitySettings::MAX_CONFIRMATIONS as i64;
-
-/// Trials that a contender usually takes: one in closed loop, three until a rate fails, five to
-/// halve a factor of two down to 5 %, the confirmations, two in excess, and three for results that
-/// were noise.
-#[must_use]
-pub const fn usual_trials(confirmations: u32) -> u32 {
-    14 + confirmations
+/// The searches for the capacities of several contenders within a time: one after the other, then
+/// once more those that kept the objective at no rate.
+#[derive(Debug)]
+pub struct CapacitySearch<'a> {
+    contenders: Vec<&'a TrialSpec>,
+    settings: &'a CapacitySettings,
+    /// The time of the first pass.
+    budget: SharedBudget,
+    /// A contender's part of the time for the first pass, seconds.
+    share_s: f64,
+    /// The time of both passes.
+    whole: Budget,
+    /// The second pass, from when the first one is over.
+    again: Option<SecondPass>,
+    news: Vec<SearchNews>,
+    was_short_of_time: bool,
 }
 
-/// Trials that a contender needs at least.
-#[must_use]
-pub const fn fewest_trials(confirmations: u32) -> u32 {
-    8 + confirmations
+/// The contenders that are searched again, and their time.
+#[derive(Debug)]
+struct SecondPass {
+    budget: SharedBudget,
+    /// Their places.
+    contenders: Vec<usize>,
 }
 
-/// Requests beyond the objective's percentile that a trial has at least.
-const TAIL_REQUESTS: f64 = 10.0;
-
-/// A rate to try next.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct NextProbe {
-    /// Requests per second.
-    pub rate_per_s: f64,
-    /// The reason for it.
-    pub purpose: TrialPurpose,
-}
-
-/// Proposes the next trial for a contender whose closed loop was measured; `None` if the search for
-/// it has ended.
-#[must_use]
-pub fn next_probe(capacity: &Capacity, settings: &CapacitySettings) -> Option<NextProbe> {
-    let is_open = capacity.state == CapacityState::Unconfirmed;
-    let closed_per_s = capacity.closed_loop_per_s?;
-    if !is_open || capacity.probes.len() >= MAX_TRIALS {
-        return None;
-    }
-    let probe = |rate_per_s: f64| NextProbe {
-        rate_per_s: round_rate(rate_per_s),
-        purpose: TrialPurpose::Probe,
-    };
-    if let Some(rate_per_s) = retry_rate(capacity, settings) {
-        return Some(probe(rate_per_s));
-    }
-    Some(match (capacity.holds_per_s, capacity.fails_per_s) {
-        (None, None) => probe(first_rate_per_s(capacity, closed_per_s)),
-        (None, Some(fails)) => probe(fails / 2.0),
-        (Some(holds), None) if holds * 2.0 <= closed_per_s => probe(holds * 2.0),
-        (Some(holds), None) => probe(holds * SMALL_STEP),
-        (Some(holds), Some(fails)) if fails > holds * (1.0 + settings.precision) => {
-            probe((holds * fails).sqrt())
+impl<'a> CapacitySearch<'a> {
+    /// A search among contenders, whose trials in closed loop are given: `budget_s` for the first
+    /// pass, and at most `longest_s` for both, seconds.
+    #[must_use]
+    pub fn new(
+        contenders: Vec<&'a TrialSpec>,
+        settings: &'a CapacitySettings,
+        budget_s: f64,
+        longest_s: f64,
+    ) -> Self {
+        Self {
+            share_s: budget_s / contenders.len().max(1) as f64,
+            contenders,
+            settings,
+            budget: SharedBudget::new(Budget::new(0.0, budget_s)),
+            whole: Budget::new(0.0, longest_s),
+            again: None,
+            news: Vec::new(),
+            was_short_of_time: false,
         }
-        (Some(holds), _) if !capacity.has_confirmations(settings) => NextProbe {
-            rate_per_s: holds,
-            purpose: TrialPurpose::Confirmation,
-        },
-        (Some(holds), _) => NextProbe {
-            rate_per_s: excess_rate_per_s(holds),
-            purpose: TrialPurpose::Excess,
-        },
-    })
-}
+    }
 
-fn first_rate_per_s(capacity: &Capacity, closed_loop_per_s: f64) -> f64 {
-    (closed_loop_per_s * FIRST_PART).max(capacity.least_rate_per_s())
-}
+    /// The trial in closed loop of each contender.
+    #[must_use]
+    pub fn contenders(&self) -> &[&'a TrialSpec] {
+        &self.contenders
+    }
 
-/// Proposes the trial with which a contender that has kept the objective at no rate so far is
-/// looked at again, after the others: a disturbance of the machine can outlast the search for one
-/// contender. `None` if it was, or if there is no need.
-#[must_use]
-pub fn retry_probe(capacity: &Capacity) -> Option<NextProbe> {
-    let first_per_s = first_rate_per_s(capacity, capacity.closed_loop_per_s?);
-    let rate_per_s = round_rate(first_per_s * RETRY_PROBE_PART);
-    let is_given_up = matches!(
-        capacity.state,
-        CapacityState::Unmeasured { .. } | CapacityState::Rejected { .. }
-    );
-    let is_done = || capacity.probes.iter().any(|it| it.rate_per_s == rate_per_s);
-    let has_failed = capacity.holds_per_s.is_none() && !capacity.probes.is_empty();
-    (has_failed && !is_given_up && !is_done()).then_some(NextProbe {
-        rate_per_s,
-        purpose: TrialPurpose::Probe,
-    })
-}
+    /// Whether there was no time for a trial that the search would have proposed.
+    #[must_use]
+    pub fn was_short_of_time(&self) -> bool {
+        self.was_short_of_time
+    }
 
-/// A rate near one that held before rates far below it failed. A disturbance of the machine causes
-/// that, and may have passed. There is one for each [`DISTURBED_FACTOR`] that the search has gone
-/// down.
-fn retry_rate(capacity: &Capacity, settings: &CapacitySettings) -> Option<f64> {
-    let fails_per_s = capacity.fails_per_s?;
-    let probes = || capacity.probes.iter();
-    let held = probes().filter(|it| it.judgement.holds());
-    let far = held.filter(|it| it.rate_per_s >= fails_per_s * DISTURBED_FACTOR);
-    let held_per_s = far.map(|it| it.rate_per_s).reduce(f64::min)?;
-    let returns = (held_per_s / fails_per_s).log(DISTURBED_FACTOR) as i32;
-    // Each is a little lower: the rate itself may have failed as well.
-    let mut rates = (1..=returns).map(|count| held_per_s / (1.0 + settings.precision).powi(count));
-    rates.find(|&rate_per_s| probes().all(|it| it.rate_per_s != round_rate(rate_per_s)))
-}
+    /// The next trial; `None` if every search has ended, or the time is up.
+    pub(crate) fn next_trial(
+        &mut self,
+        records: &[TrialRecord],
+        elapsed_s: f64,
+    ) -> Option<TrialSpec> {
+        self.next_of_first_pass(records, elapsed_s)
+            .or_else(|| self.next_of_second_pass(records, elapsed_s))
+    }
 
-/// Returns the duration of a trial at a rate, seconds: the usual one, or as long as it takes until
-/// some requests lie beyond the objective's percentile.
-#[must_use]
-pub fn trial_duration_s(rate_per_s: f64, usual_s: f64, objective: &Objective) -> f64 {
-    let needed_s = TAIL_REQUESTS / (rate_per_s * objective.smallest_tail());
-    if needed_s <= usual_s {
-        usual_s
-    } else {
-        needed_s.ceil().min(usual_s * MAX_FACTOR)
+    /// The next trial of the first contender whose search has not ended and that has time for it.
+    fn next_of_first_pass(&mut self, records: &[TrialRecord], elapsed_s: f64) -> Option<TrialSpec> {
+        for (contender, closed) in self.contenders.iter().enumerate() {
+            let Some(spec) = next_trial(closed, self.settings, records) else {
+                continue;
+            };
+            let waiting = open_searches(&self.contenders[contender..], self.settings, records);
+            let needed_s = estimated_s(&spec);
+            if self
+                .budget
+                .has_time_for(contender, waiting, needed_s, elapsed_s)
+            {
+                return Some(spec);
+            }
+            self.was_short_of_time = true;
+        }
+        None
+    }
+
+    fn next_of_second_pass(
+        &mut self,
+        records: &[TrialRecord],
+        elapsed_s: f64,
+    ) -> Option<TrialSpec> {
+        let mut again = self
+            .again
+            .take()
+            .unwrap_or_else(|| self.second_pass(records, elapsed_s));
+        let mut next = None;
+        for (&contender, waiting) in again
+            .contenders
+            .iter()
+            .zip((1..=again.contenders.len()).rev())
+        {
+            let closed = self.contenders[contender];
+            let has_held = capacity(closed, self.settings, records)
+                .holds_per_s
+                .is_some();
+            let spec = if has_held {
+                next_trial(closed, self.settings, records)
+            } else {
+                self.retry_trial(contender, records)
+            };
+            let Some(spec) = spec else { continue };
+            let needed_s = expected_s(closed, records);
+            if again
+                .budget
+                .has_time_for(contender, waiting, needed_s, elapsed_s)
+            {
+                next = Some(spec);
+                break;
+            }
+            self.was_short_of_time = true;
+        }
+        self.again = Some(again);
+        next
+    }
+
+    /// The second pass of those that have kept the objective at no rate so far.
+    fn second_pass(&self, records: &[TrialRecord], elapsed_s: f64) -> SecondPass {
+        let places = 0..self.contenders.len();
+        let failed = places.filter(|place| self.retry_trial(*place, records).is_some());
+        let contenders: Vec<_> = failed.collect();
+        let budget_s = self.share_s * contenders.len() as f64;
+        let budget_s = budget_s.min(self.whole.left_s(elapsed_s));
+        SecondPass {
+            budget: SharedBudget::new(Budget::new(elapsed_s, budget_s)),
+            contenders,
+        }
+    }
+
+    /// The trial with which a contender that kept the objective at no rate is looked at again.
+    fn retry_trial(&self, contender: usize, records: &[TrialRecord]) -> Option<TrialSpec> {
+        let closed = self.contenders[contender];
+        let probe = retry_probe(&capacity(closed, self.settings, records))?;
+        Some(trial_at(closed, probe, self.settings, records))
     }
 }
 
-#[cfg(test)]
-mod tests;
+impl TrialSearch for CapacitySearch<'_> {
+    fn next(&mut self, records: &[TrialRecord], elapsed_s: f64) -> Proposal {
+        let last = last_probed(&self.contenders, self.settings, records);
+        self.news.extend(last.map(|capacity| SearchNews::Probe {
+            capacity: Box::new(capacity),
+            is_tuned: false,
+        }));
+        let next = self.next_trial(records, elapsed_s);
+        Proposal::new(next.into_iter().collect(), self.was_short_of_time)
+    }
+
+    fn take_news(&mut self) -> Vec<SearchNews> {
+        std::mem::take(&mut self.news)
+    }
+}
+
+/// The time for the search among these contenders, seconds: that which is given, or else what it
+/// usually takes.
+///
+/// # Errors
+/// The given time is too short.
+pub fn budget_s(
+    given_s: Option<f64>,
+    confirmations: u32,
+    contenders: &[TrialSpec],
+) -> Result<f64, BudgetShortage> {
+    let one_each_s: f64 = contenders.iter().map(estimated_s).sum();
+    let least_s = (one_each_s * f64::from(fewest_trials(confirmations))).ceil();
+    let usual_s = (one_each_s * f64::from(usual_trials(confirmations))).ceil();
+    BudgetShortage::check(given_s, usual_s, least_s)
+}
+
+/// Makes each trial of a plan the first one of a contender's search.
+#[must_use]
+pub fn contenders(mut trials: Vec<TrialSpec>) -> Vec<TrialSpec> {
+    for (contender, spec) in (0..).zip(&mut trials) {
+        spec.role = Some(TrialRole {
+            contender,
+            purpose: TrialPurpose::ClosedLoop,
+            configuration: None,
+        });
+    }
+    trials
+}
+
+/// A trial in open loop of each contender, for checks.
+#[must_use]
+pub fn open_loops(closed: &[TrialSpec], arrival: Arrival) -> Vec<TrialSpec> {
+    let open = closed.iter().map(|spec| open_loop(spec, 1.0, arrival));
+    open.collect()
+}
+
+/// A contender's trial in open loop, at a rate per second.
+#[must_use]
+pub fn open_loop(closed: &TrialSpec, per_s: f64, arrival: Arrival) -> TrialSpec {
+    let mut spec = closed.clone();
+    spec.conditions.rate = Some(Rate { per_s, arrival });
+    spec.conditions.duration_s.get_or_insert(DEFAULT_DURATION_S);
+    spec
+}
+
+/// A contender's trial in open loop, long enough to judge the objective.
+pub(crate) fn judged_trial(
+    closed: &TrialSpec,
+    rate_per_s: f64,
+    settings: &CapacitySettings,
+) -> TrialSpec {
+    let mut spec = open_loop(closed, rate_per_s, settings.arrival);
+    let usual_s = closed.conditions.duration_s.unwrap_or(DEFAULT_DURATION_S);
+    let duration_s = trial_duration_s(rate_per_s, usual_s, &settings.objective);
+    spec.conditions.duration_s = Some(duration_s);
+    spec
+}
+
+/// The next trial of a contender, whose trial in closed loop is given; `None` if its search has
+/// ended.
+pub(crate) fn next_trial(
+    closed: &TrialSpec,
+    settings: &CapacitySettings,
+    records: &[TrialRecord],
+) -> Option<TrialSpec> {
+    let probe = next_probe(&capacity(closed, settings, records), settings)?;
+    Some(trial_at(closed, probe, settings, records))
+}
+
+/// A contender's trial at a rate.
+fn trial_at(
+    closed: &TrialSpec,
+    probe: NextProbe,
+    settings: &CapacitySettings,
+    records: &[TrialRecord],
+) -> TrialSpec {
+    let mut spec = judged_trial(closed, probe.rate_per_s, settings);
+    let is_repeat = |trial: &&TrialRecord| {
+        is_probe_of(closed, trial) && trial.spec.conditions.rate == spec.conditions.rate
+    };
+    let last = records.iter().rfind(is_repeat);
+    spec.repeat = last.map_or(1, |last| last.spec.repeat + 1);
+    spec.id = trial_id(&spec, &probe.rate_per_s.to_string(), records.len());
+    spec.role = closed.role.map(|role| TrialRole {
+        purpose: probe.purpose,
+        ..role
+    });
+    number_cells(std::slice::from_mut(&mut spec), records);
+    spec
+}
+
+/// The number of contenders whose search has not ended.
+fn open_searches(
+    contenders: &[&TrialSpec],
+    settings: &CapacitySettings,
+    records: &[TrialRecord],
+) -> usize {
+    let is_open = |closed: &&&TrialSpec| next_trial(closed, settings, records).is_some();
+    contenders.iter().filter(is_open).count()
+}
+
+/// The capacity that the last trial belongs to, if it is of one of these contenders.
+pub(crate) fn last_probed(
+    contenders: &[&TrialSpec],
+    settings: &CapacitySettings,
+    records: &[TrialRecord],
+) -> Option<Capacity> {
+    let last = records.last()?;
+    let mut contenders = contenders.iter();
+    let closed = contenders.find(|closed| is_probe_of(closed, last))?;
+    Some(capacity(closed, settings, records))
+}

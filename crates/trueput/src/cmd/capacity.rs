@@ -1,24 +1,20 @@
 //! `trueput capacity`: the highest rate at which each contender keeps an objective.
 
-use crate::capacity_search::{self, CapacitySearches};
 use crate::execute::PreparedRun;
 use crate::failure::{EXIT_CODES, Failure};
 use crate::plan_overrides::OF_A_NEW_RUN;
 use crate::resumed;
 use crate::run_request::RunOptions;
-use crate::search_run::{self, Proposal};
+use crate::search_run;
 use crate::size_limit::SizeLimit;
 use crate::trust::Trust;
 use clap::Args;
 use std::process::ExitCode;
-use trueput_findings::capacity::{capacities, closed_loops};
 use trueput_record::objective::Objective;
 use trueput_record::search::{CapacitySettings, SearchSettings, TuningLimits};
-use trueput_record::trial_time::estimated_s;
 use trueput_record::value::parse_seconds;
-use trueput_record::{TrialRecord, TrialSpec};
 use trueput_runner::Registry;
-use trueput_tuner::capacity::{MAX_CONFIRMATIONS, fewest_trials, usual_trials};
+use trueput_tuner::capacity::{self, MAX_CONFIRMATIONS};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -82,26 +78,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         }
         None => create(arguments, registry)?,
     };
-    let Some(SearchSettings::Capacity(settings)) = &run.manifest.search else {
-        return Err(search_run::other_command(&run.manifest, run.folder.path()));
-    };
-    let contenders: Vec<_> = closed_loops(&run.manifest).collect();
-    let budget_s = settings.budget_s;
-    let mut searches = CapacitySearches::new(contenders, settings, budget_s, budget_s);
-    let next = &mut |ended: &[TrialRecord]| {
-        let result = capacity_search::last_result(searches.contenders(), settings, ended);
-        let next = searches.next(ended);
-        Proposal {
-            news: result.into_iter().collect(),
-            trials: next.into_iter().collect(),
-            end: None,
-        }
-    };
-    search_run::carry_out(
-        &run,
-        next,
-        |run| serde_json::json!({ "capacities": capacities(&run.manifest, &run.trials) }),
-    )
+    search_run::carry_out(&run, |search| matches!(search, SearchSettings::Capacity(_)))
 }
 
 fn create<'a>(
@@ -120,32 +97,18 @@ fn create<'a>(
     let objective = search_run::objective(arguments.objective.as_ref(), &request, "p99<5ms")?;
     let arrival = std::mem::take(&mut request.plan.conditions.arrival);
     let matrix = request.expand()?;
-    let trials = capacity_search::contenders(matrix.trials);
+    let trials = capacity::contenders(matrix.trials);
+    let budget_s = capacity::budget_s(arguments.budget, arguments.confirmations, &trials);
     let settings = CapacitySettings {
         objective,
         precision: arguments.precision,
         confirmations: arguments.confirmations,
-        budget_s: budget_s(arguments.budget, arguments.confirmations, &trials)?,
+        budget_s: budget_s.map_err(|it| search_run::too_short(it, trials.len(), ""))?,
         arrival,
         limits: TuningLimits::default(),
     };
-    let open = capacity_search::open_loops(&trials, arrival);
+    let open = capacity::open_loops(&trials, arrival);
     trueput_runner::check_proposals(&open, &request.options, registry)?;
     let search = SearchSettings::Capacity(settings);
     request.create(trials, matrix.skipped, Some(search))
-}
-
-/// The budget, and whether it suffices.
-fn budget_s(
-    given_s: Option<f64>,
-    confirmations: u32,
-    trials: &[TrialSpec],
-) -> Result<f64, Failure> {
-    let one_each_s: f64 = trials.iter().map(estimated_s).sum();
-    let least_s = (one_each_s * f64::from(fewest_trials(confirmations))).ceil();
-    match given_s {
-        None => Ok((one_each_s * f64::from(usual_trials(confirmations))).ceil()),
-        Some(given_s) if given_s >= least_s => Ok(given_s),
-        Some(given_s) => Err(search_run::too_short(given_s, trials.len(), least_s, "")),
-    }
 }

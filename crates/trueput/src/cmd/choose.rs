@@ -1,40 +1,34 @@
 //! `trueput choose`: the engine that keeps an objective at the highest rate, by default and tuned.
 
 pub mod limits;
-mod search;
 
-use crate::capacity_search;
 use crate::execute::PreparedRun;
 use crate::failure::{EXIT_CODES, Failure};
 use crate::plan_overrides::OF_A_NEW_RUN;
 use crate::resumed;
 use crate::run_request::{RunOptions, RunRequest};
-use crate::search_run::{self, ContenderDifference, Proposal};
+use crate::search_run::{self, ContenderDifference};
 use crate::size_limit::SizeLimit;
 use crate::trust::Trust;
-use crate::tuned_plan;
-use crate::tuning_search::TuningSearch;
-use crate::tuning_space::{SearchSpace, searched_knobs};
 use clap::Args;
 use limits::Limits;
-use search::{ChoiceSearch, MIN_TUNING_TRIALS, default_part};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trueput_findings::choice::choice;
 use trueput_findings::eligibility::HARNESS_ENGINE;
 use trueput_host::{count_cores, read_memory_bytes};
+use trueput_record::TrialSpec;
 use trueput_record::conditions::Arrival;
 use trueput_record::objective::Objective;
 use trueput_record::plan::{PlanFile, UnsupportedPolicy};
 use trueput_record::search::{
     CapacitySettings, ChoiceSettings, ContenderPresets, SearchSettings, SearchedKnob, TuningLimits,
-    TuningScore, TuningSettings, TuningStrategy, UntunableContender,
+    TuningScore, TuningSettings, TuningStrategy,
 };
-use trueput_record::trial_time::estimated_s;
 use trueput_record::value::parse_seconds;
-use trueput_record::{RunManifest, TrialRecord, TrialSpec};
 use trueput_runner::Registry;
-use trueput_tuner::capacity::{MAX_CONFIRMATIONS, fewest_trials, usual_trials};
+use trueput_tuner::capacity::{self, MAX_CONFIRMATIONS};
+use trueput_tuner::choice::{self, ChoiceTuning, MIN_TUNING_TRIALS};
+use trueput_tuner::tuning::{SearchSpace, searched_knobs};
 
 /// The precision of a capacity, as a part of it.
 pub(super) const DEFAULT_PRECISION: f64 = 0.1;
@@ -100,17 +94,18 @@ pub struct Arguments {
 /// A usage error for an invalid plan, objective, budget or folder, before anything runs.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let (given, trust) = (&arguments.run, arguments.trust);
-    match &arguments.resume {
+    let run = match &arguments.resume {
         Some(path) => {
             let checks = (trust, arguments.size);
-            search(&open(path, arguments.budget, given, checks, registry)?)
+            open(path, arguments.budget, given, checks, registry)?
         }
         None => {
             let target = arguments.target.as_deref().unwrap_or_default();
             let request = search_run::request(target, given, trust, registry)?;
-            search(&create(&arguments.question(), request)?)
+            create(&arguments.question(), request)?
         }
-    }
+    };
+    search_run::carry_out(&run, |search| matches!(search, SearchSettings::Choice(_)))
 }
 
 /// Opens a search to resume, as [`resumed::open`]. If it is a choice that has not begun to tune,
@@ -129,33 +124,12 @@ pub(super) fn open<'a>(
     let lock = run.folder.lock()?;
     let trials = run.folder.trials()?.trials;
     if let Some(SearchSettings::Choice(settings)) = &mut run.manifest.search
-        && search::renew_tuning_time(settings, &trials)
+        && choice::renew_tuning_time(settings, &trials)
     {
         run.folder.extend(&run.manifest)?;
     }
     drop(lock);
     Ok(run)
-}
-
-/// Runs the search of a choice and prints the recommendation.
-///
-/// # Errors
-/// A usage error if the run is no choice; as a run.
-pub(super) fn search(run: &PreparedRun<'_>) -> Result<ExitCode, Failure> {
-    let Some(SearchSettings::Choice(settings)) = &run.manifest.search else {
-        return Err(search_run::other_command(&run.manifest, run.folder.path()));
-    };
-    let mut search = ChoiceSearch::new(settings, &run.manifest, run.registry);
-    let next = &mut |ended: &[TrialRecord]| Proposal {
-        trials: tuned_plan::write_at_end(run, ended, search.next(ended)),
-        news: search.take_news(),
-        end: None,
-    };
-    search_run::carry_out(
-        run,
-        next,
-        |run| serde_json::json!({ "choice": choice(&run.manifest, &run.trials) }),
-    )
 }
 
 /// A question that a choice answers.
@@ -168,6 +142,19 @@ pub(super) struct Question<'a> {
     pub(super) confirmations: u32,
     /// How knobs are tuned; `None` if they are not.
     pub(super) tuning: Option<KnobSearch<'a>>,
+}
+
+impl Question<'_> {
+    /// The time for the choice, seconds.
+    fn budget_s(&self, trials: &[TrialSpec]) -> Result<f64, Failure> {
+        let (tuning, or_else) = match &self.tuning {
+            None => (ChoiceTuning::Never, ""),
+            Some(tuning) if tuning.named_knobs.is_some() => (ChoiceTuning::Required, ""),
+            Some(_) => (ChoiceTuning::Possible, ", or --no-tuning"),
+        };
+        let budget_s = choice::budget_s(self.budget_s, self.confirmations, tuning, trials);
+        budget_s.map_err(|shortage| search_run::too_short(shortage, trials.len(), or_else))
+    }
 }
 
 /// How the knobs of a choice's contenders are tuned.
@@ -302,12 +289,12 @@ pub(super) fn create<'a>(
     if has_one {
         search_run::only_contender(&matrix.trials, target)?;
     }
-    let trials = one_question(capacity_search::contenders(matrix.trials), target)?;
+    let trials = one_question(capacity::contenders(matrix.trials), target)?;
     let mut settings = settings(question, &request, arrival, needed_per_s, &trials)?;
     if let Some(tuning) = tuning {
         settings.presets = tuning.presets(&settings, &trials, registry)?;
     }
-    let open = capacity_search::open_loops(&trials, arrival);
+    let open = capacity::open_loops(&trials, arrival);
     trueput_runner::check_proposals(&open, &request.options, registry)?;
     if !has_one {
         matrix
@@ -316,7 +303,10 @@ pub(super) fn create<'a>(
     }
     let search = SearchSettings::Choice(settings);
     let mut run = request.create(trials, matrix.skipped, Some(search))?;
-    note_untunable(&mut run.manifest, registry);
+    let untunable = choice::untunable(&run.manifest, registry.engines);
+    if let Some(SearchSettings::Choice(settings)) = &mut run.manifest.search {
+        settings.untunable = untunable;
+    }
     run.folder.extend(&run.manifest)?;
     Ok(run)
 }
@@ -331,7 +321,7 @@ fn settings(
     let tuning = question.tuning.as_ref();
     let is_tuned = tuning.is_some();
     let must_tune = tuning.is_some_and(|tuning| tuning.named_knobs.is_some());
-    let budget_s = budget_s(question, is_tuned, must_tune, trials)?;
+    let budget_s = question.budget_s(trials)?;
     let example = if must_tune {
         "capacity@p99<5ms"
     } else {
@@ -345,7 +335,7 @@ fn settings(
             objective: search_run::objective(question.objective, request, example)?,
             precision: question.precision,
             confirmations: question.confirmations,
-            budget_s: budget_s * default_part(is_tuned),
+            budget_s: budget_s * choice::default_part(is_tuned),
             arrival,
             limits,
         },
@@ -392,45 +382,6 @@ fn one_question(trials: Vec<TrialSpec>, target: &str) -> Result<Vec<TrialSpec>, 
     Ok(trials)
 }
 
-/// The budget, and whether it suffices.
-fn budget_s(
-    question: &Question<'_>,
-    is_tuned: bool,
-    must_tune: bool,
-    trials: &[TrialSpec],
-) -> Result<f64, Failure> {
-    let one_each_s: f64 = trials.iter().map(estimated_s).sum();
-    let fewest = fewest_trials(question.confirmations);
-    let usual = usual_trials(question.confirmations);
-    let of_defaults = f64::from(fewest) / default_part(is_tuned);
-    let all = f64::from(2 * fewest + MIN_TUNING_TRIALS) / search::SEARCH_PART;
-    let least = if must_tune {
-        of_defaults.max(all)
-    } else {
-        of_defaults
-    };
-    let least_s = (one_each_s * least).ceil();
-    let tuned_trials = if is_tuned {
-        usual + 2 * MIN_TUNING_TRIALS
-    } else {
-        0
-    };
-    let usual_s = one_each_s * f64::from(usual + tuned_trials) / search::SEARCH_PART;
-    match question.budget_s {
-        None => Ok(usual_s.max(least_s).ceil()),
-        Some(given_s) if given_s >= least_s => Ok(given_s),
-        Some(given_s) => {
-            let or_else = if is_tuned && !must_tune {
-                ", or --no-tuning"
-            } else {
-                ""
-            };
-            let count = trials.len();
-            Err(search_run::too_short(given_s, count, least_s, or_else))
-        }
-    }
-}
-
 /// The engines that no plan includes without being asked for them by name.
 fn opt_in_engines(plan: &PlanFile, registry: &Registry) -> Option<String> {
     let is_named = |name: &str| plan.engines.iter().any(|named| named.engine == name);
@@ -443,26 +394,4 @@ fn opt_in_engines(plan: &PlanFile, registry: &Registry) -> Option<String> {
         others => format!("{} and {last}", others.join(", ")),
     };
     Some(format!("{names}: only if the plan names them"))
-}
-
-/// Records why the knobs of some contenders cannot be tuned.
-fn note_untunable(manifest: &mut RunManifest, registry: &Registry) {
-    let Some(SearchSettings::Choice(settings)) = &manifest.search else {
-        return;
-    };
-    let Some(tuning) = &settings.tuning else {
-        return;
-    };
-    let untunable = |spec: &TrialSpec| {
-        let number = spec.role?.contender;
-        let search = TuningSearch::new(tuning.clone(), spec.clone(), manifest, registry);
-        search.err().map(|error| UntunableContender {
-            contender: number,
-            reason: error.to_string(),
-        })
-    };
-    let untunable = manifest.trials.iter().filter_map(untunable).collect();
-    if let Some(SearchSettings::Choice(settings)) = &mut manifest.search {
-        settings.untunable = untunable;
-    }
 }

@@ -6,27 +6,24 @@ use crate::execute::PreparedRun;
 use crate::failure::{EXIT_CODES, Failure};
 use crate::plan_overrides::OF_A_NEW_RUN;
 use crate::run_request::RunOptions;
-use crate::search_run::{self, Proposal};
+use crate::search_run;
 use crate::size_limit::SizeLimit;
 use crate::trust::Trust;
-use crate::tuned_plan;
-use crate::tuning_search::TuningSearch;
-use crate::tuning_space::{SearchSpace, searched_knobs};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use trueput_findings::tuning::tuning;
 use trueput_host::{count_cores, read_memory_bytes};
+use trueput_record::TrialSpec;
 use trueput_record::objective::Objective;
 use trueput_record::search::{
     SearchSettings, TrialPurpose, TrialRole, TuningScore, TuningSettings, TuningStrategy,
 };
 use trueput_record::suggest::did_you_mean;
-use trueput_record::trial_time::estimated_s;
 use trueput_record::value::{format_seconds, parse_seconds};
-use trueput_record::{TrialRecord, TrialSpec};
-use trueput_runner::{Registry, matrix};
+use trueput_runner::Registry;
+use trueput_tuner::budget::BudgetShortage;
 use trueput_tuner::search::MIN_TRIALS;
+use trueput_tuner::tuning::{SearchSpace, affordable_trials, searched_knobs};
 
 /// The default budget, seconds.
 const DEFAULT_BUDGET_S: f64 = 1_800.0;
@@ -155,25 +152,9 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         }
         None => create(arguments, registry)?,
     };
-    if let Some(SearchSettings::Choice(_)) = &run.manifest.search {
-        return choose::search(&run);
-    }
-    let (Some(SearchSettings::Tuning(settings)), Some(first)) =
-        (&run.manifest.search, run.manifest.trials.first())
-    else {
-        return Err(search_run::other_command(&run.manifest, run.folder.path()));
-    };
-    let mut search = TuningSearch::new(settings.clone(), first.clone(), &run.manifest, registry)?;
-    let next = &mut |ended: &[TrialRecord]| Proposal {
-        trials: tuned_plan::write_at_end(&run, ended, search.next(ended)),
-        news: search.take_news(),
-        end: Some(search.end()),
-    };
-    search_run::carry_out(
-        &run,
-        next,
-        |run| serde_json::json!({ "tuning": tuning(&run.manifest, &run.trials) }),
-    )
+    // A capacity with the best knobs is a choice with one contender.
+    let is_own = |search: &_| !matches!(search, SearchSettings::Capacity(_));
+    search_run::carry_out(&run, is_own)
 }
 
 /// The question for a capacity with the best knobs: a choice with one contender.
@@ -256,34 +237,27 @@ fn tuning_settings(
     let presets = space.presets(count_cores()).map_err(Failure::usage)?;
     let presets = arguments.strategy.presets(presets, !arguments.no_presets);
     search_run::check_presets(arguments.strategy, &presets, first)?;
+    let budget_s = arguments.budget.unwrap_or(DEFAULT_BUDGET_S);
     Ok(TuningSettings {
         score: match arguments.objective {
             Goal::P99 { .. } => TuningScore::P99,
             _ => TuningScore::Rate,
         },
         limits,
-        trials: affordable_trials(arguments.budget, first)?,
+        trials: affordable_trials(budget_s, first).map_err(too_short)?,
         seed,
-        budget_s: arguments.budget.unwrap_or(DEFAULT_BUDGET_S),
+        budget_s,
         presets,
         searched,
         strategy: arguments.strategy,
     })
 }
 
-/// The trials that fit into the budget.
-fn affordable_trials(given_s: Option<f64>, first: &TrialSpec) -> Result<u32, Failure> {
-    let trial_s = estimated_s(first);
-    let budget_s = given_s.unwrap_or(DEFAULT_BUDGET_S);
-    let trials = (budget_s / trial_s) as u32;
-    if trials as usize >= MIN_TRIALS {
-        return Ok(trials.min(u32::try_from(matrix::MAX_TRIALS).unwrap_or(u32::MAX)));
-    }
-    let needed_s = (trial_s * MIN_TRIALS as f64).ceil();
-    Err(Failure::usage(format!(
+fn too_short(shortage: BudgetShortage) -> Failure {
+    Failure::usage(format!(
         "a budget of {} is too short: {MIN_TRIALS} trials are the fewest that can show a \
          difference; give {} or more, or a shorter --duration",
-        format_seconds(budget_s),
-        search_run::at_least(needed_s)
-    )))
+        format_seconds(shortage.given_s),
+        search_run::at_least(shortage.least_s)
+    ))
 }

@@ -1,5 +1,8 @@
 //! The space of a search: the knobs, their bounds, what must not run, and where to begin.
 
+use crate::fence::{CONDITIONS, knob_space};
+use crate::presets::{Machine, PublishedPreset, presets};
+use crate::space::{Bounds, Restrictions, Space};
 use trueput_engine::{Engine, Parameter};
 use trueput_record::parameter::ValueKind;
 use trueput_record::search::{SearchedKnob, TuningPreset};
@@ -7,21 +10,19 @@ use trueput_record::suggest::did_you_mean;
 use trueput_record::trial::Settings;
 use trueput_record::value::{parse_bytes, parse_seconds};
 use trueput_record::{TrialSpec, Value};
-use trueput_tuner::fence::{CONDITIONS, knob_space};
-use trueput_tuner::presets::{Machine, PublishedPreset, presets};
-use trueput_tuner::space::{Bounds, Restrictions, Space};
 
 /// Sizes are searched up to this part of the memory: the trial's limit, or else the machine's.
 const MEMORY_PART: f64 = 0.5;
 
 /// A space to be: an engine as the first trial has it.
 pub struct SearchSpace<'a> {
+    /// The engine.
     pub engine: &'static dyn Engine,
     /// The trial with the default configuration.
     pub first: &'a TrialSpec,
     /// The limit on the window, seconds.
     pub window_s: Option<f64>,
-    /// The machine's memory.
+    /// The machine's memory, bytes.
     pub memory_bytes: u64,
     /// The knobs to search; all if there is none.
     pub searched: &'a [SearchedKnob],
@@ -83,7 +84,8 @@ impl SearchSpace<'_> {
         }
     }
 
-    /// The engine's presets, as far as the search may run them.
+    /// The engine's presets, as far as the search may run them, for a machine with so many
+    /// processors.
     ///
     /// # Errors
     /// One sentence: there is nothing to search, or a file of presets is damaged.
@@ -258,99 +260,4 @@ fn bound(knob: &Parameter, text: &str) -> Result<Option<f64>, String> {
 }
 
 #[cfg(test)]
-pub mod tests {
-    use super::*;
-    use crate::built_in_plans::plan_or_workload;
-    use trueput_record::Durability;
-    use trueput_record::plan::Contender;
-
-    fn sqlite() -> &'static dyn Engine {
-        crate::registry().engine("sqlite").unwrap()
-    }
-
-    pub fn first(knobs: &[(&str, Value)]) -> TrialSpec {
-        let registry = crate::registry();
-        let mut plan = plan_or_workload("ycsb", &registry).unwrap();
-        plan.engines = vec![Contender::parse("sqlite")];
-        plan.durability = vec![Durability::Sync];
-        plan.workers = vec![1];
-        plan.repeat = 1;
-        plan.settings
-            .insert("workload".to_owned(), vec![Value::from("a")]);
-        let matrix = trueput_runner::matrix::expand(&plan, &registry).unwrap();
-        let mut first = matrix.trials.into_iter().next().unwrap();
-        for (name, value) in knobs {
-            first.knobs.insert((*name).to_owned(), value.clone());
-        }
-        first
-    }
-
-    fn space<'a>(first: &'a TrialSpec, searched: &'a [SearchedKnob]) -> SearchSpace<'a> {
-        SearchSpace {
-            engine: sqlite(),
-            first,
-            window_s: None,
-            memory_bytes: 8 << 30,
-            searched,
-        }
-    }
-
-    #[test]
-    fn bounds_are_read_in_the_unit_of_the_knob() {
-        let texts = [
-            "sqlite.cache_size=1MiB..64MiB",
-            "mmap_size=..1GiB",
-            "page_size",
-        ];
-        let texts = texts.map(str::to_owned);
-        let knobs = searched_knobs(&texts, sqlite(), &first(&[])).unwrap();
-        assert_eq!(knobs[0].name, "cache_size");
-        assert_eq!(knobs[0].low, Some(1_048_576.0));
-        assert_eq!((knobs[1].low, knobs[1].high), (None, Some(1_073_741_824.0)));
-        assert_eq!((knobs[2].low, knobs[2].high), (None, None));
-        let first = first(&[]);
-        assert_eq!(space(&first, &knobs).space().unwrap().dimensions(), 3);
-    }
-
-    #[test]
-    fn knobs_that_cannot_be_searched_are_refused() {
-        let kept = first(&[("page_size", Value::from("8192"))]);
-        for (text, right) in [
-            ("cache_sise", "did you mean 'cache_size'"),
-            ("page_size", "keeps it at 8192"),
-            ("cache_size=64MiB", "LOW..HIGH"),
-            ("cache_size=2GiB..1GiB", "above the upper"),
-            ("cache_size=much..1GiB", "as in 4096, 64KiB, 1GiB"),
-            ("journal_mode=wal..off", "it has no range"),
-        ] {
-            let reason = searched_knobs(&[text.to_owned()], sqlite(), &kept).unwrap_err();
-            assert!(reason.contains(right), "{text}: {reason}");
-        }
-        let twice = ["cache_size", "sqlite.cache_size=1MiB.."].map(str::to_owned);
-        let reason = searched_knobs(&twice, sqlite(), &kept).unwrap_err();
-        assert!(reason.contains("names 'cache_size' twice"), "{reason}");
-    }
-
-    #[test]
-    fn a_value_of_a_preset_that_may_not_run_is_dropped_with_its_reason() {
-        let texts = ["cache_size=1MiB..4MiB", "mmap_size"].map(str::to_owned);
-        let kept = first(&[]);
-        let searched = searched_knobs(&texts, sqlite(), &kept).unwrap();
-        let presets = space(&kept, &searched).presets(2).unwrap();
-        let of = |name: &str| presets.iter().find(|preset| preset.name == name).unwrap();
-        let server = of("server");
-        assert_eq!(server.settings.keys().collect::<Vec<_>>(), ["mmap_size"]);
-        let dropped = server.dropped.join("; ");
-        assert!(dropped.contains("outside of the bounds"), "{dropped}");
-        assert!(dropped.contains("journal_mode=wal: this knob is not searched"));
-    }
-
-    #[test]
-    fn a_preset_keeps_the_promise_of_the_level() {
-        let first = first(&[]);
-        let space = space(&first, &[]);
-        let weaker = Settings::from([("journal_mode".to_owned(), Value::from("off"))]);
-        let checked = space.admit(&space.space().unwrap(), &weaker);
-        assert!(checked.is_err(), "{checked:?}");
-    }
-}
+mod tests;

@@ -1,13 +1,14 @@
 //! The course of a search on simulated engines.
 
 use super::*;
-use crate::tuning_space::tests::first;
+use crate::samples::{manifest, record, spec, sqlite};
 use jiff::Timestamp;
 use std::collections::BTreeSet;
 use trueput_findings::tuning::tuning;
+use trueput_record::Value;
+use trueput_record::folder::SearchEnd;
 use trueput_record::measurement::{Measurement, OperationSummary};
-use trueput_record::search::{SearchSettings, TuningLimits, TuningScore, TuningStrategy};
-use trueput_record::{FORMAT_VERSION, HostFacts, Value};
+use trueput_record::search::{SearchSettings, TuningScore, TuningStrategy};
 
 const TRIALS: u32 = 160;
 
@@ -21,33 +22,6 @@ fn settings() -> TuningSettings {
         presets: Vec::new(),
         searched: Vec::new(),
         strategy: TuningStrategy::default(),
-    }
-}
-
-/// The run of a search whose first trial this is.
-pub fn manifest(first: &TrialSpec, search: SearchSettings) -> RunManifest {
-    RunManifest {
-        format: FORMAT_VERSION,
-        name: String::new(),
-        about: String::new(),
-        started_at: String::new(),
-        host: HostFacts {
-            memory_bytes: 8 << 30,
-            ..HostFacts::default()
-        },
-        headlines: [(first.workload.clone(), "op".to_owned())].into(),
-        changed_settings: Default::default(),
-        changed_knobs: Default::default(),
-        byte_knobs: Default::default(),
-        costs: Default::default(),
-        work: None,
-        until: None,
-        include_assertions: false,
-        split_by: None,
-        objective: None,
-        search: Some(search),
-        trials: vec![first.clone()],
-        skipped: Vec::new(),
     }
 }
 
@@ -67,35 +41,13 @@ fn simulated(spec: TrialSpec, number: usize, gain: f64) -> TrialRecord {
         per_s: 1_000.0 * gain.powi(good) * noise,
         ..OperationSummary::default()
     };
-    ended(
+    record(
         spec,
         Measurement {
             operations: vec![operation],
             ..Measurement::default()
         },
     )
-}
-
-/// A valid trial that has ended.
-pub fn ended(spec: TrialSpec, measurement: Measurement) -> TrialRecord {
-    TrialRecord {
-        format: FORMAT_VERSION,
-        spec,
-        outcome: TrialOutcome::Valid,
-        resumed: false,
-        started_at: String::new(),
-        file_system: None,
-        log_file_system: None,
-        storage: None,
-        engine: None,
-        conformance: None,
-        isolation_check: None,
-        audit: None,
-        hardware_limits: None,
-        load: None,
-        measurement: Some(measurement),
-        verification: None,
-    }
 }
 
 fn run(gain: f64) -> (Vec<TrialRecord>, RunManifest) {
@@ -105,15 +57,14 @@ fn run(gain: f64) -> (Vec<TrialRecord>, RunManifest) {
 /// A search in which each trial takes this part of what was estimated; `None` if the records do not
 /// tell it.
 fn run_of_trials(gain: f64, part: Option<f64>) -> (Vec<TrialRecord>, RunManifest) {
-    let mut first = first(&[]);
+    let mut first = spec(&[]);
     first.role = Some(TrialRole {
         contender: 0,
         purpose: TrialPurpose::Tuning,
         configuration: Some(0),
     });
-    let manifest = manifest(&first, SearchSettings::Tuning(settings()));
-    let (settings, registry) = (settings(), crate::registry());
-    let mut search = TuningSearch::new(settings, first.clone(), &manifest, &registry).unwrap();
+    let manifest = manifest(&[&first], SearchSettings::Tuning(settings()));
+    let mut search = search(settings(), &manifest);
     let trial_s = estimated_s(&first);
     let timed = |spec: TrialSpec, number: usize| {
         let mut trial = simulated(spec, number, gain);
@@ -124,15 +75,25 @@ fn run_of_trials(gain: f64, part: Option<f64>) -> (Vec<TrialRecord>, RunManifest
     };
     let mut ended = vec![timed(first, 0)];
     loop {
-        let next = search.next(&ended);
-        if next.is_empty() {
-            assert_eq!(search.end(), SearchEnd::NothingLeft);
-            return (ended, manifest);
-        }
-        for spec in next {
-            ended.push(timed(spec, ended.len()));
+        match search.next(&ended, 0.0) {
+            Proposal::End(end) => {
+                assert_eq!(end, SearchEnd::NothingLeft);
+                drop(search);
+                return (ended, manifest);
+            }
+            Proposal::Trials(specs) => {
+                for spec in specs {
+                    ended.push(timed(spec, ended.len()));
+                }
+            }
         }
     }
+}
+
+/// The search of a run, from its beginning.
+fn search(settings: TuningSettings, manifest: &RunManifest) -> TuningSearch<'_> {
+    let first = manifest.trials[0].clone();
+    TuningSearch::new(settings, first, manifest, sqlite(), 0.0).unwrap()
 }
 
 #[test]
@@ -144,11 +105,11 @@ fn as_many_trials_run_as_the_time_suffices_for() {
         assert!(off.abs() < 0.1, "{part}: {} of {expected}", ended.len());
         // A search that is resumed has the same plan.
         for count in [3, 30, ended.len() / 2, ended.len()] {
-            let (first, registry) = (ended[0].spec.clone(), crate::registry());
-            let mut again = TuningSearch::new(settings(), first, &manifest, &registry).unwrap();
-            let next = again.next(&ended[..count]);
-            let next = next.first().map(|spec| &spec.id);
-            assert_eq!(next, ended.get(count).map(|trial| &trial.spec.id));
+            let next = match search(settings(), &manifest).next(&ended[..count], 0.0) {
+                Proposal::Trials(specs) => specs.into_iter().next(),
+                Proposal::End(_) => None,
+            };
+            assert_eq!(next.as_ref(), ended.get(count).map(|trial| &trial.spec));
         }
     }
 }
@@ -156,15 +117,15 @@ fn as_many_trials_run_as_the_time_suffices_for() {
 #[test]
 fn a_search_says_whether_it_ended_for_lack_of_time_also_when_it_is_resumed() {
     let (ended, manifest) = run(1.5);
-    let (first, registry) = (ended[0].spec.clone(), crate::registry());
     let end = |budget_s: f64, count: usize| {
         let settings = TuningSettings {
             budget_s,
             ..settings()
         };
-        let mut search = TuningSearch::new(settings, first.clone(), &manifest, &registry).unwrap();
-        let next = search.next(&ended[..count]);
-        next.is_empty().then(|| search.end())
+        match search(settings, &manifest).next(&ended[..count], 0.0) {
+            Proposal::Trials(_) => None,
+            Proposal::End(end) => Some(end),
+        }
     };
     let all = settings().budget_s;
     assert_eq!(end(all, ended.len()), Some(SearchEnd::NothingLeft));
@@ -213,9 +174,8 @@ fn a_winner_that_is_claimed_but_not_accepted_is_not_recommended() {
     let found = tuning(&manifest, &ended).unwrap();
     assert_eq!(found.holdout_failures, ["conformance"]);
     assert!(found.better().is_none());
-    let (first, registry) = (manifest.trials[0].clone(), crate::registry());
-    let mut search = TuningSearch::new(settings(), first, &manifest, &registry).unwrap();
-    assert!(search.next(&ended).is_empty());
+    let next = search(settings(), &manifest).next(&ended, 0.0);
+    assert_eq!(next, Proposal::End(SearchEnd::NothingLeft));
 }
 
 #[test]

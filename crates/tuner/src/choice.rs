@@ -1,34 +1,33 @@
-//! The search behind a choice: which trials come next.
-//!
-//! It is derived from the records alone, except for the time: an interrupted one goes on with
-//! whatever is missing.
+//! The search behind a choice: the capacities of the defaults, then, from the best contender down,
+//! its knobs and its capacity with them, then a run-off of the best two.
 
-use crate::capacity_search::{CapacitySearches, last_result, next_trial, open_loop, trial_id};
-use crate::search_clock::SearchClock;
-use crate::tuning_search::TuningSearch;
+use crate::budget::{Budget, BudgetShortage, SharedBudget};
+use crate::capacity::{
+    CapacitySearch, fewest_trials, judged_trial, last_probed, next_trial, usual_trials,
+};
+use crate::search;
+use crate::trial_search::{Proposal, SearchNews, TrialSearch, number_cells, trial_id};
+use crate::tuning::TuningSearch;
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use trueput_engine::Engine;
 use trueput_findings::capacity::{capacity, closed_loops, is_probe_of};
 use trueput_findings::choice::{
     Candidate, Choice, RUN_OFF_PAIRS, candidate, choice, run_off_trial,
 };
 use trueput_findings::tuning::TunedConfiguration;
-use trueput_findings::units::counted;
+use trueput_record::folder::SearchEnd;
 use trueput_record::search::{
-    CapacitySettings, ChoiceSettings, TrialPurpose, TrialRole, TuningSettings,
+    CapacitySettings, ChoiceSettings, SearchSettings, TrialPurpose, TrialRole, TuningSettings,
+    UntunableContender,
 };
-use trueput_record::trial_time::{DEFAULT_DURATION_S, estimated_s, expected_s, search_times_s};
-use trueput_record::value::format_seconds;
+use trueput_record::trial_time::{estimated_s, expected_s, search_times_s};
 use trueput_record::{RunManifest, TrialRecord, TrialSpec};
-use trueput_runner::Registry;
-use trueput_tuner::capacity::{fewest_trials, trial_duration_s};
-use trueput_tuner::search;
 
 /// Trials of a search for knobs at least.
 pub const MIN_TUNING_TRIALS: u32 = search::MIN_TRIALS as u32;
 
 /// The part of the time for everything but the run-off.
-pub const SEARCH_PART: f64 = 0.9;
+const SEARCH_PART: f64 = 0.9;
 
 /// The part of the time for the capacities of the defaults if knobs are tuned as well.
 const DEFAULT_PART: f64 = 0.4;
@@ -41,10 +40,8 @@ const SHARE: f64 = 0.25;
 /// them.
 const TUNING_PART: f64 = 0.65;
 
-/// Cells of one contender: their numbers must not meet those of another.
-const CELLS: u32 = 100_000;
-
 /// The part of the time for the capacities of the defaults.
+#[must_use]
 pub fn default_part(has_tuning: bool) -> f64 {
     if has_tuning {
         DEFAULT_PART
@@ -67,19 +64,93 @@ pub fn renew_tuning_time(settings: &mut ChoiceSettings, ended: &[TrialRecord]) -
     }
 }
 
+/// How the contenders of a choice are tuned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChoiceTuning {
+    /// Not at all.
+    Never,
+    /// As long as there is time.
+    Possible,
+    /// The time must suffice for it.
+    Required,
+}
+
+/// The time for a choice among these contenders, seconds: that which is given, or else what it
+/// usually takes.
+///
+/// # Errors
+/// The given time is too short.
+pub fn budget_s(
+    given_s: Option<f64>,
+    confirmations: u32,
+    tuning: ChoiceTuning,
+    contenders: &[TrialSpec],
+) -> Result<f64, BudgetShortage> {
+    let one_each_s: f64 = contenders.iter().map(estimated_s).sum();
+    let fewest = fewest_trials(confirmations);
+    let is_tuned = tuning != ChoiceTuning::Never;
+    let of_defaults = f64::from(fewest) / default_part(is_tuned);
+    let all = f64::from(2 * fewest + MIN_TUNING_TRIALS) / SEARCH_PART;
+    let least = if tuning == ChoiceTuning::Required {
+        of_defaults.max(all)
+    } else {
+        of_defaults
+    };
+    let least_s = (one_each_s * least).ceil();
+    let usual = usual_trials(confirmations);
+    let tuned_trials = if is_tuned {
+        usual + 2 * MIN_TUNING_TRIALS
+    } else {
+        0
+    };
+    let usual_s = one_each_s * f64::from(usual + tuned_trials) / SEARCH_PART;
+    BudgetShortage::check(given_s, usual_s.max(least_s).ceil(), least_s)
+}
+
+/// The contenders of a choice whose knobs cannot be tuned, with the reasons.
+#[must_use]
+pub fn untunable(
+    manifest: &RunManifest,
+    engines: &[&'static dyn Engine],
+) -> Vec<UntunableContender> {
+    let Some(SearchSettings::Choice(settings)) = &manifest.search else {
+        return Vec::new();
+    };
+    let Some(tuning) = &settings.tuning else {
+        return Vec::new();
+    };
+    let untunable = |spec: &TrialSpec| {
+        let engine = engine_of(spec, engines)?;
+        let search = TuningSearch::new(tuning.clone(), spec.clone(), manifest, engine, 0.0);
+        Some(UntunableContender {
+            contender: spec.role?.contender,
+            reason: search.err()?,
+        })
+    };
+    manifest.trials.iter().filter_map(untunable).collect()
+}
+
+/// The engine of a trial; `None` if it is not one of these.
+pub(crate) fn engine_of(
+    spec: &TrialSpec,
+    engines: &[&'static dyn Engine],
+) -> Option<&'static dyn Engine> {
+    let mut engines = engines.iter().copied();
+    engines.find(|engine| engine.info().name == spec.engine)
+}
+
 /// A search, its time, and its contenders.
 pub struct ChoiceSearch<'a> {
     settings: &'a ChoiceSettings,
     manifest: &'a RunManifest,
-    registry: &'a Registry,
+    engines: &'a [&'static dyn Engine],
     /// The searches for the capacities of the defaults.
-    defaults: CapacitySearches<'a>,
-    end: Instant,
-    /// The end of all but the run-off.
-    search_end: Instant,
+    defaults: CapacitySearch<'a>,
+    budget: Budget,
     /// The searches for knobs that have begun, by contender.
     begun: BTreeMap<u32, ContenderSearch<'a>>,
-    news: Vec<String>,
+    news: Vec<SearchNews>,
+    was_short_of_time: bool,
 }
 
 /// A search for one contender's knobs, then for its capacity with them.
@@ -87,73 +158,71 @@ struct ContenderSearch<'a> {
     search: TuningSearch<'a>,
     has_ended: bool,
     /// The time for both.
-    share: Duration,
-    since: Instant,
-    clock: SearchClock,
+    share: Budget,
+    /// The time for the capacity.
+    rest: SharedBudget,
 }
 
 impl<'a> ChoiceSearch<'a> {
-    /// The time begins now.
+    /// The choice of a run, among contenders of these engines.
+    #[must_use]
     pub fn new(
         settings: &'a ChoiceSettings,
         manifest: &'a RunManifest,
-        registry: &'a Registry,
+        engines: &'a [&'static dyn Engine],
     ) -> Self {
         let is_default =
             |spec: &&TrialSpec| spec.role.is_some_and(|role| role.configuration.is_none());
         let budget_s = settings.budget_s;
         let part = default_part(settings.tuning.is_some());
-        let now = Instant::now();
         Self {
             settings,
             manifest,
-            registry,
-            defaults: CapacitySearches::new(
+            engines,
+            defaults: CapacitySearch::new(
                 closed_loops(manifest).filter(is_default).collect(),
                 &settings.capacity,
                 budget_s * part,
                 budget_s * SEARCH_PART,
             ),
-            end: now + Duration::from_secs_f64(budget_s),
-            search_end: now + Duration::from_secs_f64(budget_s * SEARCH_PART),
+            budget: Budget::new(0.0, budget_s),
             begun: BTreeMap::new(),
             news: Vec::new(),
+            was_short_of_time: false,
         }
     }
 
-    /// Lines on what has changed since they were last taken.
-    pub fn take_news(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.news)
-    }
-
     /// The trials to run next, given all that have ended; none when the search is over.
-    pub fn next(&mut self, ended: &[TrialRecord]) -> Vec<TrialSpec> {
+    fn next_trials(&mut self, ended: &[TrialRecord], elapsed_s: f64) -> Vec<TrialSpec> {
         let contenders = self.defaults.contenders();
-        let result = last_result(contenders, &self.settings.capacity, ended);
-        self.news.extend(result);
+        let last = last_probed(contenders, &self.settings.capacity, ended);
+        self.news.extend(last.map(|capacity| SearchNews::Probe {
+            capacity: Box::new(capacity),
+            is_tuned: false,
+        }));
         // The rate of a run-off depends on the capacities: they are not searched any longer.
         if ended.iter().any(is_of_run_off) {
-            return self.next_of_run_off(ended);
+            return self.next_of_run_off(ended, elapsed_s);
         }
         // The time for tuning, and so its course, depends on the trials of the defaults: none is
         // added to them when the search is resumed.
         let has_tuning = ended.iter().any(is_of_tuning);
-        if !has_tuning && let Some(spec) = self.defaults.next(ended) {
+        if !has_tuning && let Some(spec) = self.defaults.next_trial(ended, elapsed_s) {
             return vec![spec];
         }
-        let tuning = self.next_of_tuning(ended);
+        let tuning = self.next_of_tuning(ended, elapsed_s);
         if !tuning.is_empty() {
             return tuning;
         }
-        match self.next_of_unconfirmed(ended) {
+        match self.next_of_unconfirmed(ended, elapsed_s) {
             Some(spec) => vec![spec],
-            None => self.next_of_run_off(ended),
+            None => self.next_of_run_off(ended, elapsed_s),
         }
     }
 
     /// The next trials of the first contender, from the best default down, whose knobs are not yet
     /// tuned.
-    fn next_of_tuning(&mut self, ended: &[TrialRecord]) -> Vec<TrialSpec> {
+    fn next_of_tuning(&mut self, ended: &[TrialRecord], elapsed_s: f64) -> Vec<TrialSpec> {
         let Some(template) = &self.settings.tuning else {
             return Vec::new();
         };
@@ -171,16 +240,22 @@ impl<'a> ChoiceSearch<'a> {
             let share_s = (left_s * SHARE.max(1.0 / left as f64)).max(least_s);
             // One that loads for long may not fit where another does.
             if share_s > left_s {
+                self.was_short_of_time = true;
                 continue;
             }
             visited.push(role.contender);
             if !self.begun.contains_key(&role.contender) {
-                let Some(tuning) = self.begin(closed, share_s, before, since) else {
+                let share = ShareRequest {
+                    share_s,
+                    before,
+                    since,
+                };
+                let Some(tuning) = self.begin(closed, &share, elapsed_s) else {
                     continue;
                 };
                 self.begun.insert(role.contender, tuning);
             }
-            let next = self.next_of_contender(closed, role.contender, ended);
+            let next = self.next_of_contender(closed, role.contender, ended, elapsed_s);
             if !next.is_empty() {
                 return next;
             }
@@ -226,45 +301,41 @@ impl<'a> ChoiceSearch<'a> {
         expected_s(closed, before) * f64::from(trials)
     }
 
-    /// Begins a contender's search for knobs, given the trials `before` any tuning and those
-    /// `since`; `None` if there is no time for it.
+    /// Begins a contender's search for knobs; `None` if there is no time for it.
     fn begin(
         &mut self,
         closed: &'a TrialSpec,
-        share_s: f64,
-        before: &[TrialRecord],
-        since: &[TrialRecord],
+        wanted: &ShareRequest<'_>,
+        elapsed_s: f64,
     ) -> Option<ContenderSearch<'a>> {
-        let now = Instant::now();
-        let left = self.search_end.saturating_duration_since(now);
-        let share = Duration::from_secs_f64(share_s).min(left);
-        let has_begun = since.iter().any(|trial| is_tuning_of(closed, trial));
-        // Both are rounded alike: a share is often the least one.
-        let least = Duration::from_secs_f64(self.least_share_s(closed, before));
-        if !has_begun && share < least {
+        let left_s = self.budget.part(SEARCH_PART).left_s(elapsed_s);
+        let share_s = wanted.share_s.min(left_s);
+        let has_begun = wanted.since.iter().any(|trial| is_tuning_of(closed, trial));
+        if !has_begun && share_s < self.least_share_s(closed, wanted.before) {
+            self.was_short_of_time = true;
             return None;
         }
-        let budget_s = share.as_secs_f64() * TUNING_PART;
+        let budget_s = share_s * TUNING_PART;
         // By the planned share, so that a resumed search has the same plan.
-        let trials = (share_s * TUNING_PART / expected_s(closed, before)) as u32;
+        let trials = (wanted.share_s * TUNING_PART / expected_s(closed, wanted.before)) as u32;
         let settings = TuningSettings {
             trials: trials.max(MIN_TUNING_TRIALS),
             budget_s,
             ..self.settings.tuning_of(closed.role?.contender)?
         };
-        let name = closed.contender();
-        self.news.push(format!(
-            "tuning {name}: at most {} in {}",
-            counted(u64::from(settings.trials), "trial"),
-            format_seconds(budget_s.round())
-        ));
-        let search = TuningSearch::new(settings, closed.clone(), self.manifest, self.registry);
+        self.news.push(SearchNews::TuningBegun {
+            contender: closed.contender(),
+            trials: settings.trials,
+            budget_s,
+        });
+        let engine = engine_of(closed, self.engines)?;
+        let search = TuningSearch::new(settings, closed.clone(), self.manifest, engine, elapsed_s);
+        let share = Budget::new(elapsed_s, share_s);
         Some(ContenderSearch {
             search: search.ok()?,
             has_ended: false,
             share,
-            since: now,
-            clock: SearchClock::new(share.as_secs_f64()),
+            rest: SharedBudget::new(share),
         })
     }
 
@@ -274,24 +345,23 @@ impl<'a> ChoiceSearch<'a> {
         closed: &TrialSpec,
         contender: u32,
         ended: &[TrialRecord],
+        elapsed_s: f64,
     ) -> Vec<TrialSpec> {
         let Some(tuning) = self.begun.get_mut(&contender) else {
             return Vec::new();
         };
         if !tuning.has_ended {
-            let mut next = tuning.search.next(ended);
-            let name = closed.contender();
-            let news = tuning.search.take_news();
+            let next = tuning.search.next(ended, elapsed_s);
+            let news = tuning.search.take_news().into_iter();
             self.news
-                .extend(news.iter().map(|line| format!("{name}: {line}")));
-            next.iter_mut()
-                .for_each(|spec| spec.cell += (contender + 1) * CELLS);
-            if !next.is_empty() {
-                return next;
+                .extend(news.map(|one| SearchNews::OfContender(closed.contender(), Box::new(one))));
+            match next {
+                Proposal::Trials(trials) => return trials,
+                Proposal::End(end) => self.was_short_of_time |= end == SearchEnd::TimeUp,
             }
             tuning.has_ended = true;
-            let left = tuning.share.saturating_sub(tuning.since.elapsed());
-            tuning.clock = SearchClock::new(left.as_secs_f64());
+            let left_s = tuning.share.left_s(elapsed_s);
+            tuning.rest = SharedBudget::new(Budget::new(elapsed_s, left_s));
         }
         let found = candidate(closed, self.settings, self.manifest, ended).tuning;
         let Some(tuned) = found.as_ref().and_then(|found| {
@@ -300,23 +370,32 @@ impl<'a> ChoiceSearch<'a> {
         }) else {
             return Vec::new();
         };
-        let result = last_result(&[&tuned], &self.settings.capacity, ended);
-        self.news
-            .extend(result.map(|line| format!("tuned, {line}")));
+        let last = last_probed(&[&tuned], &self.settings.capacity, ended);
+        self.news.extend(last.map(|capacity| SearchNews::Probe {
+            capacity: Box::new(capacity),
+            is_tuned: true,
+        }));
         let has_begun = ended.iter().any(|trial| is_probe_of(&tuned, trial));
         let next = if has_begun {
             next_trial(&tuned, &self.settings.capacity, ended)
         } else {
             Some(tuned)
         };
-        let clock = &mut tuning.clock;
-        let next = next.filter(|spec| clock.has_time_for(0, 1, estimated_s(spec)));
-        next.into_iter().collect()
+        let Some(next) = next else { return Vec::new() };
+        if tuning
+            .rest
+            .has_time_for(0, 1, estimated_s(&next), elapsed_s)
+        {
+            vec![next]
+        } else {
+            self.was_short_of_time = true;
+            Vec::new()
+        }
     }
 
     /// The next trial of a capacity that is not confirmed, with the time that tuning left: that of
     /// the best contender first, and those of defaults that tuned knobs excel last.
-    fn next_of_unconfirmed(&self, ended: &[TrialRecord]) -> Option<TrialSpec> {
+    fn next_of_unconfirmed(&mut self, ended: &[TrialRecord], elapsed_s: f64) -> Option<TrialSpec> {
         let settings = &self.settings.capacity;
         let found = choice(self.manifest, ended)?;
         let of_best = |candidate: &Candidate| {
@@ -328,14 +407,16 @@ impl<'a> ChoiceSearch<'a> {
         let candidates = found.candidates.iter();
         let specs = candidates.clone().filter_map(of_best);
         let mut specs = specs.chain(candidates.filter_map(of_default));
+        let budget = self.budget.part(SEARCH_PART);
         specs.find(|spec| {
-            let needed = Duration::from_secs_f64(expected_s(spec, ended));
-            Instant::now() + needed <= self.search_end
+            let has_time = budget.has_time_for(expected_s(spec, ended), elapsed_s);
+            self.was_short_of_time |= !has_time;
+            has_time
         })
     }
 
     /// The next pair of the run-off: the two best contenders at one rate.
-    fn next_of_run_off(&mut self, ended: &[TrialRecord]) -> Vec<TrialSpec> {
+    fn next_of_run_off(&mut self, ended: &[TrialRecord], elapsed_s: f64) -> Vec<TrialSpec> {
         let Some(found) = choice(self.manifest, ended) else {
             return Vec::new();
         };
@@ -359,14 +440,18 @@ impl<'a> ChoiceSearch<'a> {
             if missing.is_empty() {
                 continue;
             }
-            let specs: Vec<_> = missing
+            let mut specs: Vec<_> = missing
                 .iter()
                 .zip(ended.len()..)
                 .map(|(candidate, number)| self.run_off_spec(candidate, rate_per_s, pair, number))
                 .collect();
+            number_cells(&mut specs, ended);
             let needed_s: f64 = specs.iter().map(|spec| expected_s(spec, ended)).sum();
-            let has_time = Instant::now() + Duration::from_secs_f64(needed_s) <= self.end;
-            return if has_time { specs } else { Vec::new() };
+            if self.budget.has_time_for(needed_s, elapsed_s) {
+                return specs;
+            }
+            self.was_short_of_time = true;
+            return Vec::new();
         }
         Vec::new()
     }
@@ -379,18 +464,13 @@ impl<'a> ChoiceSearch<'a> {
         number: usize,
     ) -> TrialSpec {
         let closed = &candidate.best().spec;
-        let settings = &self.settings.capacity;
-        let mut spec = open_loop(closed, rate_per_s, settings.arrival);
-        let usual_s = closed.conditions.duration_s.unwrap_or(DEFAULT_DURATION_S);
-        let duration_s = trial_duration_s(rate_per_s, usual_s, &settings.objective);
-        spec.conditions.duration_s = Some(duration_s);
+        let mut spec = judged_trial(closed, rate_per_s, &self.settings.capacity);
         spec.role = closed.role.map(|role| TrialRole {
             purpose: TrialPurpose::RunOff,
             ..role
         });
         // Data and operations that no search has seen.
         spec.seed = spec.seed.wrapping_add(2);
-        spec.cell = (candidate.default.contender + 2) * CELLS - 1;
         spec.repeat = pair;
         spec.id = trial_id(&spec, TrialPurpose::RunOff.name(), number);
         spec
@@ -401,16 +481,34 @@ impl<'a> ChoiceSearch<'a> {
         let (Some(run_off), Some([first, second])) = (found.run_off, found.highest_two()) else {
             return;
         };
-        self.news.push(format!(
-            "run-off at {}/s, {}: {} kept the objective in {}, {} in {}",
-            run_off.rate_per_s,
-            counted(run_off.pairs as u64, "pair"),
-            first.best().spec.contender(),
-            run_off.first_held,
-            second.best().spec.contender(),
-            run_off.second_held
-        ));
+        self.news.push(SearchNews::RunOff {
+            run_off,
+            first: first.best().spec.contender(),
+            second: second.best().spec.contender(),
+        });
     }
+}
+
+impl TrialSearch for ChoiceSearch<'_> {
+    fn next(&mut self, records: &[TrialRecord], elapsed_s: f64) -> Proposal {
+        let trials = self.next_trials(records, elapsed_s);
+        let was_short_of_time = self.was_short_of_time || self.defaults.was_short_of_time();
+        Proposal::new(trials, was_short_of_time)
+    }
+
+    fn take_news(&mut self) -> Vec<SearchNews> {
+        std::mem::take(&mut self.news)
+    }
+}
+
+/// What the share of a contender follows from.
+struct ShareRequest<'a> {
+    /// The share that is planned, seconds.
+    share_s: f64,
+    /// The trials before any tuning.
+    before: &'a [TrialRecord],
+    /// The trials since.
+    since: &'a [TrialRecord],
 }
 
 /// The trial in closed loop of a tuned contender.
@@ -425,8 +523,8 @@ fn tuned_closed_loop(
         configuration: Some(better.number),
         ..role
     });
-    spec.cell = u32::try_from(ended.len()).unwrap_or(u32::MAX);
     spec.id = trial_id(&spec, "tuned", ended.len());
+    number_cells(std::slice::from_mut(&mut spec), ended);
     spec
 }
 

@@ -1,15 +1,16 @@
-//! A choice on a simulated contender, which is resumed after each of its steps.
+//! Choices on simulated contenders, which are resumed after each of their steps.
 
 use super::*;
-use crate::tuning_search::tests::{ended as record, manifest};
-use crate::tuning_space::tests::first;
+use crate::samples::{manifest, record, spec, sqlite};
+use jiff::Timestamp;
+use std::collections::BTreeSet;
 use trueput_findings::capacity::CapacityState;
 use trueput_record::Value;
 use trueput_record::conditions::Arrival;
 use trueput_record::measurement::{
     LatencySummary, Measurement, OpenLoop, OperationSummary, ResponseSummary,
 };
-use trueput_record::search::{SearchSettings, TuningLimits, TuningScore, TuningStrategy};
+use trueput_record::search::{TuningLimits, TuningScore, TuningStrategy};
 use trueput_record::trial_time::OVERHEAD_S;
 
 /// The duration of a trial.
@@ -43,9 +44,16 @@ fn settings() -> ChoiceSettings {
 }
 
 fn closed_loop() -> TrialSpec {
-    let mut spec = first(&[]);
+    contender(0)
+}
+
+/// The trial in closed loop of a contender.
+fn contender(contender: u32) -> TrialSpec {
+    let mut spec = spec(&[]);
+    spec.id = format!("{contender:04}");
+    spec.cell = contender;
     spec.role = Some(TrialRole {
-        contender: 0,
+        contender,
         purpose: TrialPurpose::ClosedLoop,
         configuration: None,
     });
@@ -55,9 +63,14 @@ fn closed_loop() -> TrialSpec {
 /// A trial on an engine that does 1,000 operations a second, three times as many with a large
 /// cache, and keeps the objective up to nine tenths of that.
 fn ended(spec: TrialSpec) -> TrialRecord {
+    ended_of(spec, 1_000.0)
+}
+
+/// A trial on an engine that does so many operations a second.
+fn ended_of(spec: TrialSpec, default_per_s: f64) -> TrialRecord {
     let cache = spec.knobs.get("cache_size");
     let is_large = matches!(cache, Some(Value::Integer(bytes)) if *bytes > 4 << 20);
-    let per_s = if is_large { 3_000.0 } else { 1_000.0 };
+    let per_s = default_per_s * if is_large { 3.0 } else { 1.0 };
     let operation = OperationSummary {
         kind: "op".to_owned(),
         count: 1_000,
@@ -96,18 +109,22 @@ fn ended(spec: TrialSpec) -> TrialRecord {
 /// step goes on in the same way.
 fn run(mut trials: Vec<TrialRecord>) -> (RunManifest, Vec<TrialRecord>) {
     let closed = closed_loop();
-    let manifest = manifest(&closed, SearchSettings::Choice(settings()));
-    let (settings, registry) = (settings(), crate::registry());
-    let mut search = ChoiceSearch::new(&settings, &manifest, &registry);
-    loop {
-        let next = search.next(&trials);
-        let mut resumed = ChoiceSearch::new(&settings, &manifest, &registry);
-        assert_eq!(resumed.next(&trials), next, "after {}", trials.len());
-        if next.is_empty() {
-            return (manifest, trials);
-        }
+    let manifest = manifest(&[&closed], SearchSettings::Choice(settings()));
+    let (settings, engines) = (settings(), [sqlite()]);
+    let mut search = ChoiceSearch::new(&settings, &manifest, &engines);
+    while let Proposal::Trials(next) = search.next(&trials, 0.0) {
+        let mut resumed = ChoiceSearch::new(&settings, &manifest, &engines);
+        let again = resumed.next(&trials, 0.0);
+        assert_eq!(
+            again,
+            Proposal::Trials(next.clone()),
+            "after {}",
+            trials.len()
+        );
         trials.extend(next.into_iter().map(ended));
     }
+    drop(search);
+    (manifest, trials)
 }
 
 #[test]
@@ -129,8 +146,8 @@ fn a_contender_that_was_disturbed_is_searched_again_after_the_others() {
         ..role
     });
     let mut trials = vec![ended(disturbed.clone()), ended(other.clone())];
-    let mut searches = CapacitySearches::new(vec![&disturbed, &other], &settings, 400.0, 400.0);
-    while let Some(spec) = searches.next(&trials) {
+    let mut search = CapacitySearch::new(vec![&disturbed, &other], &settings, 400.0, 400.0);
+    while let Some(spec) = search.next_trial(&trials, 0.0) {
         let is_of_other = trials
             .iter()
             .any(|trial| is_probe_of(&other, trial) && trial.spec.conditions.rate.is_some());
@@ -154,8 +171,8 @@ fn a_contender_that_was_disturbed_is_searched_again_after_the_others() {
 fn a_contender_that_keeps_the_objective_at_no_rate_is_looked_at_again_once() {
     let (settings, closed) = (settings().capacity, closed_loop());
     let mut trials = vec![ended(closed.clone())];
-    let mut searches = CapacitySearches::new(vec![&closed], &settings, 400.0, 400.0);
-    while let Some(spec) = searches.next(&trials) {
+    let mut search = CapacitySearch::new(vec![&closed], &settings, 400.0, 400.0);
+    while let Some(spec) = search.next_trial(&trials, 0.0) {
         let mut trial = ended(spec);
         let open_loop = trial.measurement.as_mut().unwrap().open_loop.as_mut();
         open_loop.unwrap().responses[0].latency.p99_ns = 50_000_000;
@@ -207,9 +224,8 @@ fn a_choice_that_is_resumed_before_it_tunes_has_time_to_tune() {
     settings.budget_s = 600.0;
     assert!(renew_tuning_time(&mut settings, &trials));
     let tuning = settings.tuning.clone().unwrap();
-    let manifest = manifest(&closed_loop(), SearchSettings::Choice(settings.clone()));
-    let registry = crate::registry();
-    let search = ChoiceSearch::new(&settings, &manifest, &registry);
+    let manifest = manifest(&[&closed_loop()], SearchSettings::Choice(settings.clone()));
+    let search = ChoiceSearch::new(&settings, &manifest, &[]);
     let left_s = search.tuning_time_s(&tuning, &trials);
     assert!((539.0..541.0).contains(&left_s), "{left_s}");
     let mut tuned = trials[0].clone();
@@ -238,4 +254,96 @@ fn the_time_that_tuning_leaves_confirms_a_capacity_without_a_change_to_the_tunin
     let found = choice(&manifest, &trials).unwrap();
     let state = &found.first().unwrap().default.state;
     assert_eq!(*state, trueput_findings::capacity::CapacityState::Confirmed);
+}
+
+/// A choice among contenders with these rates, on a clock that moves on with each trial.
+fn timed_choice(
+    settings: &ChoiceSettings,
+    rates_per_s: &[f64],
+) -> (RunManifest, Vec<TrialRecord>, SearchEnd, f64) {
+    let contenders: Vec<_> = (0..)
+        .zip(rates_per_s)
+        .map(|(it, _)| contender(it))
+        .collect();
+    let first: Vec<_> = contenders.iter().collect();
+    let manifest = manifest(&first, SearchSettings::Choice(settings.clone()));
+    let mut now_s = 0.0;
+    let mut run = |spec: TrialSpec| {
+        let per_s = rates_per_s[spec.role.unwrap().contender as usize];
+        let mut trial = ended_of(spec, per_s);
+        trial.started_at = Timestamp::from_millisecond((now_s * 1e3) as i64)
+            .unwrap()
+            .to_string();
+        now_s += ELAPSED_S + 0.4;
+        (trial, now_s)
+    };
+    let engines = [sqlite()];
+    let mut search = ChoiceSearch::new(settings, &manifest, &engines);
+    let (mut trials, mut elapsed_s) = (Vec::new(), 0.0);
+    for spec in contenders.clone() {
+        let (trial, ended_s) = run(spec);
+        trials.push(trial);
+        elapsed_s = ended_s;
+    }
+    loop {
+        match search.next(&trials, elapsed_s) {
+            Proposal::End(end) => {
+                drop(search);
+                return (manifest, trials, end, elapsed_s);
+            }
+            Proposal::Trials(specs) => {
+                for spec in specs {
+                    let (trial, ended_s) = run(spec);
+                    trials.push(trial);
+                    elapsed_s = ended_s;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_best_of_several_contenders_is_tuned_first_and_meets_the_second_in_a_run_off() {
+    let settings = ChoiceSettings {
+        budget_s: 4_000.0,
+        tuning: settings().tuning.map(|tuning| TuningSettings {
+            budget_s: 4_000.0,
+            ..tuning
+        }),
+        ..settings()
+    };
+    let (manifest, trials, _, elapsed_s) = timed_choice(&settings, &[400.0, 1_000.0, 700.0]);
+    assert!(elapsed_s <= settings.budget_s, "{elapsed_s}");
+    let found = choice(&manifest, &trials).unwrap();
+    assert_eq!(found.recommended, Some(1));
+    let run_off = found.run_off.unwrap();
+    assert_eq!(
+        (run_off.pairs, run_off.second_held),
+        (RUN_OFF_PAIRS as usize, 0)
+    );
+    let tuned = trials.iter().filter(|trial| is_of_tuning(trial));
+    let mut order: Vec<_> = tuned
+        .map(|trial| trial.spec.role.unwrap().contender)
+        .collect();
+    order.dedup();
+    assert_eq!(order, [1, 2, 0]);
+    let cells = trials.iter().map(|it| (it.spec.cell, it.spec.repeat));
+    assert_eq!(cells.collect::<BTreeSet<_>>().len(), trials.len());
+}
+
+#[test]
+fn a_choice_that_is_short_of_time_leaves_some_for_the_run_off_and_says_so() {
+    let settings = ChoiceSettings {
+        budget_s: 200.0,
+        tuning: None,
+        ..settings()
+    };
+    let (manifest, trials, end, elapsed_s) = timed_choice(&settings, &[1_000.0, 900.0, 800.0]);
+    assert_eq!(end, SearchEnd::TimeUp);
+    assert!(elapsed_s <= settings.budget_s, "{elapsed_s}");
+    let run_off = choice(&manifest, &trials).unwrap().run_off.unwrap();
+    assert!(run_off.pairs >= 1, "{run_off:?}");
+    let of_run_off = trials.iter().filter(|trial| is_of_run_off(trial));
+    let begin = trials.len() - of_run_off.count();
+    assert!(trials[begin..].iter().all(is_of_run_off), "it comes last");
 }

@@ -1,24 +1,27 @@
-//! The search, brought to where its records are, and its next trials.
+//! The search for one contender's knobs: which trials come next, in rounds, in the holdout and in
+//! the ablation.
 
-use crate::failure::Failure;
-use crate::tuning_space::SearchSpace;
-use std::cell::Cell;
-use std::time::{Duration, Instant};
+mod knobs;
+
+pub use knobs::{SearchSpace, searched_knobs};
+
+use crate::ablation::ablation;
+use crate::budget::{Budget, BudgetShortage, TrialTimes};
+use crate::holdout::{Holdout, Role};
+use crate::search::{
+    ConfigurationId, Failure as TrialFailure, FailureKind, MIN_TRIALS, Outcome, Preset, Search,
+    SearchPlan,
+};
+use crate::trial_search::{Proposal, SearchNews, TrialSearch, number_cells};
+use trueput_engine::Engine;
 use trueput_findings::tuning::{planned_trials, score, tuning_of};
-use trueput_record::folder::SearchEnd;
+use trueput_record::folder::MAX_TRIALS;
 use trueput_record::search::{
     SearchSettings, TrialPurpose, TrialRole, TuningLimits, TuningPreset, TuningSettings,
 };
 use trueput_record::trial::Settings;
 use trueput_record::trial_time::estimated_s;
 use trueput_record::{Outcome as TrialOutcome, RunManifest, TrialRecord, TrialSpec};
-use trueput_runner::Registry;
-use trueput_tuner::ablation::ablation;
-use trueput_tuner::holdout::{Holdout, Role};
-use trueput_tuner::search::{
-    ConfigurationId, Failure as TrialFailure, FailureKind, MIN_TRIALS, Outcome, Preset, Search,
-    SearchPlan,
-};
 
 /// The part of the time after which the search leaves the rest to the holdout.
 const SEARCH_PART: f64 = 0.7;
@@ -29,21 +32,19 @@ const HOLDOUT_PART: f64 = 0.9;
 /// The fewest rounds of an ablation: fewer show no difference.
 const ABLATION_ROUNDS: usize = 3;
 
-/// A search and its next trials.
+/// A search for the knobs of one contender.
+#[derive(Debug)]
 pub struct TuningSearch<'a> {
     search: Search,
     settings: TuningSettings,
     first: TrialSpec,
     manifest: &'a RunManifest,
-    began: Instant,
-    /// The time from proposals to the next ones, and their trials. A mean, for a configuration that
-    /// hangs once is not tried again.
-    spent: (Duration, u32),
-    proposed: Option<(Instant, u32)>,
-    news: Vec<String>,
+    budget: Budget,
+    times: TrialTimes,
+    news: Vec<SearchNews>,
     reported_rounds: usize,
     /// Whether there was no time for trials that were planned.
-    was_short_of_time: Cell<bool>,
+    was_short_of_time: bool,
 }
 
 /// A configuration to run in a round.
@@ -64,14 +65,18 @@ enum SearchPart {
 }
 
 impl<'a> TuningSearch<'a> {
-    /// The search of a run whose first trial has the default configuration.
+    /// The search for the knobs of an engine, whose first trial has the default configuration. Its
+    /// time begins at a moment of the whole search.
+    ///
+    /// # Errors
+    /// One sentence: the engine has no knobs that can be searched, or a preset does not fit them.
     pub fn new(
         settings: TuningSettings,
         first: TrialSpec,
         manifest: &'a RunManifest,
-        registry: &Registry,
-    ) -> Result<Self, Failure> {
-        let engine = registry.engine(&first.engine).map_err(Failure::usage)?;
+        engine: &'static dyn Engine,
+        begin_s: f64,
+    ) -> Result<Self, String> {
         let space = SearchSpace {
             engine,
             first: &first,
@@ -79,7 +84,7 @@ impl<'a> TuningSearch<'a> {
             memory_bytes: manifest.host.memory_bytes,
             searched: &settings.searched,
         };
-        let space = space.space().map_err(Failure::usage)?;
+        let space = space.space()?;
         let plan = SearchPlan {
             seed: settings.seed,
             trials: (settings.trials - settings.ablation_trials()) as usize,
@@ -87,71 +92,59 @@ impl<'a> TuningSearch<'a> {
             presets: presets(&settings),
         };
         Ok(Self {
-            search: Search::new(space, plan).map_err(Failure::usage)?,
+            search: Search::new(space, plan)?,
+            budget: Budget::new(begin_s, settings.budget_s),
             settings,
             first,
             manifest,
-            began: Instant::now(),
-            spent: (Duration::ZERO, 0),
-            proposed: None,
+            times: TrialTimes::default(),
             news: Vec::new(),
             reported_rounds: 0,
-            was_short_of_time: Cell::new(false),
+            was_short_of_time: false,
         })
     }
 
-    /// Why the search is over, after it proposed no trials.
-    pub fn end(&self) -> SearchEnd {
-        if self.was_short_of_time.get() {
-            SearchEnd::TimeUp
-        } else {
-            SearchEnd::NothingLeft
-        }
-    }
-
-    /// The trials to run next, given all that have ended; none when the search is over.
-    pub fn next(&mut self, ended: &[TrialRecord]) -> Vec<TrialSpec> {
-        if let Some((since, count)) = self.proposed.take() {
-            self.spent = (self.spent.0 + since.elapsed(), self.spent.1 + count);
-        }
+    /// The trials to run next; none when the search is over.
+    fn next_trials(&mut self, ended: &[TrialRecord], elapsed_s: f64) -> Vec<TrialSpec> {
+        self.times.end(elapsed_s);
         let has = |part| {
             let mut own = ended.iter().filter(|trial| self.is_own(trial));
             own.any(|trial| part_of(trial) == part)
         };
         let has_ablation = has(SearchPart::Ablation);
         let has_holdout = has_ablation || has(SearchPart::Holdout);
-        let mut wanted = self.search_trials(ended, has_holdout);
+        let mut wanted = self.search_trials(ended, has_holdout, elapsed_s);
         if wanted.is_empty() && !has_ablation {
-            wanted = self.holdout_trials(ended);
+            wanted = self.holdout_trials(ended, elapsed_s);
         }
         if wanted.is_empty() && !has_ablation {
             wanted.extend(self.acceptance_trial(ended));
         }
         if wanted.is_empty() {
-            wanted = self.ablation_trials(ended);
+            wanted = self.ablation_trials(ended, elapsed_s);
         }
-        // The conformance suite would make the next trials seem too long.
-        let is_timed = wanted
-            .iter()
-            .all(|it| it.purpose != TrialPurpose::Acceptance);
-        let specs: Vec<_> = wanted
-            .iter()
-            .zip(ended.len()..)
+        let numbered = wanted.iter().zip(ended.len()..);
+        let mut specs: Vec<_> = numbered
             .map(|(wanted, number)| self.spec(wanted, number))
             .collect();
-        let count = u32::try_from(specs.len()).unwrap_or(1);
-        self.proposed = is_timed.then(|| (Instant::now(), count));
+        number_cells(&mut specs, ended);
+        // The conformance suite would make the next trials seem too long.
+        let is_acceptance = |it: &WantedTrial| it.purpose == TrialPurpose::Acceptance;
+        if !wanted.iter().any(is_acceptance) {
+            let count = u32::try_from(specs.len()).unwrap_or(1);
+            self.times.begin(count, elapsed_s);
+        }
         specs
-    }
-
-    /// Lines on what has changed since they were last taken.
-    pub fn take_news(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.news)
     }
 
     /// Records the rounds that have ended, and returns the trials that the next one lacks; none if
     /// the search is over.
-    fn search_trials(&mut self, ended: &[TrialRecord], has_holdout: bool) -> Vec<WantedTrial> {
+    fn search_trials(
+        &mut self,
+        ended: &[TrialRecord],
+        has_holdout: bool,
+        elapsed_s: f64,
+    ) -> Vec<WantedTrial> {
         while let Some(round) = self.search.next_round() {
             let number = u32::try_from(round.number).unwrap_or(u32::MAX) + 1;
             let entries = round.entries.iter();
@@ -171,14 +164,11 @@ impl<'a> TuningSearch<'a> {
             self.report_round();
             if has_holdout {
                 // The time for the search was up before it was resumed.
-                self.was_short_of_time.set(true);
-                return Vec::new();
-            }
-            if !self.has_time(SEARCH_PART, round.entries.len()) {
+                self.was_short_of_time = true;
                 return Vec::new();
             }
             let missing = entries.zip(found).filter(|(_, outcome)| outcome.is_none());
-            return missing
+            let missing: Vec<_> = missing
                 .filter_map(|(entry, _)| {
                     wanted(
                         &self.search,
@@ -188,6 +178,7 @@ impl<'a> TuningSearch<'a> {
                     )
                 })
                 .collect();
+            return self.if_time(SEARCH_PART, round.entries.len(), missing, elapsed_s);
         }
         self.report_round();
         Vec::new()
@@ -207,18 +198,14 @@ impl<'a> TuningSearch<'a> {
         self.settings.trials = u32::try_from(trials).unwrap_or(u32::MAX);
         let ablation = self.settings.ablation_trials() as usize;
         self.search.set_trials(trials - ablation);
-        let length = if trials < before {
-            "longer"
-        } else {
-            "less time"
-        };
-        self.news.push(format!(
-            "trials take {length} than estimated: {trials} are planned, not {before}"
-        ));
+        self.news.push(SearchNews::Replanned {
+            before,
+            planned: trials,
+        });
     }
 
     /// The trials that the next pair of the holdout lacks; none if it is over.
-    fn holdout_trials(&self, ended: &[TrialRecord]) -> Vec<WantedTrial> {
+    fn holdout_trials(&mut self, ended: &[TrialRecord], elapsed_s: f64) -> Vec<WantedTrial> {
         let Some(holdout) = Holdout::new(&self.search) else {
             return Vec::new();
         };
@@ -245,11 +232,7 @@ impl<'a> TuningSearch<'a> {
                     0 => 1.0,
                     _ => HOLDOUT_PART,
                 };
-                return if self.has_time(part, count) {
-                    missing
-                } else {
-                    Vec::new()
-                };
+                return self.if_time(part, count, missing, elapsed_s);
             }
         }
         Vec::new()
@@ -277,7 +260,7 @@ impl<'a> TuningSearch<'a> {
 
     /// The trials that the next round of the ablation lacks: the winner, and the winner with one
     /// knob at its default; none if it is over, or if no winner was claimed.
-    fn ablation_trials(&self, ended: &[TrialRecord]) -> Vec<WantedTrial> {
+    fn ablation_trials(&mut self, ended: &[TrialRecord], elapsed_s: f64) -> Vec<WantedTrial> {
         let Some((holdout, entries)) = self.ablation_entries(ended) else {
             return Vec::new();
         };
@@ -301,11 +284,7 @@ impl<'a> TuningSearch<'a> {
                 })
                 .collect();
             if !missing.is_empty() {
-                return if self.has_time(1.0, entries.len()) {
-                    missing
-                } else {
-                    Vec::new()
-                };
+                return self.if_time(1.0, entries.len(), missing, elapsed_s);
             }
         }
         Vec::new()
@@ -338,20 +317,25 @@ impl<'a> TuningSearch<'a> {
         (self.settings.trials as usize).saturating_sub(before.count())
     }
 
-    /// Whether so many trials end within a part of the time.
-    fn has_time(&self, part: f64, trials: usize) -> bool {
-        let budget = Duration::from_secs_f64(self.settings.budget_s * part);
-        let estimate = || Duration::from_secs_f64(estimated_s(&self.first));
-        let trial = self
-            .spent
-            .0
-            .checked_div(self.spent.1)
-            .unwrap_or_else(estimate);
-        let needed = trial * u32::try_from(trials).unwrap_or(u32::MAX);
-        let has_time = self.began.elapsed() + needed <= budget;
-        self.was_short_of_time
-            .set(self.was_short_of_time.get() || !has_time);
-        has_time
+    /// What is missing of so many trials, if all of them end within a part of the time. They are
+    /// expected to take the mean of those before: a configuration that hangs once is not tried
+    /// again.
+    fn if_time(
+        &mut self,
+        part: f64,
+        trials: usize,
+        missing: Vec<WantedTrial>,
+        elapsed_s: f64,
+    ) -> Vec<WantedTrial> {
+        let mean_s = self.times.mean_s();
+        let trial_s = mean_s.unwrap_or_else(|| estimated_s(&self.first));
+        let budget = self.budget.part(part);
+        if budget.has_time_for(trial_s * trials as f64, elapsed_s) {
+            missing
+        } else {
+            self.was_short_of_time = true;
+            Vec::new()
+        }
     }
 
     /// Whether a trial belongs to this contender's search, its holdout or its ablation.
@@ -418,7 +402,6 @@ impl<'a> TuningSearch<'a> {
         let is_holdout = wanted.purpose != TrialPurpose::Tuning;
         // The holdout has data and operations that the search has not seen.
         spec.seed = spec.seed.wrapping_add(u64::from(is_holdout));
-        spec.cell = id * 2 + u32::from(is_holdout);
         spec.repeat = wanted.round;
         spec.id = format!(
             "{:04}-{}-{}-w{}-{}-c{id}-r{}",
@@ -437,20 +420,6 @@ impl<'a> TuningSearch<'a> {
         spec
     }
 
-    /// The best estimate of a gain that too few trials have confirmed, as a clause; empty if there
-    /// is none.
-    fn most_promising(&self) -> String {
-        let estimate = self.search.winner().and_then(|it| self.search.estimate(it));
-        let gain = estimate.map(|it| it.factor.estimate - 1.0);
-        gain.filter(|gain| *gain > 0.0)
-            .map_or_else(String::new, |gain| {
-                format!(
-                    "; most promising, not yet confirmed: {:+.0} %",
-                    gain * 100.0
-                )
-            })
-    }
-
     /// Says how the search stands, once for each round.
     fn report_round(&mut self) {
         let search = &self.search;
@@ -461,30 +430,42 @@ impl<'a> TuningSearch<'a> {
         self.reported_rounds = rounds;
         let best = search.incumbent();
         let settings = search.configuration(best.configuration);
-        let changes = settings.map(|it| it.settings.iter());
-        let changes: Vec<_> = changes
-            .into_iter()
-            .flatten()
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
-        let line = if changes.is_empty() {
-            format!(
-                "round {rounds}: nothing is known to be better than the default yet{}",
-                self.most_promising()
-            )
-        } else {
-            format!(
-                "round {rounds}: best so far {:+.0} %{} in {} trials: {}",
-                (best.factor - 1.0) * 100.0,
-                best.interval.map_or_else(String::new, |it| {
-                    let [low, high] = [it.low, it.high].map(|end| (end - 1.0) * 100.0);
-                    format!(" ({low:+.0} to {high:+.0})")
-                }),
-                best.repeats,
-                changes.join(", ")
-            )
-        };
-        self.news.push(line);
+        let promised = search.winner().and_then(|it| search.estimate(it));
+        let gain = promised.map(|it| it.factor.estimate - 1.0);
+        self.news.push(SearchNews::Round {
+            rounds,
+            changes: settings.map_or_else(Settings::new, |it| it.settings.clone()),
+            promised_gain: gain.filter(|gain| *gain > 0.0),
+            best,
+        });
+    }
+}
+
+impl TrialSearch for TuningSearch<'_> {
+    fn next(&mut self, records: &[TrialRecord], elapsed_s: f64) -> Proposal {
+        let trials = self.next_trials(records, elapsed_s);
+        Proposal::new(trials, self.was_short_of_time)
+    }
+
+    fn take_news(&mut self) -> Vec<SearchNews> {
+        std::mem::take(&mut self.news)
+    }
+}
+
+/// The trials of a search for knobs that a time suffices for, seconds.
+///
+/// # Errors
+/// The time is too short for [`MIN_TRIALS`].
+pub fn affordable_trials(budget_s: f64, first: &TrialSpec) -> Result<u32, BudgetShortage> {
+    let trial_s = estimated_s(first);
+    let trials = (budget_s / trial_s) as u32;
+    if trials as usize >= MIN_TRIALS {
+        Ok(trials.min(u32::try_from(MAX_TRIALS).unwrap_or(u32::MAX)))
+    } else {
+        Err(BudgetShortage {
+            given_s: budget_s,
+            least_s: (trial_s * MIN_TRIALS as f64).ceil(),
+        })
     }
 }
 
@@ -534,4 +515,4 @@ fn presets(settings: &TuningSettings) -> Vec<Preset> {
 }
 
 #[cfg(test)]
-pub mod tests;
+mod tests;

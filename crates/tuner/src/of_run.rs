@@ -1,0 +1,42 @@
+//! The search of a run.
+
+use crate::capacity::CapacitySearch;
+use crate::choice::{ChoiceSearch, engine_of};
+use crate::trial_search::TrialSearch;
+use crate::tuning::TuningSearch;
+use trueput_engine::Engine;
+use trueput_findings::capacity::closed_loops;
+use trueput_record::RunManifest;
+use trueput_record::search::SearchSettings;
+
+/// The search that a run was made for, among these engines. It is where its records are as soon as
+/// it is asked for the next trials.
+///
+/// # Errors
+/// One sentence: the run is no search, its engine is not known, or its knobs cannot be searched.
+pub fn search_of<'a>(
+    manifest: &'a RunManifest,
+    engines: &'a [&'static dyn Engine],
+) -> Result<Box<dyn TrialSearch + 'a>, String> {
+    match &manifest.search {
+        None => Err("the run is no search".to_owned()),
+        Some(SearchSettings::Capacity(settings)) => {
+            let contenders = closed_loops(manifest).collect();
+            let budget_s = settings.budget_s;
+            let search = CapacitySearch::new(contenders, settings, budget_s, budget_s);
+            Ok(Box::new(search))
+        }
+        Some(SearchSettings::Choice(settings)) => {
+            Ok(Box::new(ChoiceSearch::new(settings, manifest, engines)))
+        }
+        Some(SearchSettings::Tuning(settings)) => {
+            let first = manifest.trials.first();
+            let first = first.ok_or("the search has no first trial")?;
+            let engine = engine_of(first, engines);
+            let engine = engine.ok_or_else(|| format!("unknown engine '{}'", first.engine))?;
+            let (settings, first) = (settings.clone(), first.clone());
+            let search = TuningSearch::new(settings, first, manifest, engine, 0.0)?;
+            Ok(Box::new(search))
+        }
+    }
+}

@@ -1,8 +1,12 @@
 //! The state of a run.
 
+use crate::evidence::database_size::SizeError;
+use crate::evidence::summaries::HistogramError;
+use crate::hosts::error::HostError;
 use crate::hosts::workers::HostWorkers;
 use crate::plan::resolution::{ResolvedTrial, resolve_trial};
 use crate::trial::conformance_result::{ConformanceResult, HungSuite, IsolationResult};
+use crate::trial::fault_injector::FaultError;
 use crate::trial::phase_limit::{ExpectedWork, LimitedPhase, PhaseClock};
 use crate::{Event, Options, Registry};
 use std::cell::RefCell;
@@ -188,12 +192,12 @@ impl RunContext<'_> {
     /// Connects to the hosts of a trial.
     ///
     /// # Errors
-    /// A sentence that names the host that cannot be used, and the remedy.
+    /// [`TrialError::Failed`] with the host that cannot be used, and the remedy.
     pub fn connect_hosts(
         &mut self,
         spec: &TrialSpec,
         resolved: &ResolvedTrial,
-    ) -> Result<HostWorkers, String> {
+    ) -> Result<HostWorkers, TrialError> {
         let sha256 = self.sha256(None)?;
         let names = spec
             .conditions
@@ -203,12 +207,12 @@ impl RunContext<'_> {
         let (access, program) = (&self.options.host_access, &self.options.worker_program);
         let connected = HostWorkers::connect(names, access, program, &sha256)?;
         match connected.find_other_machine() {
-            Some(host) if resolved.engine.service().is_some() => Err(format!(
+            Some(host) if resolved.engine.service().is_some() => Err(TrialError::Failed(format!(
                 "the private server of {engine} is reachable on this machine only, and host \
                  '{host}' is another one: name a server that the hosts reach, as \
                  {engine}@ADDRESS",
                 engine = spec.engine
-            )),
+            ))),
             _ => Ok(connected),
         }
     }
@@ -361,6 +365,19 @@ impl From<String> for TrialError {
         Self::Failed(reason)
     }
 }
+
+/// Errors that fail a trial with what they say.
+macro_rules! fail_trials {
+    ($($error:ty),* $(,)?) => {$(
+        impl From<$error> for TrialError {
+            fn from(error: $error) -> Self {
+                Self::Failed(error.to_string())
+            }
+        }
+    )*};
+}
+
+fail_trials!(FaultError, HistogramError, HostError, SizeError);
 
 /// Adds to a failure that the file system of the database is full, if so: some engines wait for
 /// room, and one that writes into a mapping is killed by SIGBUS.

@@ -1,6 +1,7 @@
 //! Errors that prevent a run from starting or continuing. The failure of a trial is not an error:
 //! it is recorded.
 
+use crate::hosts::error::HostError;
 use crate::plan::disk_space::DiskSpace;
 use std::path::PathBuf;
 use trueput_host::work_folder::WorkFolderError;
@@ -49,8 +50,8 @@ pub enum Error {
         free_bytes: u64,
     },
     /// A host of a trial cannot be used.
-    #[error("{0}")]
-    Host(String),
+    #[error(transparent)]
+    Host(#[from] HostError),
     /// The program that workers are could not be started.
     #[error("cannot start a worker, {program}: {source}")]
     Worker {

@@ -6,6 +6,7 @@
 
 mod clock_offset;
 pub(crate) mod connection;
+pub(crate) mod error;
 pub(crate) mod fit;
 pub(crate) mod load_generators;
 pub(crate) mod protocol;
@@ -43,5 +44,6 @@ pub(crate) fn check_hosts<'a>(
         source,
     })?;
     let connected = HostWorkers::connect(&names, access, worker_program, &sha256);
-    connected.map(drop).map_err(Error::Host)
+    connected?;
+    Ok(())
 }

@@ -28,6 +28,7 @@ pub use error::Error;
 pub use event::{Event, Phase};
 pub use evidence::audit_store::{AuditStore, AuditSubject};
 pub use hosts::connection::HostAccess;
+pub use hosts::error::HostError;
 pub use plan::audited_only::skip_unaudited;
 pub use plan::cautions::cautions;
 pub use plan::repeats::RepeatRule;

@@ -22,7 +22,7 @@ pub(crate) mod conformance_result;
 mod crash_recovery;
 pub(crate) mod database_reuse;
 mod environment;
-mod fault_injector;
+pub(crate) mod fault_injector;
 pub(crate) mod group;
 pub(crate) mod isolation_check;
 pub(crate) mod lifecycle;

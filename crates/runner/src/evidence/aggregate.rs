@@ -3,7 +3,8 @@
 use crate::evidence::failover;
 use crate::evidence::sampler::{Sample, ServerUsage};
 use crate::evidence::summaries::{
-    add_not_found, count_operations, merge_histograms, summarize_operations, summarize_responses,
+    HistogramError, add_not_found, count_operations, merge_histograms, summarize_operations,
+    summarize_responses,
 };
 use crate::evidence::timeline::build_timeline;
 use crate::hosts::load_generators::load_generators;
@@ -28,12 +29,12 @@ pub(crate) type NamedHistograms = Vec<(String, Histogram<u64>)>;
 /// Aggregates the workers' results. The workload's results and the database's size are added later.
 ///
 /// # Errors
-/// A sentence, if a histogram did not survive the pipe.
+/// [`HistogramError`], if a histogram did not survive the pipe.
 pub(crate) fn build_measurement(
     job: &dyn Job,
     conditions: &Conditions,
     result: &WorkerGroupResult,
-) -> Result<(Measurement, NamedHistograms), String> {
+) -> Result<(Measurement, NamedHistograms), HistogramError> {
     let kinds = job.kinds();
     let encoded = result
         .process_results
@@ -151,7 +152,7 @@ fn open_loop(
     job: &dyn Job,
     conditions: &Conditions,
     result: &WorkerGroupResult,
-) -> Result<Option<(OpenLoop, NamedHistograms)>, String> {
+) -> Result<Option<(OpenLoop, NamedHistograms)>, HistogramError> {
     let paced: Vec<_> = result
         .process_results
         .iter()

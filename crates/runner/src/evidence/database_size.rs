@@ -2,16 +2,27 @@
 
 use std::io::ErrorKind::NotFound;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use trueput_record::measurement::DatabaseSize;
+
+/// A folder whose files cannot be listed.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {source}", directory.display())]
+pub(crate) struct SizeError {
+    directory: PathBuf,
+    source: std::io::Error,
+}
 
 /// Returns the size of the files in a folder and its subfolders; links are not followed.
 ///
 /// # Errors
-/// A sentence; a file that disappears meanwhile is not an error.
-pub(crate) fn measure_database(directory: &Path) -> Result<DatabaseSize, String> {
+/// [`SizeError`]; a file that disappears meanwhile is not an error.
+pub(crate) fn measure_database(directory: &Path) -> Result<DatabaseSize, SizeError> {
     let size = measure_small_database(directory, u64::MAX);
-    let size = size.map_err(|error| format!("{}: {error}", directory.display()))?;
+    let size = size.map_err(|source| SizeError {
+        directory: directory.to_owned(),
+        source,
+    })?;
     Ok(size.unwrap_or_default())
 }
 

@@ -3,7 +3,7 @@
 
 use crate::evidence::timeline::sum_counts;
 use crate::workers::protocol::{OperationCounts, ProcessResult, WorkerResult};
-use hdrhistogram::Histogram;
+use hdrhistogram::{AdditionError, Histogram};
 use trueput_record::histogram;
 use trueput_record::measurement::{LatencySummary, OperationSummary, ResponseSummary};
 
@@ -67,20 +67,37 @@ pub(crate) fn count_operations(kinds: usize, result: &ProcessResult) -> Operatio
     }
 }
 
+/// Latencies of several processes cannot be put together.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HistogramError {
+    /// One cannot be written or read; one sentence.
+    #[error("{0}")]
+    Coding(String),
+    /// Two cannot be added.
+    #[error("adding histograms: {0:?}")]
+    Addition(#[from] AdditionError),
+}
+
+impl HistogramError {
+    /// Returns the error of what cannot be written or read.
+    pub fn of_coding(reason: impl std::fmt::Display) -> Self {
+        Self::Coding(reason.to_string())
+    }
+}
+
 /// Adds up the counts of encoded histograms, one of each kind per part.
 ///
 /// # Errors
-/// A sentence, if a histogram did not survive the pipe.
+/// [`HistogramError`], if a histogram did not survive the pipe.
 pub(crate) fn merge_histograms<'a>(
     kinds: usize,
     parts: impl Iterator<Item = &'a [String]>,
-) -> Result<Vec<Histogram<u64>>, String> {
+) -> Result<Vec<Histogram<u64>>, HistogramError> {
     let mut merged: Vec<_> = (0..kinds).map(|_| histogram::new()).collect();
     for part in parts {
         for (sum, text) in merged.iter_mut().zip(part) {
-            let latencies = histogram::decode(text)?;
-            sum.add(latencies)
-                .map_err(|error| format!("adding histograms: {error:?}"))?;
+            let latencies = histogram::decode(text).map_err(HistogramError::of_coding)?;
+            sum.add(latencies)?;
         }
     }
     Ok(merged)

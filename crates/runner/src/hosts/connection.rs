@@ -1,5 +1,6 @@
 //! A connection to a host: ssh with this program at its other end.
 
+use super::error::HostError;
 use super::protocol::{Hello, HostInstruction, HostReport, KEEP_ALIVE};
 use crate::workers::clock::read_monotonic_ns;
 use crate::workers::protocol::Instruction;
@@ -65,21 +66,19 @@ impl HostConnection {
     /// Starts ssh, and sends what it reports to `events`, with `index`.
     ///
     /// # Errors
-    /// A sentence, if there is no ssh.
+    /// [`HostError`], if there is no ssh.
     pub fn open(
         name: &str,
         access: &HostAccess,
         worker_program: &Path,
         index: usize,
         events: Sender<(usize, ConnectionEvent)>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, HostError> {
         let program = access.program.as_deref().unwrap_or(worker_program);
         let mut command = ssh_command(name, access, program);
         let mut child = command.spawn().map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => {
-                "no program ssh, which --hosts needs: install the package openssh-client".to_owned()
-            }
-            _ => format!("cannot start ssh: {error}"),
+            std::io::ErrorKind::NotFound => HostError::NoSsh,
+            _ => HostError::SshNotStarted(error),
         })?;
         let tail = StandardErrorTail::read(child.stderr.take());
         if let Some(output) = child.stdout.take() {
@@ -116,25 +115,24 @@ impl HostConnection {
     /// Returns what the host said of itself, if it runs the program with this hash.
     ///
     /// # Errors
-    /// A sentence with both.
-    pub fn check_program(&self, sha256: &str) -> Result<&Hello, String> {
+    /// [`HostError::OtherProgram`].
+    pub fn check_program(&self, sha256: &str) -> Result<&Hello, HostError> {
         let Some(hello) = &self.hello else {
-            return Err(format!("host '{}' has not answered", self.name));
+            return Err(HostError::NoAnswer {
+                host: self.name.clone(),
+                limit: None,
+            });
         };
         if hello.sha256 == sha256 {
             return Ok(hello);
         }
-        let short = |hash: &str| hash.chars().take(12).collect::<String>();
-        Err(format!(
-            "host '{}' has another program: {} is version {} with SHA-256 {}…, here it is {} with \
-             {}…: copy this program there",
-            self.name,
-            self.program.display(),
-            trueput_record::text::escape_line(&hello.version),
-            short(&hello.sha256),
-            env!("CARGO_PKG_VERSION"),
-            short(sha256),
-        ))
+        Err(HostError::OtherProgram {
+            host: self.name.clone(),
+            program: self.program.clone(),
+            there_version: hello.version.clone(),
+            there_sha256: hello.sha256.clone(),
+            here_sha256: sha256.to_owned(),
+        })
     }
 
     /// Returns why the host sent a line that is no report.

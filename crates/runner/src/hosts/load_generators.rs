@@ -1,7 +1,7 @@
 //! The rows of each host that ran workers of a trial.
 
 use crate::evidence::summaries::{
-    count_operations, merge_histograms, summarize_operations, summarize_responses,
+    HistogramError, count_operations, merge_histograms, summarize_operations, summarize_responses,
 };
 use crate::evidence::timeline::{count_by_second, sum_counts};
 use crate::hosts::workers::HostParticipation;
@@ -14,12 +14,12 @@ use trueput_workloads::Job;
 /// Returns the rows of each host; none if this host ran the workers.
 ///
 /// # Errors
-/// A sentence, if a histogram did not survive the pipe.
+/// [`HistogramError`], if a histogram did not survive the pipe.
 pub(crate) fn load_generators(
     job: &dyn Job,
     result: &WorkerGroupResult,
     elapsed_s: f64,
-) -> Result<Vec<LoadGenerator>, String> {
+) -> Result<Vec<LoadGenerator>, HistogramError> {
     let hosts = result.hosts.iter();
     let rows = hosts.map(|host| load_generator(job, result, elapsed_s, host));
     rows.collect()
@@ -30,7 +30,7 @@ fn load_generator(
     result: &WorkerGroupResult,
     elapsed_s: f64,
     host: &HostParticipation,
-) -> Result<LoadGenerator, String> {
+) -> Result<LoadGenerator, HistogramError> {
     let kinds = job.kinds();
     let own: Vec<&ProcessResult> = host
         .processes
@@ -73,7 +73,8 @@ fn load_generator(
         histograms: histograms
             .iter()
             .map(histogram::encode)
-            .collect::<Result<_, _>>()?,
+            .collect::<Result<_, _>>()
+            .map_err(HistogramError::of_coding)?,
         responses,
         seconds: count_by_second(kinds.len(), elapsed_s, &parts),
         cpu_share: host.cpu_share,

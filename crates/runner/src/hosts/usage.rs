@@ -2,7 +2,7 @@
 
 use super::protocol::HostActivity;
 use crate::evidence::sampler::SampledProcess;
-use crate::workers::clock::read_monotonic_ns;
+use crate::workers::clock::{ClockError, read_monotonic_ns};
 use trueput_host::placement;
 use trueput_host::pressure::{CpuSet, read_processor_times};
 use trueput_host::process::{self, MemoryUsage};
@@ -41,8 +41,8 @@ impl HostUsageReader {
     /// Reads the use of the host so far.
     ///
     /// # Errors
-    /// A sentence, if the clock cannot be read.
-    pub fn read(&mut self) -> Result<HostActivity, String> {
+    /// [`ClockError`].
+    pub fn read(&mut self) -> Result<HostActivity, ClockError> {
         let times = read_processor_times(&self.cpus);
         let (mut usage, mut memory) = (ResourceUsage::default(), MemoryUsage::default());
         for process in &mut self.processes {

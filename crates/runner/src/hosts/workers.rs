@@ -2,6 +2,7 @@
 
 use super::clock_offset::{RoundTrip, estimate_offset, to_host_ns, to_runner_ns};
 use super::connection::{ConnectionEvent, HostAccess, HostConnection};
+use super::error::HostError;
 use super::protocol::{HostActivity, HostInstruction, HostReport, SILENCE_TIMEOUT};
 use crate::workers::clock::read_monotonic_ns;
 use crate::workers::protocol::{Assignment, ProcessResult, Report};
@@ -101,13 +102,13 @@ impl HostWorkers {
     /// Connects to all hosts, and checks that each runs the program with this hash.
     ///
     /// # Errors
-    /// A sentence that names the first host that cannot be used, and the remedy.
+    /// [`HostError`] with the first host that cannot be used, and the remedy.
     pub fn connect(
         names: &[String],
         access: &HostAccess,
         worker_program: &Path,
         sha256: &str,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, HostError> {
         let (sender, events) = channel();
         let mut hosts = Vec::with_capacity(names.len());
         for (index, name) in names.iter().enumerate() {
@@ -137,22 +138,24 @@ impl HostWorkers {
     }
 
     /// Waits until every host has said who it is.
-    fn await_hellos(&mut self) -> Result<(), String> {
+    fn await_hellos(&mut self) -> Result<(), HostError> {
         let until = Instant::now() + ANSWER_TIMEOUT;
         let mut noise = vec![None; self.hosts.len()];
         while let Some(missing) = self.hosts.iter().find(|host| host.is_unknown()) {
             let left = until.saturating_duration_since(Instant::now());
             let Ok((index, event)) = self.events.recv_timeout(left) else {
-                let limit_s = ANSWER_TIMEOUT.as_secs();
-                let name = &missing.connection.name;
-                return Err(format!("host '{name}' has not answered within {limit_s} s"));
+                return Err(HostError::NoAnswer {
+                    host: missing.connection.name.clone(),
+                    limit: Some(ANSWER_TIMEOUT),
+                });
             };
             let connection = &mut self.hosts[index].connection;
             match event {
                 ConnectionEvent::Report(report, _) => match *report {
                     HostReport::Hello(hello) => connection.hello = Some(*hello),
                     HostReport::Failed { message } => {
-                        return Err(format!("host '{}': {message}", connection.name));
+                        let host = connection.name.clone();
+                        return Err(HostError::Failed { host, message });
                     }
                     _ => {}
                 },
@@ -160,10 +163,10 @@ impl HostWorkers {
                 ConnectionEvent::Noise(line) => noise[index] = Some(line),
                 ConnectionEvent::Closed => {
                     let reason = connection.describe_end();
-                    return Err(match &noise[index] {
+                    return Err(HostError::Ended(match &noise[index] {
                         Some(line) if reason.contains("ended") => connection.describe_noise(line),
                         _ => reason,
-                    });
+                    }));
                 }
             }
         }
@@ -221,8 +224,8 @@ impl HostWorkers {
     /// Compares the clocks, then releases all workers at one moment, and waits for it.
     ///
     /// # Errors
-    /// A sentence that names a host that does not answer.
-    pub fn release(&mut self) -> Result<(), String> {
+    /// [`HostError`] with a host that does not answer.
+    pub fn release(&mut self) -> Result<(), HostError> {
         for (host, clock) in self.compare_clocks()?.into_iter().enumerate() {
             self.hosts[host].clock_before = clock;
         }
@@ -248,7 +251,7 @@ impl HostWorkers {
     }
 
     /// Compares the clocks of all hosts with this one's.
-    fn compare_clocks(&mut self) -> Result<Vec<ClockOffset>, String> {
+    fn compare_clocks(&mut self) -> Result<Vec<ClockOffset>, HostError> {
         for host in &mut self.hosts {
             host.round_trips.clear();
         }
@@ -268,15 +271,12 @@ impl HostWorkers {
     }
 
     /// Waits for the answer of every host to a question that was sent to each at these times.
-    fn await_pongs(&mut self, number: u32, sent_ns: &[u64]) -> Result<(), String> {
+    fn await_pongs(&mut self, number: u32, sent_ns: &[u64]) -> Result<(), HostError> {
         let until = Instant::now() + PING_TIMEOUT;
         let is_due = |host: &&LoadHost| host.round_trips.len() <= number as usize;
         while let Some(due) = self.hosts.iter().find(is_due) {
             if due.is_closed {
-                return Err(format!(
-                    "the connection to host '{}' ended",
-                    due.connection.name
-                ));
+                return Err(HostError::Lost(due.connection.name.clone()));
             }
             let left = until.saturating_duration_since(Instant::now());
             let Ok((index, event)) = self.events.recv_timeout(left) else {
@@ -387,9 +387,11 @@ impl HostWorkers {
                 self.hosts[host].stalls.push((worker, from_ns, length_ns));
             }
             HostReport::Failed { message } => {
-                let name = &self.hosts[host].connection.name;
-                let reason = format!("host '{name}': {message}");
-                self.lose_host(host, &reason);
+                let failed = HostError::Failed {
+                    host: self.hosts[host].connection.name.clone(),
+                    message,
+                };
+                self.lose_host(host, &failed.to_string());
             }
             HostReport::Hello(_) | HostReport::Pong { .. } => {}
         }
@@ -419,7 +421,7 @@ impl HostWorkers {
         for index in 0..self.hosts.len() {
             if is_silent(&self.hosts[index]) {
                 let reason = silent(&self.hosts[index].connection.name, SILENCE_TIMEOUT);
-                self.lose_host(index, &reason);
+                self.lose_host(index, &reason.to_string());
             }
         }
     }
@@ -478,11 +480,11 @@ impl HostWorkers {
     /// returns what each host was in the trial.
     ///
     /// # Errors
-    /// A sentence that names a host that does not answer.
+    /// [`HostError`] with a host that does not answer.
     pub fn finish(
         &mut self,
         results: &mut [Option<ProcessResult>],
-    ) -> Result<Vec<HostParticipation>, String> {
+    ) -> Result<Vec<HostParticipation>, HostError> {
         for (host, clock) in self.compare_clocks()?.into_iter().enumerate() {
             self.hosts[host].clock_after = clock;
         }
@@ -560,14 +562,16 @@ impl LoadHost {
     }
 }
 
-fn silent(name: &str, limit: Duration) -> String {
-    let limit_s = limit.as_secs();
-    format!("host '{name}' has sent nothing for {limit_s} s: it is paused, or its network is down")
+fn silent(name: &str, limit: Duration) -> HostError {
+    HostError::Silent {
+        host: name.to_owned(),
+        limit,
+    }
 }
 
 /// Returns the wall clock minus the monotonic clock of this host, nanoseconds.
-fn wall_base_ns() -> Result<i64, String> {
+fn wall_base_ns() -> Result<i64, HostError> {
     let wall_ns = i64::try_from(jiff::Timestamp::now().as_nanosecond());
-    let wall_ns = wall_ns.map_err(|_| "the wall clock is wrong".to_owned())?;
+    let wall_ns = wall_ns.map_err(|_| HostError::WallClock)?;
     Ok(wall_ns - read_monotonic_ns()? as i64)
 }

@@ -1,7 +1,7 @@
 //! Causes the planned faults of a trial at their times.
 
 use crate::evidence::failover::CausedFault;
-use crate::workers::clock::read_monotonic_ns;
+use crate::workers::clock::{ClockError, read_monotonic_ns};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,10 +13,29 @@ use trueput_record::fault::{FaultSchedule, ScheduledFault};
 /// The interval at which the end of the trial is checked.
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// The reason why planned faults were not all caused.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FaultError {
+    /// The cluster did not follow an order.
+    #[error("the planned fault {fault}: {reason}")]
+    NotCaused {
+        /// The fault.
+        fault: ScheduledFault,
+        /// The reason, one sentence.
+        reason: String,
+    },
+    /// The clock cannot be read.
+    #[error(transparent)]
+    Clock(#[from] ClockError),
+    /// The thread that causes them panicked.
+    #[error("causing the planned faults panicked")]
+    Panic,
+}
+
 /// Gives orders to the host of a cluster, on a thread of its own: a node may take seconds to start.
 pub(crate) struct FaultInjector {
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Result<Vec<CausedFault>, String>>>,
+    thread: Option<JoinHandle<Result<Vec<CausedFault>, FaultError>>>,
 }
 
 impl FaultInjector {
@@ -35,14 +54,14 @@ impl FaultInjector {
     /// Returns the faults that were caused; those planned for later are not.
     ///
     /// # Errors
-    /// One sentence with the fault that could not be caused.
-    pub fn finish(mut self) -> Result<Vec<CausedFault>, String> {
+    /// [`FaultError`].
+    pub fn finish(mut self) -> Result<Vec<CausedFault>, FaultError> {
         self.stop.store(true, Ordering::SeqCst);
         let Some(thread) = self.thread.take() else {
             return Ok(Vec::new());
         };
         let caused = thread.join();
-        caused.unwrap_or_else(|_| Err("causing the planned faults panicked".to_owned()))
+        caused.unwrap_or(Err(FaultError::Panic))
     }
 }
 
@@ -61,7 +80,7 @@ fn cause(
     cluster: &Path,
     measured_from: Instant,
     stop: &AtomicBool,
-) -> Result<Vec<CausedFault>, String> {
+) -> Result<Vec<CausedFault>, FaultError> {
     let mut caused = Vec::new();
     for fault in faults {
         let at = measured_from + Duration::from_secs_f64(fault.at_s);
@@ -75,7 +94,10 @@ fn cause(
         let nodes = send_order(cluster, fault.order);
         caused.push(CausedFault {
             order: fault.order.to_string(),
-            nodes: nodes.map_err(|reason| format!("the planned fault {fault}: {reason}"))?,
+            nodes: nodes.map_err(|reason| FaultError::NotCaused {
+                fault: *fault,
+                reason,
+            })?,
             at_ns,
         });
     }

@@ -532,7 +532,7 @@ fn measure(
     result: &WorkerGroupResult,
     directory: &Path,
     trial: &mut TrialResult,
-) -> Result<TrialTotals, String> {
+) -> Result<TrialTotals, TrialError> {
     let conditions = &trial.record.spec.conditions;
     let (mut measurement, histograms) =
         aggregate::build_measurement(&*resolved.job, conditions, result)?;

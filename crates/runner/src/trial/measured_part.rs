@@ -264,11 +264,11 @@ impl<'a> WorkerGroup<'a> {
         if process_results.iter().any(Option::is_none) {
             return Err(TrialError::Interrupted);
         }
-        let hosts = processes.finish(&mut process_results).map_err(|reason| {
+        let hosts = processes.finish(&mut process_results).map_err(|error| {
             if interrupted {
                 TrialError::Interrupted
             } else {
-                TrialError::Failed(reason)
+                error.into()
             }
         })?;
         let server = sampler.server();

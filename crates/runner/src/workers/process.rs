@@ -2,6 +2,7 @@
 
 mod cluster_database;
 mod commit_numbers;
+mod error;
 mod failover;
 mod host_agent;
 mod native;
@@ -18,11 +19,12 @@ use crate::workers::protocol::{
     Assignment, EngineState, LoadResult, Report, TrialTotals, VerificationResult, WorkerTask,
 };
 use cluster_database::{ClusterDatabase, retry, with_leader};
+use error::WorkerError;
 use pipe::{Mission, Reporter, WorkerControl};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use trueput_engine::{Database, Error, OpenSpec, panics};
+use trueput_engine::{Database, OpenSpec, panics};
 use trueput_host::process::list_loaded_files;
 use trueput_host::process::read_own_usage;
 use trueput_host::{placement, process};
@@ -41,23 +43,26 @@ pub fn main(registry: &Registry, delegated: &[DelegatedTask]) -> ExitCode {
     };
     let work = || match pipe::read_mission()? {
         Mission::Work(credentials, assignment, control) => {
-            let resolved = resolve_trial(registry, &credentials, &assignment.spec)?;
+            let resolved = resolve_trial(registry, &credentials, &assignment.spec)
+                .map_err(WorkerError::of_setup)?;
             serve(&resolved, &assignment, &control, &reporter)
         }
         Mission::Delegate(name, assignment) => {
             let task = delegated.iter().find(|task| task.name == name);
-            let task = task.ok_or_else(|| format!("this program has no task '{name}'"))?;
-            let answer = (task.serve)(registry, assignment)?;
-            reporter.send(&Report::Delegated { answer })
+            let task = task.ok_or(WorkerError::NoTask(name))?;
+            let answer = (task.serve)(registry, assignment).map_err(WorkerError::Delegated)?;
+            Ok(reporter.send(&Report::Delegated { answer })?)
         }
         Mission::Host(input) => host_agent::serve(input, reporter.clone()),
     };
-    let done = panics::caught(work).unwrap_or_else(|reason| Err(format!("it {reason}")));
+    let done = panics::caught(work).unwrap_or_else(|reason| Err(WorkerError::Panic(reason)));
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
+        Err(error) => {
             // Where even this cannot be said, the exit code says it.
-            let _ = reporter.send(&Report::Failed { message });
+            let _ = reporter.send(&Report::Failed {
+                message: error.to_string(),
+            });
             ExitCode::FAILURE
         }
     }
@@ -73,8 +78,8 @@ fn serve(
     assignment: &Assignment,
     control: &WorkerControl,
     reporter: &Reporter,
-) -> Result<(), String> {
-    placement::verify_own(&assignment.spec.conditions)?;
+) -> Result<(), WorkerError> {
+    placement::verify_own(&assignment.spec.conditions).map_err(WorkerError::of_setup)?;
     match &assignment.task {
         WorkerTask::Conformance => {
             let checks = trueput_engine::conformance::run(
@@ -84,7 +89,7 @@ fn serve(
                 &resolved.knobs,
             );
             let loaded = list_loaded_files("self");
-            reporter.send(&Report::Conformed { checks, loaded })
+            reporter.send(&Report::Conformed { checks, loaded })?;
         }
         WorkerTask::Isolation => {
             let observed = trueput_engine::isolation::observe(
@@ -98,7 +103,7 @@ fn serve(
                 refutations: observed.refutations(),
                 failure: observed.failure().map(str::to_owned),
                 loaded: list_loaded_files("self"),
-            })
+            })?;
         }
         WorkerTask::HardwareLimits {
             log_directory,
@@ -114,30 +119,33 @@ fn serve(
                 commit_bytes: *commit_bytes,
                 memory_bytes: assignment.spec.conditions.memory_bytes,
             };
-            let measured = hardware_limits::measure(&site).map_err(|error| error.to_string())?;
-            reporter.send(&Report::HardwareLimits(Box::new(measured)))
+            let measured = hardware_limits::measure(&site).map_err(WorkerError::HardwareLimits)?;
+            reporter.send(&Report::HardwareLimits(Box::new(measured)))?;
         }
-        WorkerTask::Prepare { existing } => prepare(resolved, assignment, *existing, reporter),
+        WorkerTask::Prepare { existing } => {
+            return prepare(resolved, assignment, *existing, reporter);
+        }
         WorkerTask::Measure {
             first, sessions, ..
         } => {
             let sessions = *first..first.saturating_add(*sessions);
-            threads::run_threads(resolved, assignment, sessions, control, reporter)
+            return threads::run_threads(resolved, assignment, sessions, control, reporter);
         }
-        WorkerTask::Recover => recover::recover(resolved, assignment, reporter),
-        WorkerTask::Verify(totals) => conclude(resolved, assignment, totals, reporter),
+        WorkerTask::Recover => return recover::recover(resolved, assignment, reporter),
+        WorkerTask::Verify(totals) => return conclude(resolved, assignment, totals, reporter),
     }
+    Ok(())
 }
 
 fn open(
     resolved: &ResolvedTrial,
     assignment: &Assignment,
     sessions: u32,
-) -> Result<Box<dyn Database>, String> {
+) -> Result<Box<dyn Database>, WorkerError> {
     let opened = resolved
         .engine
         .open(&open_spec(resolved, assignment, sessions));
-    opened.map_err(|error| format!("opening the database: {error}"))
+    opened.map_err(WorkerError::of_engine(OPENING))
 }
 
 /// Opens the database for one process alone. That of a cluster waits for a node that takes
@@ -145,13 +153,13 @@ fn open(
 fn open_alone(
     resolved: &ResolvedTrial,
     assignment: &Assignment,
-) -> Result<Box<dyn Database>, String> {
+) -> Result<Box<dyn Database>, WorkerError> {
     if resolved.engine.cluster().is_none() {
         return open(resolved, assignment, exclusive_sessions());
     }
     let spec = open_spec(resolved, assignment, exclusive_sessions());
     let opened = with_leader(|| resolved.engine.open(&spec));
-    let opened = opened.map_err(|error| format!("opening the database: {error}"))?;
+    let opened = opened.map_err(WorkerError::of_engine(OPENING))?;
     Ok(Box::new(ClusterDatabase(opened)))
 }
 
@@ -168,17 +176,19 @@ fn open_spec<'a>(
     }
 }
 
+/// The action of opening a database.
+const OPENING: &str = "opening the database";
+
 /// The time that a cluster may be without a leader when it is asked for its settings.
 const STATE_TIMEOUT: Duration = Duration::from_secs(30);
 
-fn state(database: &dyn Database) -> Result<EngineState, String> {
-    let failed = |part: &str, error: &Error| format!("reading the engine's {part}: {error}");
-    let settings = retry(STATE_TIMEOUT, || database.settings());
-    let settings = settings.map_err(|error| failed("settings", &error))?;
+fn state(database: &dyn Database) -> Result<EngineState, WorkerError> {
+    let settings_failed = WorkerError::of_engine("reading the engine's settings");
+    let settings = retry(STATE_TIMEOUT, || database.settings()).map_err(&settings_failed)?;
     let counters = retry(STATE_TIMEOUT, || database.counters());
-    let counters = counters.map_err(|error| failed("counters", &error))?;
+    let counters = counters.map_err(WorkerError::of_engine("reading the engine's counters"))?;
     let contradictions = retry(STATE_TIMEOUT, || database.contradictions());
-    let contradictions = contradictions.map_err(|error| failed("settings", &error))?;
+    let contradictions = contradictions.map_err(settings_failed)?;
     Ok(EngineState {
         settings,
         counters,
@@ -197,22 +207,22 @@ fn prepare(
     assignment: &Assignment,
     left: ExistingDatabase,
     reporter: &Reporter,
-) -> Result<(), String> {
+) -> Result<(), WorkerError> {
     let build = resolved
         .engine
         .build()
-        .map_err(|error| format!("loading the engine: {error}"))?;
-    let (before, began) = (read_own_usage()?, Instant::now());
+        .map_err(WorkerError::of_engine("loading the engine"))?;
+    let before = read_own_usage().map_err(WorkerError::of_setup)?;
+    let began = Instant::now();
     let database = open_alone(resolved, assignment)?;
     let loaded = with_target(resolved, assignment, &*database, reporter, |target| {
-        let prepared = resolved.job.prepare(target, left);
-        prepared.map_err(|error| error.to_string())
+        Ok(resolved.job.prepare(target, left)?)
     })?;
     let engine = state(&*database)?;
     let memory = process::read_memory(std::process::id()).unwrap_or_default();
     // The database is closed before the runner hears of it: workers open it next.
     drop(database);
-    let usage = read_own_usage()? - before;
+    let usage = read_own_usage().map_err(WorkerError::of_setup)? - before;
     let load = loaded.map(|load| {
         Box::new(LoadResult {
             records: load.records,
@@ -229,7 +239,8 @@ fn prepare(
         assertions: build.assertions,
         engine,
         load,
-    })
+    })?;
+    Ok(())
 }
 
 fn conclude(
@@ -237,7 +248,7 @@ fn conclude(
     assignment: &Assignment,
     totals: &TrialTotals,
     reporter: &Reporter,
-) -> Result<(), String> {
+) -> Result<(), WorkerError> {
     let database = open_alone(resolved, assignment)?;
     let survival = assignment.spec.durability.after_killed_processes();
     let crashed = totals.crashed.then_some(survival);
@@ -255,10 +266,7 @@ fn conclude(
     };
     let began = Instant::now();
     let conclusion = with_target(resolved, assignment, &*database, reporter, |target| {
-        resolved
-            .job
-            .verify(target, &ended)
-            .map_err(|error| error.to_string())
+        Ok(resolved.job.verify(target, &ended)?)
     })?;
     let elapsed_s = began.elapsed().as_secs_f64();
     let engine = state(&*database)?;
@@ -269,7 +277,8 @@ fn conclude(
         checks,
         elapsed_s,
         engine,
-    })))
+    })))?;
+    Ok(())
 }
 
 /// Runs `work` with a target that reports progress at most twice a second.
@@ -278,8 +287,8 @@ fn with_target<T>(
     assignment: &Assignment,
     database: &dyn Database,
     reporter: &Reporter,
-    work: impl FnOnce(&JobDatabase<'_>) -> Result<T, String>,
-) -> Result<T, String> {
+    work: impl FnOnce(&JobDatabase<'_>) -> Result<T, WorkerError>,
+) -> Result<T, WorkerError> {
     let next = Mutex::new(Instant::now());
     let progress = |fraction: f64| {
         // If another thread is reporting, this one has nothing to add.

@@ -1,5 +1,6 @@
 //! The worker processes of a trial's measured part: on this host, or on others.
 
+use crate::hosts::error::HostError;
 use crate::hosts::workers::{HostParticipation, HostWorkers};
 use crate::workers::local::LocalWorkers;
 use crate::workers::protocol::{Instruction, ProcessResult};
@@ -52,8 +53,8 @@ impl TrialWorkers {
     /// Releases the workers together: all are ready.
     ///
     /// # Errors
-    /// A sentence that names a host that does not answer.
-    pub fn release(&mut self) -> Result<(), String> {
+    /// [`HostError`] with a host that does not answer.
+    pub fn release(&mut self) -> Result<(), HostError> {
         match self {
             Self::Local(local) => {
                 local.send_all(&Instruction::Start);
@@ -124,11 +125,11 @@ impl TrialWorkers {
     /// in the trial.
     ///
     /// # Errors
-    /// A sentence that names a host that does not answer.
+    /// [`HostError`] with a host that does not answer.
     pub fn finish(
         &mut self,
         results: &mut [Option<ProcessResult>],
-    ) -> Result<Vec<HostParticipation>, String> {
+    ) -> Result<Vec<HostParticipation>, HostError> {
         match self {
             Self::Local(_) => Ok(Vec::new()),
             Self::Hosts(remote) => remote.finish(results),

@@ -236,7 +236,7 @@ fn mark(session: &mut (dyn Session + '_), marker: &[u8], last: u64) -> Result<u6
 }
 
 fn now_ns() -> Result<u64> {
-    read_monotonic_ns().map_err(Error::engine)
+    read_monotonic_ns().map_err(|error| Error::engine(error.to_string()))
 }
 
 fn lost() -> Error {

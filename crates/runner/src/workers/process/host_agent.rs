@@ -5,6 +5,7 @@
 //! cut does not end the input for a long time. It takes the workers with it: the kernel kills them
 //! should it be killed.
 
+use super::error::WorkerError;
 use super::pipe::Reporter;
 use crate::context::sha256_of;
 use crate::hosts::protocol::{Hello, HostInstruction, HostReport, SILENCE_TIMEOUT};
@@ -43,8 +44,8 @@ const OWN_PROGRAM: &str = "/proc/self/exe";
 /// Serves the runner until standard input ends.
 ///
 /// # Errors
-/// A sentence, if this program cannot be read, or the runner has gone.
-pub(super) fn serve(input: BufReader<Stdin>, reporter: Arc<Reporter>) -> Result<(), String> {
+/// [`WorkerError`], if this program cannot be read, or the runner has gone.
+pub(super) fn serve(input: BufReader<Stdin>, reporter: Arc<Reporter>) -> Result<(), WorkerError> {
     let usage = HostUsageReader::new();
     reporter.send(&HostReport::Hello(Box::new(introduce_host(usage.cores)?)))?;
     let (sender, instructions) = channel();
@@ -67,12 +68,12 @@ pub(super) fn serve(input: BufReader<Stdin>, reporter: Arc<Reporter>) -> Result<
     agent.run(&instructions)
 }
 
-fn introduce_host(cores: u32) -> Result<Hello, String> {
+fn introduce_host(cores: u32) -> Result<Hello, WorkerError> {
     let sha256 = sha256_of(Path::new(OWN_PROGRAM));
     let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
     let hostname = nix::unistd::gethostname().unwrap_or_default();
     Ok(Hello {
-        sha256: sha256.map_err(|error| format!("cannot read this program: {error}"))?,
+        sha256: sha256.map_err(WorkerError::Program)?,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         hostname: hostname.to_string_lossy().into_owned(),
         boot_id: boot_id.unwrap_or_default().trim().to_owned(),
@@ -92,7 +93,7 @@ fn listen(
         let heard = match serde_json::from_str(&line) {
             Ok(HostInstruction::Ping { number }) => {
                 let answer = answer_ping(number);
-                answer.and_then(|pong| reporter.send(&pong)).is_ok()
+                answer.is_ok_and(|pong| reporter.send(&pong).is_ok())
             }
             Ok(instruction) => instructions.send(instruction).is_ok(),
             Err(_) => false,
@@ -103,13 +104,13 @@ fn listen(
     }
 }
 
-fn answer_ping(number: u32) -> Result<HostReport, String> {
+fn answer_ping(number: u32) -> Result<HostReport, WorkerError> {
     let monotonic_ns = read_monotonic_ns()?;
     let wall = jiff::Timestamp::now().as_nanosecond();
     Ok(HostReport::Pong {
         number,
         monotonic_ns,
-        wall_ns: i64::try_from(wall).map_err(|_| "the wall clock is wrong".to_owned())?,
+        wall_ns: i64::try_from(wall).map_err(|_| WorkerError::WallClock)?,
     })
 }
 
@@ -131,7 +132,7 @@ struct HostAgent {
 }
 
 impl HostAgent {
-    fn run(mut self, instructions: &Receiver<HostInstruction>) -> Result<(), String> {
+    fn run(mut self, instructions: &Receiver<HostInstruction>) -> Result<(), WorkerError> {
         loop {
             match instructions.recv_timeout(RELAY_INTERVAL) {
                 Ok(instruction) => self.follow(instruction)?,
@@ -153,7 +154,7 @@ impl HostAgent {
         }
     }
 
-    fn follow(&mut self, instruction: HostInstruction) -> Result<(), String> {
+    fn follow(&mut self, instruction: HostInstruction) -> Result<(), WorkerError> {
         match instruction {
             HostInstruction::StartWorker {
                 exported,
@@ -164,7 +165,7 @@ impl HostAgent {
                 let credentials = Credentials::import(exported);
                 let program = Path::new(OWN_PROGRAM);
                 let started = self.workers.start(program, &credentials, *assignment);
-                started.map_err(|error| format!("a worker cannot be started: {error}"))?;
+                started.map_err(WorkerError::Start)?;
                 self.reported_ns.push(None);
                 let pid = *self.workers.pids().last().unwrap_or(&0);
                 self.reporter.send(&HostReport::Started { pid })?;
@@ -182,7 +183,7 @@ impl HostAgent {
 
     /// Releases the workers at a moment that lies some milliseconds ahead. If the instruction comes
     /// too late, it says for how long the host has not run.
-    fn release(&mut self, at_ns: u64) -> Result<(), String> {
+    fn release(&mut self, at_ns: u64) -> Result<(), WorkerError> {
         self.usage.follow(&self.workers.pids());
         let late_ns = read_monotonic_ns()?.saturating_sub(at_ns);
         if late_ns > LATE_RELEASE_NS {
@@ -209,20 +210,17 @@ impl HostAgent {
 
     /// # Errors
     /// The runner is silent for too long: the workers must not go on without it.
-    fn check_runner(&self, now_ns: u64) -> Result<(), String> {
+    fn check_runner(&self, now_ns: u64) -> Result<(), WorkerError> {
         let silent_ns = now_ns.saturating_sub(self.heard_ns.load(Ordering::Relaxed));
         if Duration::from_nanos(silent_ns) > SILENCE_TIMEOUT {
-            Err(format!(
-                "the runner has sent nothing for {} s: it is paused, or the network is down",
-                SILENCE_TIMEOUT.as_secs()
-            ))
+            Err(WorkerError::SilentRunner)
         } else {
             Ok(())
         }
     }
 
     /// Reports that this process, and with it the host, has not run for a while.
-    fn notice_own_stall(&mut self, now_ns: u64) -> Result<(), String> {
+    fn notice_own_stall(&mut self, now_ns: u64) -> Result<(), WorkerError> {
         let from_ns = std::mem::replace(&mut self.ran_at_ns, now_ns);
         let length_ns = now_ns.saturating_sub(from_ns);
         if length_ns <= STALL_NS || self.release_ns.is_none() {
@@ -236,22 +234,24 @@ impl HostAgent {
             number: None,
             from_ns,
             length_ns,
-        })
+        })?;
+        Ok(())
     }
 
-    fn relay(&mut self, number: usize, event: WorkerEvent, now_ns: u64) -> Result<(), String> {
+    fn relay(&mut self, number: usize, event: WorkerEvent, now_ns: u64) -> Result<(), WorkerError> {
         match event {
             WorkerEvent::Closed => {
                 let failure = self.workers.exit_result(number).err();
                 // That may have waited for its end.
                 self.ran_at_ns = read_monotonic_ns()?;
-                self.reporter.send(&HostReport::Ended { number, failure })
+                self.reporter.send(&HostReport::Ended { number, failure })?;
             }
             WorkerEvent::Report(report) => {
                 self.notice_stall_of(number, &report, now_ns)?;
-                self.reporter.send(&HostReport::Worker { number, report })
+                self.reporter.send(&HostReport::Worker { number, report })?;
             }
         }
+        Ok(())
     }
 
     /// Reports that a worker's process has not run for a while: its report of a second is late.
@@ -260,7 +260,7 @@ impl HostAgent {
         number: usize,
         report: &Report,
         now_ns: u64,
-    ) -> Result<(), String> {
+    ) -> Result<(), WorkerError> {
         let Some(last_ns) = self.reported_ns[number] else {
             return Ok(());
         };
@@ -277,6 +277,7 @@ impl HostAgent {
             number: Some(number),
             from_ns: last_ns + SECOND_NS,
             length_ns,
-        })
+        })?;
+        Ok(())
     }
 }

@@ -1,12 +1,12 @@
 //! A worker's work done by a program in the engine's own language: started, released, followed, and
 //! its output parsed. [`trueput_engine::native`] has the protocol.
 
-use crate::workers::clock::read_monotonic_ns;
+use crate::workers::clock::{ClockError, read_monotonic_ns};
 use crate::workers::meter::{Stage, WorkerCounters};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::io::{BufRead, BufReader, Lines, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use trueput_host::placement;
 use trueput_host::process::{self, MemoryUsage};
 use trueput_record::placement::Placement;
@@ -31,19 +31,66 @@ pub(super) struct ProgramResult {
     pub placement: Placement,
 }
 
+/// The reason why a native program did not do its work.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NativeProgramError {
+    /// It cannot be started.
+    #[error("cannot start {name}: {source}")]
+    NotStarted {
+        /// The program.
+        name: String,
+        /// The error of the operating system.
+        source: std::io::Error,
+    },
+    /// Its standard output is not a pipe.
+    #[error("{name} has no output")]
+    NoOutput {
+        /// The program.
+        name: String,
+    },
+    /// It began with another line than `ready`.
+    #[error("the native program began with '{0}'")]
+    Greeting(String),
+    /// It wrote a line that is none of the protocol.
+    #[error("the native program said '{0}'")]
+    Line(String),
+    /// It reported an error.
+    #[error("the native program: {0}")]
+    Said(String),
+    /// It closed its input before it was released.
+    #[error("the native program has closed its input")]
+    InputClosed,
+    /// Its output cannot be read.
+    #[error("reading the native program: {0}")]
+    Reading(std::io::Error),
+    /// It ended well, but too early.
+    #[error("the native program ended before its work did")]
+    EndedEarly,
+    /// It ended with an error.
+    #[error("the native program ended with {0}")]
+    Ended(ExitStatus),
+    /// Its end cannot be waited for.
+    #[error("waiting for the native program: {0}")]
+    Waiting(std::io::Error),
+    /// The clock cannot be read.
+    #[error(transparent)]
+    Clock(#[from] ClockError),
+}
+
 impl NativeProgram {
     /// Starts it and waits until it is ready.
     ///
     /// # Errors
-    /// A sentence.
-    pub fn start(mut command: Command) -> Result<Self, String> {
+    /// [`NativeProgramError`].
+    pub fn start(mut command: Command) -> Result<Self, NativeProgramError> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let name = command.get_program().to_string_lossy().into_owned();
-        let mut child = command
-            .spawn()
-            .map_err(|error| format!("cannot start {name}: {error}"))?;
+        let mut child = match command.spawn() {
+            Ok(child) => child,
+            Err(source) => return Err(NativeProgramError::NotStarted { name, source }),
+        };
         let (input, output) = (child.stdin.take(), child.stdout.take());
-        let output = output.ok_or_else(|| format!("{name} has no output"))?;
+        let output = output.ok_or(NativeProgramError::NoOutput { name })?;
         let mut program = Self {
             child,
             input,
@@ -51,7 +98,7 @@ impl NativeProgram {
         };
         match program.read_line()?.as_str() {
             "ready" => Ok(program),
-            other => Err(format!("the native program began with '{other}'")),
+            other => Err(NativeProgramError::Greeting(other.to_owned())),
         }
     }
 
@@ -70,14 +117,14 @@ impl NativeProgram {
         kinds: &[&str],
         counters: &WorkerCounters,
         stage: &Stage,
-    ) -> Result<Option<ProgramResult>, String> {
+    ) -> Result<Option<ProgramResult>, NativeProgramError> {
         self.send_go()?;
         loop {
             let line = self.read_line()?;
             let end_ns = read_monotonic_ns()?;
             let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
             let findings = parse_counts(rest, kinds, counters)
-                .ok_or_else(|| format!("the native program said '{line}'"))?;
+                .ok_or_else(|| NativeProgramError::Line(line.clone()))?;
             match word {
                 "done" if stage.is_stopped() => {
                     self.stop();
@@ -95,43 +142,42 @@ impl NativeProgram {
                         placement,
                     }));
                 }
-                _ => return Err(format!("the native program said '{line}'")),
+                _ => return Err(NativeProgramError::Line(line)),
             }
         }
     }
 
-    fn send_go(&mut self) -> Result<(), String> {
+    fn send_go(&mut self) -> Result<(), NativeProgramError> {
         let sent = self.input.as_mut().map(|input| input.write_all(b"go\n"));
         match sent {
             Some(Ok(())) => Ok(()),
-            _ => Err("the native program has closed its input".to_owned()),
+            _ => Err(NativeProgramError::InputClosed),
         }
     }
 
     /// Reads its next line.
-    fn read_line(&mut self) -> Result<String, String> {
+    fn read_line(&mut self) -> Result<String, NativeProgramError> {
         let line = match self.lines.next() {
-            Some(line) => line.map_err(|error| format!("reading the native program: {error}"))?,
+            Some(line) => line.map_err(NativeProgramError::Reading)?,
             None => {
                 self.wait()?;
-                return Err("the native program ended before its work did".to_owned());
+                return Err(NativeProgramError::EndedEarly);
             }
         };
         match line.strip_prefix("error ") {
-            Some(reason) => Err(format!("the native program: {reason}")),
+            Some(reason) => Err(NativeProgramError::Said(reason.to_owned())),
             None => Ok(line),
         }
     }
 
     /// Closes its input and waits for its end, so that its resources count as this process's.
-    fn wait(&mut self) -> Result<(), String> {
+    fn wait(&mut self) -> Result<(), NativeProgramError> {
         self.input = None;
-        let status = self.child.wait();
-        let status = status.map_err(|error| format!("waiting for the native program: {error}"))?;
+        let status = self.child.wait().map_err(NativeProgramError::Waiting)?;
         if status.success() {
             return Ok(());
         }
-        Err(format!("the native program ended with {status}"))
+        Err(NativeProgramError::Ended(status))
     }
 
     /// Terminates it in good order.
@@ -175,14 +221,16 @@ fn parse_counts(words: &str, kinds: &[&str], counters: &WorkerCounters) -> Optio
 mod tests {
     use super::*;
 
+    type ProgramOutcome = Result<Option<ProgramResult>, NativeProgramError>;
+
     /// Starts a program whose lines a shell script prints.
-    fn program(script: &str) -> Result<NativeProgram, String> {
+    fn program(script: &str) -> Result<NativeProgram, NativeProgramError> {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
         NativeProgram::start(command)
     }
 
-    fn run(script: &str, stop: bool) -> (Result<Option<ProgramResult>, String>, WorkerCounters) {
+    fn run(script: &str, stop: bool) -> (ProgramOutcome, WorkerCounters) {
         let (counters, stage) = (WorkerCounters::default(), Stage::measured());
         if stop {
             stage.stop();
@@ -215,7 +263,7 @@ mod tests {
                 "exit status: 4",
             ),
         ] {
-            let reason = run(script, false).0.err().unwrap();
+            let reason = run(script, false).0.err().unwrap().to_string();
             assert!(reason.contains(expected), "{script}: {reason}");
         }
     }

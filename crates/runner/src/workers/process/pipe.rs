@@ -11,6 +11,23 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use trueput_engine::Credentials;
 
+/// The runner and this process cannot talk.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PipeError {
+    /// A report has no form as a line.
+    #[error("a report cannot be written: {0}")]
+    Report(serde_json::Error),
+    /// The runner has closed its end.
+    #[error("the runner cannot be reached: {0}")]
+    RunnerGone(std::io::Error),
+    /// Standard input cannot be read.
+    #[error("reading standard input: {0}")]
+    Input(std::io::Error),
+    /// Standard input has no assignment.
+    #[error("a worker is started by 'trueput run', not by hand")]
+    NoRunner,
+}
+
 /// Sends reports over the pipe that was standard output when the process began.
 pub(super) struct Reporter(Mutex<File>);
 
@@ -29,14 +46,12 @@ impl Reporter {
     /// Sends a report, whole.
     ///
     /// # Errors
-    /// A sentence, if the runner has gone.
-    pub fn send(&self, report: &impl Serialize) -> Result<(), String> {
-        let mut line = serde_json::to_vec(report)
-            .map_err(|error| format!("a report cannot be written: {error}"))?;
+    /// [`PipeError`], if the runner has gone.
+    pub fn send(&self, report: &impl Serialize) -> Result<(), PipeError> {
+        let mut line = serde_json::to_vec(report).map_err(PipeError::Report)?;
         line.push(b'\n');
         let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        file.write_all(&line)
-            .map_err(|error| format!("the runner cannot be reached: {error}"))
+        file.write_all(&line).map_err(PipeError::RunnerGone)
     }
 }
 
@@ -147,15 +162,13 @@ pub(super) enum Mission {
 /// Reads the passwords and the assignment, then listens for instructions on a separate thread.
 ///
 /// # Errors
-/// A sentence, if standard input is not from a runner.
-pub(super) fn read_mission() -> Result<Mission, String> {
+/// [`PipeError`], if standard input is not from a runner.
+pub(super) fn read_mission() -> Result<Mission, PipeError> {
     let mut credentials = Credentials::default();
     let mut input = BufReader::new(std::io::stdin());
     let assignment = loop {
         let mut line = String::new();
-        input
-            .read_line(&mut line)
-            .map_err(|error| format!("reading standard input: {error}"))?;
+        input.read_line(&mut line).map_err(PipeError::Input)?;
         match serde_json::from_str(&line) {
             Ok(Instruction::ImportCredentials { exported }) => {
                 credentials = Credentials::import(exported);
@@ -165,7 +178,7 @@ pub(super) fn read_mission() -> Result<Mission, String> {
             }
             Ok(Instruction::ServeHost) => return Ok(Mission::Host(input)),
             Ok(Instruction::Assign(assignment)) => break assignment,
-            _ => return Err("a worker is started by 'trueput run', not by hand".to_owned()),
+            _ => return Err(PipeError::NoRunner),
         }
     };
     let warms_up = assignment.spec.conditions.warm_up_s > 0.0;

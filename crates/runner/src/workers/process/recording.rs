@@ -8,11 +8,33 @@ use crate::workers::clock::read_monotonic_ns;
 use crate::workers::trace_file::{OperationKind, RecordedOperation};
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use trueput_engine::{
     Direction, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor,
 };
 use trueput_record::value::format_bytes;
+
+/// The reason why a trace cannot be recorded.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TraceError {
+    /// There is no memory for a worker's part.
+    #[error(
+        "there is no memory for a buffer of {}; give record_trace less",
+        format_bytes(*buffer_bytes)
+    )]
+    NoMemory {
+        /// The size of the buffer.
+        buffer_bytes: u64,
+    },
+    /// A worker's part cannot be written.
+    #[error("the trace cannot be written to {}: {source}", path.display())]
+    NotWritten {
+        /// The file.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: std::io::Error,
+    },
+}
 
 /// Records the requests of one worker.
 pub(super) struct RecordingSession<'a> {
@@ -32,17 +54,15 @@ impl<'a> RecordingSession<'a> {
     /// to, so that none faults while the trial runs.
     ///
     /// # Errors
-    /// A sentence, if there is no such memory.
+    /// [`TraceError::NoMemory`].
     pub fn new(
         session: Box<dyn Session + 'a>,
         buffer_bytes: u64,
-    ) -> std::result::Result<Self, String> {
+    ) -> std::result::Result<Self, TraceError> {
         let mut buffer = Vec::new();
         let length = usize::try_from(buffer_bytes).unwrap_or(usize::MAX);
-        buffer.try_reserve_exact(length).map_err(|_| {
-            let size = format_bytes(buffer_bytes);
-            format!("there is no memory for a buffer of {size}; give record_trace less")
-        })?;
+        let reserved = buffer.try_reserve_exact(length);
+        reserved.map_err(|_| TraceError::NoMemory { buffer_bytes })?;
         buffer.resize(length, 1);
         Ok(Self {
             session,
@@ -57,15 +77,16 @@ impl<'a> RecordingSession<'a> {
     /// Writes what was recorded into a file.
     ///
     /// # Errors
-    /// A sentence, if the file cannot be written.
-    pub fn finish(self, path: &Path) -> std::result::Result<(), String> {
+    /// [`TraceError::NotWritten`].
+    pub fn finish(self, path: &Path) -> std::result::Result<(), TraceError> {
         let write = || {
             let mut file = File::create(path)?;
             file.write_all(&[u8::from(self.is_full)])?;
             file.write_all(&self.buffer[..self.committed])
         };
-        write().map_err(|error: std::io::Error| {
-            format!("the trace cannot be written to {}: {error}", path.display())
+        write().map_err(|source| TraceError::NotWritten {
+            path: path.to_owned(),
+            source,
         })
     }
 

@@ -1,5 +1,6 @@
 //! Opening a database whose processes were killed, in a worker process.
 
+use super::error::WorkerError;
 use super::pipe::Reporter;
 use crate::plan::resolution::ResolvedTrial;
 use crate::workers::protocol::{Assignment, Report};
@@ -12,23 +13,24 @@ const KEY: &[u8] = b"\xff\xfftrueput";
 /// Opens the database and commits a first transaction; reports the time until each, from the start.
 ///
 /// # Errors
-/// A sentence, if the database does not open or a transaction fails.
+/// [`WorkerError`], if the database does not open or a transaction fails.
 pub(super) fn recover(
     resolved: &ResolvedTrial,
     assignment: &Assignment,
     reporter: &Reporter,
-) -> Result<(), String> {
+) -> Result<(), WorkerError> {
     let began = Instant::now();
     let database = super::open_alone(resolved, assignment)?;
     let open_s = began.elapsed().as_secs_f64();
     let committed = commit_first_transaction(&*database);
-    let committed = committed.map_err(|error| format!("its first transaction: {error}"))?;
+    let committed = committed.map_err(WorkerError::of_engine("its first transaction"))?;
     let first_commit_s = committed.then(|| began.elapsed().as_secs_f64());
     drop(database);
     reporter.send(&Report::Recovered {
         open_s,
         first_commit_s,
-    })
+    })?;
+    Ok(())
 }
 
 /// Commits a transaction that writes and leaves nothing behind; `false` if the engine has no

@@ -1,10 +1,12 @@
 //! The measured part of a trial in a worker process: its workers, each on its own thread.
 
+use super::error::WorkerError;
 use super::failover::FailoverSession;
 use super::native;
 use super::pipe::{Gate, Reporter, WorkerControl};
 use super::recording::RecordingSession;
 use crate::evidence::stalls::LateWakeup;
+use crate::evidence::summaries::HistogramError;
 use crate::plan::resolution::ResolvedTrial;
 use crate::workers::attachment::Attachment;
 use crate::workers::clock::read_monotonic_ns;
@@ -31,6 +33,9 @@ use trueput_workloads::{Error as JobError, JobTask};
 /// The interval at which a paused process checks whether the pause has ended.
 const PAUSE_POLL: Duration = Duration::from_millis(20);
 
+/// The action of reading the cache counters of an engine.
+const READING_CACHE: &str = "reading the engine's cache counters";
+
 /// One worker's latencies by kind.
 type Latencies = Vec<Histogram<u64>>;
 
@@ -41,7 +46,7 @@ enum WorkerMessage {
     /// It has paused, and holds no transaction.
     Paused,
     /// It has finished, or failed for this reason.
-    Ended(Result<Box<WorkerOutput>, String>),
+    Ended(Result<Box<WorkerOutput>, WorkerError>),
 }
 
 /// The output of a worker.
@@ -59,19 +64,17 @@ struct WorkerOutput {
 /// Runs the workers with the indices `sessions`, each on its own thread.
 ///
 /// # Errors
-/// A sentence that names the failed worker and the cause.
+/// [`WorkerError`] with the failed worker and the cause.
 pub(super) fn run_threads(
     resolved: &ResolvedTrial,
     assignment: &Assignment,
     sessions: Range<u32>,
     control: &WorkerControl,
     reporter: &Reporter,
-) -> Result<(), String> {
+) -> Result<(), WorkerError> {
     let kinds = resolved.job.kinds().len();
     if kinds > MAX_KINDS {
-        return Err(format!(
-            "{kinds} kinds of operation exceed the maximum of {MAX_KINDS}"
-        ));
+        return Err(WorkerError::TooManyKinds(kinds));
     }
     let database = super::open(resolved, assignment, sessions.end - sessions.start)?;
     let counters: Vec<WorkerCounters> = sessions
@@ -104,10 +107,10 @@ pub(super) fn run_threads(
             paused_workers: Cell::new(0),
         };
         let run = watch.monitor();
-        if let Err(message) = &run {
+        if let Err(error) = &run {
             // Said at once: the others may take a while to return.
             let _ = reporter.send(&Report::Failed {
-                message: message.clone(),
+                message: error.to_string(),
             });
             control.stop();
             gate.open(false);
@@ -140,7 +143,7 @@ fn collect_result(
     run: ProcessOutput,
     control: &WorkerControl,
     database: &dyn Database,
-) -> Result<ProcessResult, String> {
+) -> Result<ProcessResult, WorkerError> {
     let ProcessOutput {
         mut outputs,
         usage,
@@ -190,11 +193,14 @@ impl WorkerContext<'_> {
             Some(program) => self.run_native(&**program, index, counters, messages),
             None => self.run_session(index, counters, messages),
         });
-        let ended = result.unwrap_or_else(|reason| Err(format!("it {reason}")));
+        let ended = result.unwrap_or_else(|reason| Err(WorkerError::Panic(reason)));
         // The runner names a worker that has its own process.
-        let named = ended.map_err(|reason| match self.assignment.spec.worker_kind {
-            WorkerKind::Processes => reason,
-            WorkerKind::Threads => format!("worker {index}: {reason}"),
+        let named = ended.map_err(|error| match self.assignment.spec.worker_kind {
+            WorkerKind::Processes => error,
+            WorkerKind::Threads => WorkerError::Numbered {
+                index,
+                source: Box::new(error),
+            },
         });
         // The main thread listens until it has heard this of every worker, or of a failed one.
         let _ = messages.send(WorkerMessage::Ended(named.map(Box::new)));
@@ -205,18 +211,18 @@ impl WorkerContext<'_> {
         index: u32,
         counters: &WorkerCounters,
         messages: &Sender<WorkerMessage>,
-    ) -> Result<WorkerOutput, String> {
-        let opening = |error| format!("opening a session: {error}");
+    ) -> Result<WorkerOutput, WorkerError> {
+        let opening = WorkerError::of_engine("opening a session");
         let conditions = &self.assignment.spec.conditions;
         if let Some((folder, buffer_bytes)) = self.trace_recording() {
-            let session = self.database.session().map_err(opening)?;
+            let session = self.database.session().map_err(&opening)?;
             let mut session = RecordingSession::new(session, buffer_bytes)?;
             let output = self.work(&mut session, index, counters, messages)?;
             session.finish(&part_path(folder, index))?;
             return Ok(output);
         }
         if conditions.faults.is_empty() {
-            let mut session = self.database.session().map_err(opening)?;
+            let mut session = self.database.session().map_err(&opening)?;
             return self.work(&mut *session, index, counters, messages);
         }
         let expected_s = conditions
@@ -226,7 +232,7 @@ impl WorkerContext<'_> {
         let session = FailoverSession::open(self.database, stage, index, expected_s);
         let mut session = session.map_err(opening)?;
         let mut output = self.work(&mut session, index, counters, messages)?;
-        output.result.commit_log = Some(session.finish().map_err(|error| error.to_string())?);
+        output.result.commit_log = Some(session.finish().map_err(WorkerError::CommitLog)?);
         Ok(output)
     }
 
@@ -247,7 +253,7 @@ impl WorkerContext<'_> {
         index: u32,
         counters: &WorkerCounters,
         messages: &Sender<WorkerMessage>,
-    ) -> Result<WorkerOutput, String> {
+    ) -> Result<WorkerOutput, WorkerError> {
         let kinds = self.resolved.job.kinds().len();
         let mut meter = self.meter(kinds, index, counters);
         if self.assignment.spec.conditions.time_slice_s.is_some() {
@@ -265,7 +271,7 @@ impl WorkerContext<'_> {
         let mut task = self.task(session, &mut meter, &mut attachment, index);
         let made = self.resolved.job.initialize(&task);
         let made = made.and_then(|()| self.resolved.job.prime(&mut task));
-        made.map_err(|error| error.to_string())?;
+        made?;
         flush_counters(session)?;
         let _ = messages.send(WorkerMessage::Ready(None));
         if self.gate.wait() {
@@ -284,7 +290,7 @@ impl WorkerContext<'_> {
             result.findings = match executed {
                 Ok(findings) => findings,
                 Err(JobError::Stopped) => trueput_workloads::WorkerFindings::new(),
-                Err(error) => return Err(error.to_string()),
+                Err(error) => return Err(error.into()),
             };
             flush_counters(session)?;
         }
@@ -363,13 +369,14 @@ impl WorkerContext<'_> {
         index: u32,
         counters: &WorkerCounters,
         messages: &Sender<WorkerMessage>,
-    ) -> Result<WorkerOutput, String> {
+    ) -> Result<WorkerOutput, WorkerError> {
         let kinds = self.resolved.job.kinds();
         let spec = super::open_spec(self.resolved, self.assignment, 0);
         let command = program.command(&spec, index, self.assignment.spec.workers);
-        let command = command.map_err(|error| format!("the native program: {error}"))?;
+        let command = command.map_err(WorkerError::of_engine("the native program"))?;
         let program = native::NativeProgram::start(command)?;
-        placement::verify_child(program.pid(), &self.assignment.spec.conditions)?;
+        placement::verify_child(program.pid(), &self.assignment.spec.conditions)
+            .map_err(WorkerError::of_setup)?;
         let _ = messages.send(WorkerMessage::Ready(Some(program.pid())));
         let mut output = WorkerOutput {
             result: WorkerResult {
@@ -398,9 +405,11 @@ impl WorkerContext<'_> {
     }
 }
 
-fn flush_counters(session: &mut dyn Session) -> Result<(), String> {
+fn flush_counters(session: &mut dyn Session) -> Result<(), WorkerError> {
     let flushed = session.flush_counters();
-    flushed.map_err(|error| format!("asking the engine to record its counters: {error}"))
+    flushed.map_err(WorkerError::of_engine(
+        "asking the engine to record its counters",
+    ))
 }
 
 /// Monitors the worker threads from the main thread.
@@ -428,10 +437,10 @@ struct ProcessOutput {
 impl ThreadMonitor<'_> {
     /// Waits for every session, for the runner's instruction, then for every worker, reporting each
     /// second.
-    fn monitor(&self) -> Result<ProcessOutput, String> {
+    fn monitor(&self) -> Result<ProcessOutput, WorkerError> {
         let mut native_pids = Vec::new();
         for _ in self.counters {
-            match self.messages.recv().map_err(|_| disconnected())? {
+            match self.messages.recv().map_err(|_| WorkerError::ThreadLost)? {
                 WorkerMessage::Ready(native) => native_pids.extend(native),
                 WorkerMessage::Paused => {}
                 WorkerMessage::Ended(ended) => {
@@ -447,7 +456,7 @@ impl ThreadMonitor<'_> {
         let before = if warms_up {
             None
         } else {
-            Some((self.count_cache()?, read_own_usage()?))
+            Some((self.count_cache()?, own_usage()?))
         };
         let began = Instant::now();
         self.gate.open(released);
@@ -455,11 +464,11 @@ impl ThreadMonitor<'_> {
         while self.receive_until(measured, &mut outputs)? {}
         let (count, before) = match before {
             Some(before) => before,
-            None => (self.count_cache()?, read_own_usage()?),
+            None => (self.count_cache()?, own_usage()?),
         };
         self.control.stage.measure();
         let stalls = self.follow(measured, &mut outputs)?;
-        let usage = read_own_usage()? - before;
+        let usage = own_usage()? - before;
         let cache = count.map(cache_share).transpose()?;
         Ok(ProcessOutput {
             outputs,
@@ -469,9 +478,9 @@ impl ThreadMonitor<'_> {
         })
     }
 
-    fn count_cache(&self) -> Result<Option<CacheCount<'_>>, String> {
+    fn count_cache(&self) -> Result<Option<CacheCount<'_>>, WorkerError> {
         let count = self.database.count_cache();
-        count.map_err(|error| about_cache(&error))
+        count.map_err(WorkerError::of_engine(READING_CACHE))
     }
 
     /// Follows the measured part, which began at `measured`, to its end, and returns the intervals
@@ -480,7 +489,7 @@ impl ThreadMonitor<'_> {
         &self,
         measured: Instant,
         outputs: &mut Vec<WorkerOutput>,
-    ) -> Result<Vec<ProcessStall>, String> {
+    ) -> Result<Vec<ProcessStall>, WorkerError> {
         let (mut waking, mut stalls) = (LateWakeup::begin(), Vec::new());
         let duration = self.conditions.duration_s.map(Duration::from_secs_f64);
         // While the workers pause the trial's clock stands still.
@@ -518,7 +527,7 @@ impl ThreadMonitor<'_> {
         &self,
         moment: Instant,
         outputs: &mut Vec<WorkerOutput>,
-    ) -> Result<bool, String> {
+    ) -> Result<bool, WorkerError> {
         if outputs.len() == self.counters.len() {
             return Ok(false);
         }
@@ -528,7 +537,7 @@ impl ThreadMonitor<'_> {
             Ok(WorkerMessage::Paused) => self.paused_workers.set(self.paused_workers.get() + 1),
             Ok(WorkerMessage::Ready(_)) => {}
             Err(RecvTimeoutError::Timeout) => return Ok(false),
-            Err(RecvTimeoutError::Disconnected) => return Err(disconnected()),
+            Err(RecvTimeoutError::Disconnected) => return Err(WorkerError::ThreadLost),
         }
         let paused_workers = self.paused_workers.get();
         if paused_workers > 0 && paused_workers + outputs.len() == self.counters.len() {
@@ -540,18 +549,14 @@ impl ThreadMonitor<'_> {
     }
 }
 
-fn cache_share(count: CacheCount<'_>) -> Result<CacheReport, String> {
+fn own_usage() -> Result<ResourceUsage, WorkerError> {
+    read_own_usage().map_err(WorkerError::of_setup)
+}
+
+fn cache_share(count: CacheCount<'_>) -> Result<CacheReport, WorkerError> {
     let is_shared = count.scope() == CacheScope::Database;
-    let used = count.end().map_err(|error| about_cache(&error))?;
+    let used = count.end().map_err(WorkerError::of_engine(READING_CACHE))?;
     Ok(CacheReport { used, is_shared })
-}
-
-fn about_cache(error: &trueput_engine::Error) -> String {
-    format!("reading the engine's cache counters: {error}")
-}
-
-fn disconnected() -> String {
-    "a worker thread ended early".to_owned()
 }
 
 fn operation_counts(counters: &[WorkerCounters], kinds: usize) -> OperationCounts {
@@ -574,22 +579,23 @@ fn operation_counts(counters: &[WorkerCounters], kinds: usize) -> OperationCount
 fn merge<'a>(
     kinds: usize,
     parts: impl Iterator<Item = &'a [Histogram<u64>]>,
-) -> Result<Vec<String>, String> {
+) -> Result<Vec<String>, HistogramError> {
     let mut merged: Vec<_> = (0..kinds).map(|_| histogram::new()).collect();
     for part in parts {
         for (sum, latency) in merged.iter_mut().zip(part) {
-            sum.add(latency)
-                .map_err(|error| format!("adding histograms: {error:?}"))?;
+            sum.add(latency)?;
         }
     }
-    merged.iter().map(histogram::encode).collect()
+    let encoded = merged.iter().map(histogram::encode);
+    let encoded: Result<_, _> = encoded.collect();
+    encoded.map_err(HistogramError::of_coding)
 }
 
 /// Aggregates the open loops of these workers; `None` for closed loops.
 fn open_loop_result(
     units: usize,
     outputs: &[WorkerOutput],
-) -> Result<Option<OpenLoopResult>, String> {
+) -> Result<Option<OpenLoopResult>, HistogramError> {
     let all = || {
         outputs
             .iter()

@@ -64,9 +64,9 @@ pub fn renew_tuning_time(settings: &mut ChoiceSettings, ended: &[TrialRecord]) -
     }
 }
 
-/// How the contenders of a choice are tuned.
+/// Whether the contenders of a choice are tuned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChoiceTuning {
+pub enum TuningPolicy {
     /// Not at all.
     Never,
     /// As long as there is time.
@@ -83,15 +83,15 @@ pub enum ChoiceTuning {
 pub fn budget_s(
     given_s: Option<f64>,
     confirmations: u32,
-    tuning: ChoiceTuning,
+    tuning: TuningPolicy,
     contenders: &[TrialSpec],
 ) -> Result<f64, BudgetShortage> {
     let one_each_s: f64 = contenders.iter().map(estimated_s).sum();
     let fewest = fewest_trials(confirmations);
-    let is_tuned = tuning != ChoiceTuning::Never;
+    let is_tuned = tuning != TuningPolicy::Never;
     let of_defaults = f64::from(fewest) / default_part(is_tuned);
     let all = f64::from(2 * fewest + MIN_TUNING_TRIALS) / SEARCH_PART;
-    let least = if tuning == ChoiceTuning::Required {
+    let least = if tuning == TuningPolicy::Required {
         of_defaults.max(all)
     } else {
         of_defaults

@@ -27,7 +27,7 @@ use trueput_record::search::{
 use trueput_record::value::parse_seconds;
 use trueput_runner::Registry;
 use trueput_tuner::capacity::{self, MAX_CONFIRMATIONS};
-use trueput_tuner::choice::{self, ChoiceTuning, MIN_TUNING_TRIALS};
+use trueput_tuner::choice::{self, MIN_TUNING_TRIALS, TuningPolicy};
 use trueput_tuner::tuning::{SearchSpace, searched_knobs};
 
 /// The precision of a capacity, as a part of it.
@@ -148,9 +148,9 @@ impl Question<'_> {
     /// The time for the choice, seconds.
     fn budget_s(&self, trials: &[TrialSpec]) -> Result<f64, Failure> {
         let (tuning, or_else) = match &self.tuning {
-            None => (ChoiceTuning::Never, ""),
-            Some(tuning) if tuning.named_knobs.is_some() => (ChoiceTuning::Required, ""),
-            Some(_) => (ChoiceTuning::Possible, ", or --no-tuning"),
+            None => (TuningPolicy::Never, ""),
+            Some(tuning) if tuning.named_knobs.is_some() => (TuningPolicy::Required, ""),
+            Some(_) => (TuningPolicy::Possible, ", or --no-tuning"),
         };
         let budget_s = choice::budget_s(self.budget_s, self.confirmations, tuning, trials);
         budget_s.map_err(|shortage| search_run::too_short(shortage, trials.len(), or_else))

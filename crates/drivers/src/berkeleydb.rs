@@ -11,10 +11,7 @@ mod locked_keys;
 pub(crate) mod session;
 pub(crate) mod shim;
 
-use crate::capabilities::transactional;
-use crate::common_errors;
 use crate::library::{self, LibraryOrigin, LibrarySearch};
-use crate::promise::{self, until};
 use environment::BerkeleyEnvironment;
 use knobs::BerkeleyKnobs;
 use shim::{BerkeleyLibrary, LogFlush};
@@ -67,14 +64,14 @@ impl Engine for BerkeleyDb {
             several_processes: true,
             // With its default knobs.
             concurrent_writers: true,
-            ..transactional(u32::MAX as usize, u32::MAX as usize)
+            ..Capabilities::transactional(u32::MAX as usize, u32::MAX as usize)
         }
     }
 
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
         let knobs = BerkeleyKnobs::from(knobs);
         let level = knobs::level(durability, &knobs)
-            .ok_or_else(|| common_errors::no_durability("berkeleydb", durability))?;
+            .ok_or_else(|| Error::no_durability("berkeleydb", durability))?;
         // Sizes that contradict each other are refused before anything runs.
         knobs::settings(&knobs, level)?;
         let (mapped_to, window) = match level {
@@ -84,7 +81,7 @@ impl Engine for BerkeleyDb {
                 "DB_TXN_NOSYNC=true",
                 Some(Window {
                     bytes: Some(knobs.log_buffer),
-                    ..until(
+                    ..Window::until(
                         "the log's buffer of log_buffer bytes fills; then, for lost power, as at \
                          async",
                     )
@@ -93,7 +90,7 @@ impl Engine for BerkeleyDb {
             LogFlush::LogInMemory => ("DB_LOG_IN_MEMORY=true", None),
             LogFlush::NotDurable => ("DB_TXN_NOT_DURABLE=true", None),
         };
-        Ok(promise::of(durability, mapped_to, window, SOURCE))
+        Ok(Promise::new(durability, mapped_to, window, SOURCE))
     }
 
     fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation> {
@@ -158,7 +155,7 @@ impl Engine for BerkeleyDb {
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         let knobs = BerkeleyKnobs::from(spec.knobs);
         let level = knobs::level(spec.durability, &knobs)
-            .ok_or_else(|| common_errors::no_durability("berkeleydb", spec.durability))?;
+            .ok_or_else(|| Error::no_durability("berkeleydb", spec.durability))?;
         let (_, engine) = self.library()?;
         Ok(Box::new(BerkeleyEnvironment::open(
             engine,
@@ -175,7 +172,7 @@ fn unflushed(knobs: &BerkeleyKnobs) -> Window {
         0 => "",
         _ => "at a checkpoint, or ",
     };
-    until(format!(
+    Window::until(format!(
         "the kernel writes the log back, or Berkeley DB flushes it: {checkpoint}before it writes a \
          changed page out of its cache"
     ))

@@ -16,10 +16,7 @@ mod promise_check;
 mod session;
 mod transaction;
 
-use crate::capabilities::transactional;
-use crate::common_errors;
 use crate::library;
-use crate::promise;
 use address::ServerAddress;
 use connection::EtcdConnection;
 use database::EtcdDatabase;
@@ -153,7 +150,7 @@ impl Engine for Etcd {
         Capabilities {
             several_processes: true,
             concurrent_writers: true,
-            ..transactional(MAX_KEY, MAX_VALUE)
+            ..Capabilities::transactional(MAX_KEY, MAX_VALUE)
         }
     }
 
@@ -161,9 +158,9 @@ impl Engine for Etcd {
         if self.users().is_some() {
             // Nothing tells whether its nodes flush; that they do is etcd's only documented way.
             if durability != Durability::Sync {
-                return Err(common_errors::no_durability(NAME, durability));
+                return Err(Error::no_durability(NAME, durability));
             }
-            return Ok(promise::of(
+            return Ok(Promise::new(
                 durability,
                 "as its nodes are set",
                 None,
@@ -179,7 +176,7 @@ impl Engine for Etcd {
         let mapped_to = format!("{} of {nodes} nodes{flushes}", nodes / 2 + 1);
         Ok(Promise {
             cluster: Some(knobs::survival(durability, nodes)),
-            ..promise::of(durability, mapped_to, None, SOURCE)
+            ..Promise::new(durability, mapped_to, None, SOURCE)
         })
     }
 

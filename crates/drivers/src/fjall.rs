@@ -6,10 +6,7 @@
 mod commit_turn;
 mod session;
 
-use crate::capabilities::transactional;
-use crate::common_errors;
 use crate::named_values::named_values;
-use crate::promise;
 use ::fjall::config::{BlockSizePolicy, CompressionPolicy};
 use ::fjall::{
     CompressionType, Keyspace, KeyspaceCreateOptions, KvSeparationOptions, OptimisticTxDatabase,
@@ -22,7 +19,7 @@ use std::path::Path;
 use trueput_engine::{
     Build, COMPILED_IN, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info,
     Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Session, Value, choices,
-    parameters,
+    common_errors, parameters,
 };
 
 /// The fjall driver.
@@ -145,7 +142,7 @@ impl Engine for Fjall {
             several_processes: false,
             // With its default knobs; `concurrency=optimistic` lets them overlap.
             concurrent_writers: false,
-            ..transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
+            ..Capabilities::transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
         }
     }
 
@@ -159,10 +156,10 @@ impl Engine for Fjall {
             // A journal that lost an inner page to lost power does not open (docs/AUDIT.md).
             Durability::Process => "durability=Buffer at each commit",
             Durability::Async | Durability::Buffered | Durability::None => {
-                return Err(common_errors::no_durability("fjall", durability));
+                return Err(Error::no_durability("fjall", durability));
             }
         };
-        Ok(promise::of(durability, mapped_to, None, PERSIST_SOURCE))
+        Ok(Promise::new(durability, mapped_to, None, PERSIST_SOURCE))
     }
 
     fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
@@ -208,7 +205,7 @@ impl Engine for Fjall {
                 CommitFlush::SyncData => PersistMode::SyncData,
             },
             Durability::Process => PersistMode::Buffer,
-            other => return Err(common_errors::no_durability("fjall", other)),
+            other => return Err(Error::no_durability("fjall", other)),
         };
         let options = || keyspace_options(&knobs);
         let handle = match knobs.concurrency {

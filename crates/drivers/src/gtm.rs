@@ -11,11 +11,8 @@ mod session;
 mod sigalrm;
 mod transaction_log;
 
-use crate::capabilities::transactional;
-use crate::common_errors;
 use crate::folder_path;
 use crate::library;
-use crate::promise;
 use database::GtmDatabase;
 use folder::DatabaseFolder;
 use install::GtmInstallation;
@@ -115,7 +112,7 @@ impl Engine for Gtm {
             concurrent_writers: true,
             // Each read of a read transaction sees the data committed at that moment.
             snapshot_reads: false,
-            ..transactional(MAX_KEY, MAX_VALUE)
+            ..Capabilities::transactional(MAX_KEY, MAX_VALUE)
         }
     }
 
@@ -125,13 +122,13 @@ impl Engine for Gtm {
             Durability::Buffered => ", SET or TSTART ():(serial:transaction=\"BATCH\")",
             Durability::None => "",
             Durability::Async | Durability::Process => {
-                return Err(common_errors::no_durability("gtm", durability));
+                return Err(Error::no_durability("gtm", durability));
             }
         };
         let knobs = GtmKnobs::from(knobs);
         let journal = DatabaseLayout::of(knobs, durability)?.journal_settings();
         let window = (durability == Durability::Buffered).then(|| unflushed(&knobs));
-        Ok(promise::of(
+        Ok(Promise::new(
             durability,
             format!("{journal}{transactions}"),
             window,
@@ -247,7 +244,7 @@ fn unflushed(knobs: &GtmKnobs) -> Window {
     };
     Window {
         time_s: Some(knobs.epoch_interval as f64),
-        ..promise::until(format!(
+        ..Window::until(format!(
             "the next epoch, for lost power: due after epoch_interval. For killed processes with \
              their shared memory: the journal's buffer is written when it fills, or 1 s after a \
              write{for_lost_power}"

@@ -5,18 +5,16 @@
 
 mod knobs;
 
-use crate::capabilities::transactional;
-use crate::common_errors::{self, LengthLimits};
 use crate::library::{self, FileCache, LibraryOrigin, LibrarySearch, symbols};
 use crate::lsm::{
     self, BatchSession, Handle, LsmDatabase, LsmFunctions, ReadFunctions, ValueAccess, check,
 };
-use crate::promise;
 use knobs::{LevelDbCompression, LevelDbKnobs};
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use trueput_engine::common_errors::LengthLimits;
 use trueput_engine::{
     Build, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info, InstallableBuild,
     Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Session, Value,
@@ -169,7 +167,7 @@ impl Engine for LevelDb {
         Capabilities {
             several_processes: false,
             concurrent_writers: false,
-            ..transactional(LIMITS.key_bytes, LIMITS.value_bytes)
+            ..Capabilities::transactional(LIMITS.key_bytes, LIMITS.value_bytes)
         }
     }
 
@@ -183,10 +181,10 @@ impl Engine for LevelDb {
             }
             Durability::Process => "sync=false",
             Durability::Async | Durability::Buffered | Durability::None => {
-                return Err(common_errors::no_durability("leveldb", durability));
+                return Err(Error::no_durability("leveldb", durability));
             }
         };
-        Ok(promise::of(durability, mapped_to, None, SOURCE))
+        Ok(Promise::new(durability, mapped_to, None, SOURCE))
     }
 
     fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
@@ -252,7 +250,7 @@ impl LevelDb {
         relative.map_or(Ok(()), |relative| {
             Err(Error::Unsupported(format!(
                 "{}: {} (docs/AUDIT.md)",
-                common_errors::no_durability("leveldb", Durability::Sync),
+                Error::no_durability("leveldb", Durability::Sync),
                 relative.refutation()
             )))
         })

@@ -1,10 +1,6 @@
 //! Drivers: each speaks one engine's own public API. A new engine is one file and one row here.
 
 mod berkeleydb;
-mod calendar;
-mod capabilities;
-mod common_errors;
-mod decimal;
 mod etcd;
 mod fjall;
 mod folder_path;
@@ -18,17 +14,13 @@ mod mapped_session;
 mod mariadb;
 mod mdbx;
 mod named_values;
-mod odbc;
 mod ordered_cursor;
 mod percent;
 mod postgresql;
 mod process_locks;
-mod promise;
 mod redb;
 mod retry;
 mod rocksdb;
-mod scan_statement;
-mod schema_mark;
 mod sqlite;
 mod tcp_connection;
 mod tokudb;
@@ -46,7 +38,6 @@ pub use library::{ignored_folders, is_in_trusted_location, untrusted_reason};
 pub use lmdb::Lmdb;
 pub use mariadb::{Galera, MariaDb};
 pub use mdbx::Mdbx;
-pub use odbc::Odbc;
 pub use postgresql::{Postgresql, PostgresqlCluster};
 pub use rocksdb::RocksDb;
 pub use sqlite::Sqlite;
@@ -69,7 +60,6 @@ static POSTGRESQL: Postgresql = Postgresql::new();
 static POSTGRESQL_CLUSTER: PostgresqlCluster = PostgresqlCluster::new();
 static ETCD: Etcd = Etcd::new();
 static GALERA: Galera = Galera::new();
-static ODBC: Odbc = Odbc::new();
 static ENGINES: &[&dyn Engine] = &[
     &Null,
     &LMDB,
@@ -88,7 +78,6 @@ static ENGINES: &[&dyn Engine] = &[
     &POSTGRESQL_CLUSTER,
     &ETCD,
     &GALERA,
-    &ODBC,
 ];
 
 /// Every engine that this program can drive, the null engine first.

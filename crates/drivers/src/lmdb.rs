@@ -5,11 +5,9 @@ mod environment;
 mod error;
 mod session;
 
-use crate::capabilities::transactional;
-use crate::common_errors;
 use crate::library::{self, LibrarySearch};
+use crate::mapped_session::unflushed_meta_page;
 use crate::named_values::{flags_of, named_values};
-use crate::promise;
 use build::{LmdbBuild, TITLE};
 use environment::LmdbEnvironment;
 use lmdb_master_sys as ffi;
@@ -124,7 +122,7 @@ impl Engine for Lmdb {
         Capabilities {
             several_processes: true,
             concurrent_writers: false,
-            ..transactional(self.selected_build().max_key_bytes, u32::MAX as usize)
+            ..Capabilities::transactional(self.selected_build().max_key_bytes, u32::MAX as usize)
         }
     }
 
@@ -132,8 +130,8 @@ impl Engine for Lmdb {
         // Of the knobs' flags this one alone changes how a commit reaches the file.
         let map = knob_flags(LmdbKnobs::from(knobs)) & ffi::MDB_WRITEMAP;
         let flags = environment::flag_names(durability_flags(durability)? | map);
-        let window = (durability == Durability::Async).then(promise::unflushed_meta_page);
-        Ok(promise::of(
+        let window = (durability == Durability::Async).then(unflushed_meta_page);
+        Ok(Promise::new(
             durability,
             format!("flags={flags}"),
             window,
@@ -197,9 +195,7 @@ fn durability_flags(durability: Durability) -> Result<u32> {
         Durability::Sync => Ok(ffi::MDB_NOTLS),
         Durability::Async => Ok(ffi::MDB_NOTLS | ffi::MDB_NOMETASYNC),
         Durability::Process => Ok(ffi::MDB_NOTLS | ffi::MDB_NOSYNC),
-        Durability::Buffered | Durability::None => {
-            Err(common_errors::no_durability("lmdb", durability))
-        }
+        Durability::Buffered | Durability::None => Err(Error::no_durability("lmdb", durability)),
     }
 }
 

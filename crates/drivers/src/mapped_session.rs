@@ -2,15 +2,23 @@
 //! transaction at a time. The two differ in the names of their functions, in the layout of their
 //! slices, and in few rules, which [`MappedApi`] states.
 
-use crate::common_errors;
 use crate::ordered_cursor::{OrderedCursor, SeekingCursor, scan};
 use crate::process_locks::WriterThread;
 use std::ffi::{c_int, c_uint, c_void};
 use std::marker::PhantomData;
 use std::ptr;
 use trueput_engine::{
-    Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor,
+    Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor, Window,
+    common_errors,
 };
+
+/// The window if a commit leaves its meta page to the next one's flush.
+pub(crate) fn unflushed_meta_page() -> Window {
+    Window {
+        commits: Some(1),
+        ..Window::until("the next commit, which flushes the last one's meta page")
+    }
+}
 
 /// A key or value as the library takes and returns it.
 pub(crate) trait MappedSlice: Copy {

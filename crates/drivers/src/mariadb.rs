@@ -17,7 +17,6 @@ mod socket;
 mod sql;
 mod statement;
 
-use crate::capabilities::transactional;
 use crate::library;
 use crate::log_directory::LogDirectory;
 use connection::client_error;
@@ -25,7 +24,6 @@ use database::MariaDbDatabase;
 pub use galera::Galera;
 use knobs::{IsolationLevel, MariaDbKnobs, NAME, StorageEngine};
 use mysql::prelude::Queryable;
-pub(crate) use schema::lock_name;
 use schema::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use server::PrivateServer;
 use server_access::{ExternalServer, ServerAccess};
@@ -178,7 +176,7 @@ impl Engine for MariaDb {
         Capabilities {
             several_processes: true,
             concurrent_writers: true,
-            ..transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
+            ..Capabilities::transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
         }
     }
 

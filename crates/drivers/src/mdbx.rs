@@ -6,12 +6,10 @@ mod error;
 mod knobs;
 mod session;
 
-use crate::capabilities::transactional;
-use crate::common_errors;
 use crate::library::{self, LibraryOrigin, LibrarySearch};
 use crate::lmdb::check_reader_slots;
+use crate::mapped_session::unflushed_meta_page;
 use crate::named_values::{flags_of, named_values};
-use crate::promise;
 use api::{MdbxBuild, TITLE, value};
 use environment::{MdbxEnvironment, OpenOptions};
 use knobs::{AsyncMethod, MdbxKnobs};
@@ -64,7 +62,7 @@ impl Engine for Mdbx {
         Capabilities {
             several_processes: true,
             concurrent_writers: false,
-            ..transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
+            ..Capabilities::transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
         }
     }
 
@@ -76,9 +74,9 @@ impl Engine for Mdbx {
         let mapped_to = mapped_to(durability_flags(durability, async_by)? | map);
         let window = (durability == Durability::Async).then(|| match async_by {
             AsyncMethod::SafeNosync => unflushed(knobs.sync_bytes, knobs.sync_period),
-            AsyncMethod::NoMetaSync => promise::unflushed_meta_page(),
+            AsyncMethod::NoMetaSync => unflushed_meta_page(),
         });
-        Ok(promise::of(durability, mapped_to, window, SOURCE))
+        Ok(Promise::new(durability, mapped_to, window, SOURCE))
     }
 
     fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
@@ -136,7 +134,7 @@ fn unflushed(sync_bytes: u64, sync_period_ms: u64) -> Window {
     Window {
         time_s: (sync_period_ms > 0).then(|| sync_period_ms as f64 / MS_PER_S as f64),
         bytes: (sync_bytes > 0).then_some(sync_bytes),
-        ..promise::until(
+        ..Window::until(
             "the next flushed state: sync_bytes or sync_period, off by default, which a commit \
              looks at; else before the file grows; a checkpoint; closing the database",
         )
@@ -155,7 +153,7 @@ fn durability_flags(durability: Durability, async_by: AsyncMethod) -> Result<u32
         Durability::Async => value::MDBX_NOMETASYNC,
         Durability::Process => value::MDBX_UTTERLY_NOSYNC | value::MDBX_NOMETASYNC,
         Durability::Buffered | Durability::None => {
-            return Err(common_errors::no_durability("mdbx", durability));
+            return Err(Error::no_durability("mdbx", durability));
         }
     };
     Ok(flags | value::MDBX_NOSTICKYTHREADS)

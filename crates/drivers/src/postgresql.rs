@@ -20,13 +20,10 @@ mod sql;
 mod value;
 mod wire;
 
-use crate::capabilities::transactional;
 use crate::library;
-use crate::promise;
 use address::ServerAddress;
 pub use cluster::PostgresqlCluster;
 use database::PostgresqlDatabase;
-pub(crate) use external_schema::{SCHEMA_LOCK, SCHEMA_LOCK_RETRY};
 use instance::Instance;
 use isolation::PostgresqlIsolation;
 use knobs::{PostgresqlKnobs, WalSettings};
@@ -193,7 +190,7 @@ impl Engine for Postgresql {
         Capabilities {
             several_processes: true,
             concurrent_writers: true,
-            ..transactional(MAX_KEY, MAX_VALUE)
+            ..Capabilities::transactional(MAX_KEY, MAX_VALUE)
         }
     }
 
@@ -206,7 +203,7 @@ impl Engine for Postgresql {
                 (WalSettings::of(&knobs, durability)?, Some(delay_ms))
             }
         };
-        Ok(promise::of(
+        Ok(Promise::new(
             durability,
             durability_settings.text(),
             (durability == Durability::Buffered).then(|| unwritten(delay_ms)),
@@ -299,6 +296,6 @@ fn unwritten(delay_ms: Option<u64>) -> Window {
     let until = "the log's writer has written it: within three times wal_writer_delay";
     Window {
         time_s: delay_ms.map(|delay_ms| 3.0 * delay_ms as f64 / 1e3),
-        ..promise::until(until)
+        ..Window::until(until)
     }
 }

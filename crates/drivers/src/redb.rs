@@ -5,10 +5,7 @@
 
 mod session;
 
-use crate::capabilities::transactional;
-use crate::common_errors;
 use crate::named_values::named_values;
-use crate::promise::{self, until};
 use ::redb::{
     Builder, Database as RedbDatabase, Durability as RedbDurability, ReadableDatabase,
     ReadableTableMetadata, TableDefinition, TableError, WriteTransaction,
@@ -22,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use trueput_engine::{
     Build, COMPILED_IN, CacheKnob, Capabilities, Database, Durability, Engine, Error, Info,
     Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Session, Value, Window,
-    parameters,
+    common_errors, parameters,
 };
 
 /// The redb driver.
@@ -80,7 +77,7 @@ impl Engine for Redb {
         Capabilities {
             several_processes: false,
             concurrent_writers: false,
-            ..transactional(MAX_BYTES, MAX_BYTES)
+            ..Capabilities::transactional(MAX_BYTES, MAX_BYTES)
         }
     }
 
@@ -95,7 +92,7 @@ impl Engine for Redb {
                 let every = RedbKnobs::from(knobs).commits_per_sync;
                 let window = Window {
                     commits: Some(every - 1),
-                    ..until(
+                    ..Window::until(
                         "the next Immediate commit: every commits_per_sync-th, a checkpoint, or \
                          closing the database",
                     )
@@ -108,10 +105,10 @@ impl Engine for Redb {
                 )
             }
             Durability::Async | Durability::Process | Durability::None => {
-                return Err(common_errors::no_durability("redb", durability));
+                return Err(Error::no_durability("redb", durability));
             }
         };
-        Ok(promise::of(durability, mapped_to, window, source))
+        Ok(Promise::new(durability, mapped_to, window, source))
     }
 
     fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
@@ -150,7 +147,7 @@ impl Engine for Redb {
         let commits_per_sync = match spec.durability {
             Durability::Sync => 1,
             Durability::Buffered => knobs.commits_per_sync,
-            other => return Err(common_errors::no_durability("redb", other)),
+            other => return Err(Error::no_durability("redb", other)),
         };
         let path = spec.directory.join(FILE_NAME);
         let cache_size = usize::try_from(knobs.cache_size)

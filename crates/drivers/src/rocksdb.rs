@@ -7,15 +7,13 @@ mod session;
 mod settings;
 mod symbols;
 
-use crate::capabilities::transactional;
-use crate::common_errors::{self, LengthLimits};
 use crate::library::{self, LibraryOrigin, LibrarySearch};
 use crate::lsm;
-use crate::promise::{self, until};
 use database::RocksDbDatabase;
 use knobs::{RocksDbKnobs, Transactions};
 use std::time::SystemTime;
 use symbols::RocksDbLibrary;
+use trueput_engine::common_errors::LengthLimits;
 use trueput_engine::{
     Build, CacheKnob, Capabilities, Database, Durability, Engine, EngineEvent, Error, Info,
     Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Window,
@@ -65,7 +63,7 @@ impl Engine for RocksDb {
             several_processes: false,
             // With its default knobs; `transactions=batch` lets one at a time read and write.
             concurrent_writers: true,
-            ..transactional(LIMITS.key_bytes, LIMITS.value_bytes)
+            ..Capabilities::transactional(LIMITS.key_bytes, LIMITS.value_bytes)
         }
     }
 
@@ -79,7 +77,7 @@ impl Engine for RocksDb {
             // leaves no prefix, unless each log notes the end of the one before (docs/AUDIT.md).
             Durability::Async if notices_lost_logs(&knobs) => (
                 "sync=false, track_and_verify_wals=true",
-                Some(until("the kernel has written the log back")),
+                Some(Window::until("the kernel has written the log back")),
             ),
             Durability::Async => {
                 return Err(Error::Unsupported(format!(
@@ -93,17 +91,17 @@ impl Engine for RocksDb {
                 "disableWAL=true",
                 Some(Window {
                     bytes: Some(knobs::write_buffers_bytes(&knobs)),
-                    ..until(
+                    ..Window::until(
                         "a full write buffer is written out as a table: at most \
                          write_buffer_size times max_write_buffer_number is in memory only",
                     )
                 }),
             ),
             Durability::None => {
-                return Err(common_errors::no_durability("rocksdb", durability));
+                return Err(Error::no_durability("rocksdb", durability));
             }
         };
-        Ok(promise::of(durability, mapped_to, window, SOURCE))
+        Ok(Promise::new(durability, mapped_to, window, SOURCE))
     }
 
     fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation> {

@@ -9,9 +9,7 @@ mod session;
 mod setup;
 mod sql;
 
-use crate::capabilities::transactional;
 use crate::library::{self, LibrarySearch};
-use crate::promise;
 use build::{SqliteBuild, TITLE};
 use cache::CacheTotals;
 use connection::SqliteConnection;
@@ -173,7 +171,7 @@ impl Engine for Sqlite {
         Capabilities {
             several_processes: true,
             concurrent_writers: false,
-            ..transactional(half_row_bytes, half_row_bytes)
+            ..Capabilities::transactional(half_row_bytes, half_row_bytes)
         }
     }
 
@@ -193,13 +191,13 @@ impl Engine for Sqlite {
             Window {
                 // Without checkpoints the whole log may be lost.
                 bytes: (pages > 0).then(|| pages.saturating_mul(page_bytes)),
-                ..promise::until(
+                ..Window::until(
                     "the next checkpoint, which flushes the log: due at wal_autocheckpoint pages \
                      (1000 by default), put off while another connection checkpoints",
                 )
             }
         });
-        Ok(promise::of(durability, mapped_to, window, source))
+        Ok(Promise::new(durability, mapped_to, window, source))
     }
 
     fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {

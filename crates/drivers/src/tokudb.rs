@@ -9,10 +9,7 @@ mod knobs;
 mod shim;
 
 use crate::berkeleydb::session::BerkeleySession;
-use crate::capabilities::transactional;
-use crate::common_errors;
 use crate::library::{self, LibraryOrigin, LibrarySearch};
-use crate::promise;
 use environment::TokuEnvironment;
 use knobs::TokuKnobs;
 use shim::TokuLibrary;
@@ -68,7 +65,7 @@ impl Engine for TokuDb {
         Capabilities {
             several_processes: false,
             concurrent_writers: true,
-            ..transactional(MAX_KEY_BYTES as usize, MAX_VALUE_BYTES as usize)
+            ..Capabilities::transactional(MAX_KEY_BYTES as usize, MAX_VALUE_BYTES as usize)
         }
     }
 
@@ -77,10 +74,10 @@ impl Engine for TokuDb {
             Durability::Sync => ("DB_TXN_NOSYNC=false", None),
             Durability::Buffered => ("DB_TXN_NOSYNC=true", Some(unwritten(&knobs.into()))),
             Durability::Async | Durability::Process | Durability::None => {
-                return Err(common_errors::no_durability("tokudb", durability));
+                return Err(Error::no_durability("tokudb", durability));
             }
         };
-        Ok(promise::of(durability, mapped_to, window, SOURCE))
+        Ok(Promise::new(durability, mapped_to, window, SOURCE))
     }
 
     fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
@@ -128,7 +125,7 @@ fn unwritten(knobs: &TokuKnobs) -> Window {
     Window {
         time_s: (flush_ms > 0).then(|| f64::from(flush_ms) / 1000.0),
         bytes: Some(LOG_BUFFERS_BYTES),
-        ..promise::until(format!(
+        ..Window::until(format!(
             "the log's buffer in the process fills and is written, and for lost power until the \
              log is flushed: {by_checkpoint}{by_time}"
         ))

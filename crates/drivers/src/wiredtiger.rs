@@ -9,9 +9,7 @@ mod knobs;
 mod session;
 mod shim;
 
-use crate::capabilities::transactional;
 use crate::library::{self, LibraryOrigin, LibrarySearch};
-use crate::promise::{self, until};
 use config::OpenConfig;
 use database::WiredTigerDatabase;
 use knobs::WiredTigerKnobs;
@@ -86,13 +84,13 @@ impl Engine for WiredTiger {
         Capabilities {
             several_processes: false,
             concurrent_writers: true,
-            ..transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
+            ..Capabilities::transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
         }
     }
 
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
         let knobs = WiredTigerKnobs::from(knobs);
-        Ok(promise::of(
+        Ok(Promise::new(
             durability,
             config::levels(durability, &knobs)?.join(", "),
             window(durability, &knobs),
@@ -165,9 +163,11 @@ fn window(durability: Durability, knobs: &WiredTigerKnobs) -> Option<Window> {
     match durability {
         Durability::Buffered if wait_s > 0 => Some(Window {
             time_s: Some(wait_s as f64),
-            ..until("the end of the next checkpoint, which begins checkpoint_wait after the last")
+            ..Window::until(
+                "the end of the next checkpoint, which begins checkpoint_wait after the last",
+            )
         }),
-        Durability::Buffered => Some(until(
+        Durability::Buffered => Some(Window::until(
             "the database is closed: with checkpoint_wait=0 and no log, no checkpoint comes before",
         )),
         Durability::Sync | Durability::Async | Durability::Process | Durability::None => None,

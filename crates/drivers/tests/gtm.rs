@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-#[allow(dead_code, reason = "the other test program's")]
+#[allow(dead_code, unused_imports, reason = "the other test program's")]
 #[path = "it"]
 mod it {
     pub mod support;

@@ -9,6 +9,7 @@
 pub mod cache;
 mod cache_knob;
 pub mod cluster;
+pub mod common_errors;
 pub mod conformance;
 pub mod credentials;
 pub mod engine_event;
@@ -417,6 +418,23 @@ pub struct Capabilities {
     pub max_key_bytes: usize,
     /// Longest value, bytes.
     pub max_value_bytes: usize,
+}
+
+impl Capabilities {
+    /// The capabilities of an engine that keeps records in transactions with snapshots, for one
+    /// process and one writer at a time. A driver changes the fields in which its engine differs.
+    #[must_use]
+    pub const fn transactional(max_key_bytes: usize, max_value_bytes: usize) -> Self {
+        Self {
+            several_processes: false,
+            concurrent_writers: false,
+            retains_data: true,
+            atomic_transactions: true,
+            snapshot_reads: true,
+            max_key_bytes,
+            max_value_bytes,
+        }
+    }
 }
 
 /// Parameters for opening a database.

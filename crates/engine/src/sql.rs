@@ -4,6 +4,11 @@
 //! Each engine keeps its own dialect. The workload deals with the differences (types, paging,
 //! locking clauses) by the dialect's name.
 
+pub mod calendar;
+pub mod decimal;
+pub mod scan;
+pub mod schema_mark;
+
 use crate::Result;
 use std::ops::ControlFlow;
 

@@ -1,6 +1,26 @@
-//! Databases and sessions with one deliberate fault each, to test the checks that must detect it.
+//! For tests of drivers and of checks: databases and sessions with one deliberate fault each, which
+//! a check must detect; databases in one line; and claims that hold of every driver with SQL, and of
+//! every driver that tells a deadlock from other conflicts.
 
+#[allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+pub mod database;
+#[allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+pub mod deadlock;
 mod session;
+#[allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+pub mod sql;
 
 pub use session::FaultySession;
 

@@ -135,6 +135,19 @@ pub struct Window {
     pub until: String,
 }
 
+impl Window {
+    /// A window without numbers: until when a commit can be lost.
+    #[must_use]
+    pub fn until(event: impl Into<String>) -> Self {
+        Self {
+            time_s: None,
+            bytes: None,
+            commits: None,
+            until: event.into(),
+        }
+    }
+}
+
 /// An engine's implementation of one durability level.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Promise {
@@ -156,6 +169,26 @@ pub struct Promise {
     /// a colon.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
+}
+
+impl Promise {
+    /// The promise of an engine that is no cluster and keeps it by its own documentation.
+    #[must_use]
+    pub fn new(
+        durability: Durability,
+        mapped_to: impl Into<String>,
+        window: Option<Window>,
+        source: &str,
+    ) -> Self {
+        Self {
+            durability,
+            mapped_to: mapped_to.into(),
+            window,
+            source: source.to_owned(),
+            cluster: None,
+            doubt: None,
+        }
+    }
 }
 
 /// The failures of a cluster that an acknowledged commit survives.

@@ -195,6 +195,8 @@ mod tests {
         ] {
             sources(&crates.join(name).join("src"), &mut files);
         }
+        // What only tests use is shown to nobody.
+        files.retain(|file| !file.iter().any(|part| part == "testing"));
         assert!(files.len() > 100);
         let mut missing = Vec::new();
         for file in files

@@ -106,13 +106,6 @@ fn is_there(named: &str, registry: &Registry) -> bool {
         || table.is_some_and(|id| published::named(id).is_ok())
 }
 
-fn registry() -> Registry {
-    Registry {
-        engines: trueput_drivers::registry(),
-        workloads: trueput_workloads::registry(),
-    }
-}
-
 fn help_texts(command: &clap::Command) -> Vec<String> {
     let own = command.get_after_help().map(ToString::to_string);
     let of_others = command.get_subcommands().flat_map(help_texts);
@@ -121,7 +114,7 @@ fn help_texts(command: &clap::Command) -> Vec<String> {
 
 #[test]
 fn every_command_that_is_shown_can_be_typed() {
-    let registry = registry();
+    let registry = crate::registry();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let document = |name: &str| std::fs::read_to_string(root.join(name)).unwrap();
     let documents = ["README.md", "docs/COMMANDS.md", "docs/TUTORIAL.md"];
@@ -165,7 +158,7 @@ fn a_command_that_has_rotted_is_found() {
     assert_eq!(found.len(), 5, "{found:?}");
     assert_eq!(found[1], ["trueput", "run", "first-look", "--repeat", "2"]);
     assert_eq!(found[2], ["trueput", "threen1"]);
-    let registry = registry();
+    let registry = crate::registry();
     let mistakes: Vec<_> = found
         .iter()
         .map(|words| mistake(words, &registry))

@@ -51,13 +51,25 @@ mod workload_run;
 use clap::Parser;
 use failure::Failure;
 use std::process::ExitCode;
+use std::sync::LazyLock;
+use trueput_engine::Engine;
+use trueput_odbc::Odbc;
 pub use trueput_runner::Registry;
+
+static ODBC: Odbc = Odbc::new();
+
+/// The engines of `drivers`, and those that use the public contract alone.
+static ENGINES: LazyLock<Vec<&dyn Engine>> = LazyLock::new(|| {
+    let mut engines = trueput_drivers::registry().to_vec();
+    engines.push(&ODBC);
+    engines
+});
 
 /// The engines and workloads that come with trueput.
 #[must_use]
 pub fn registry() -> Registry {
     Registry {
-        engines: trueput_drivers::registry(),
+        engines: &ENGINES,
         workloads: trueput_workloads::registry(),
     }
 }

@@ -2,12 +2,11 @@
 
 use super::locked_keys::LockedKeys;
 use super::shim::{Buffer, CodeClass, CursorMove, DatabaseHandles, Handle, NONE};
-use crate::common_errors;
 use crate::ordered_cursor::{OrderedCursor, SeekingCursor, scan, scan_iterator, seek_range_by_key};
 use std::collections::BTreeMap;
 use std::ffi::c_int;
 use trueput_engine::{
-    Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor,
+    Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor, common_errors,
 };
 
 /// The handles and limits of an open database, for its sessions.

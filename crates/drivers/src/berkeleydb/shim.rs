@@ -1,12 +1,11 @@
 //! Berkeley DB's functions: four of its library, the rest through `shim/berkeleydb.c`.
 
-use crate::common_errors;
 use crate::library::{self, FileCache, Library, LibrarySearch, symbols};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::Path;
 use std::ptr;
-use trueput_engine::{Error, Result, Value};
+use trueput_engine::{Error, Result, Value, common_errors};
 
 /// A handle of Berkeley DB's: `DB_ENV *`, `DB *`, `DB_TXN *` or `DBC *`.
 pub(crate) type Handle = *mut c_void;

@@ -10,9 +10,9 @@ use super::message::{
 };
 use super::promise_check::{self, FlushSign, LogCounts, await_flush};
 use super::transaction::operation;
-use crate::schema_mark::{COMMENT, new_mark};
 use std::path::Path;
 use std::time::Duration;
+use trueput_engine::sql::schema_mark::{COMMENT, new_mark};
 use trueput_engine::{Durability, Error, Result};
 
 /// The key of the mark. The keys of records begin with it and `/`.

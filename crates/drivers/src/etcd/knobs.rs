@@ -1,7 +1,6 @@
 //! The knobs of a cluster of etcd's nodes, and what a commit there survives.
 
 use super::NAME;
-use crate::common_errors;
 use trueput_engine::{
     ClusterSurvival, Durability, Error, Parameter, ParameterValues, Result, choices, parameters,
 };
@@ -85,7 +84,7 @@ pub(super) fn node_count(knobs: &EtcdKnobs) -> u32 {
 /// [`Error::Unsupported`], if not.
 pub(super) fn check(durability: Durability, values: &ParameterValues) -> Result<()> {
     if !matches!(durability, Durability::Sync | Durability::Process) {
-        return Err(common_errors::no_durability(NAME, durability));
+        return Err(Error::no_durability(NAME, durability));
     }
     let knobs = EtcdKnobs::from(values);
     let (heartbeat, election) = (knobs.heartbeat_interval, knobs.election_timeout);

@@ -5,9 +5,9 @@ use super::keyspace::{Bounds, KeySpace, after};
 use super::message::{self, KeyValue, RangeRequest, RangeResponse, SortOrder, TxnResponse};
 use super::transaction::Transaction;
 use super::{MAX_KEY, MAX_VALUE};
-use crate::common_errors::{self, LengthLimits};
 use bytes::Bytes;
 use std::collections::BTreeMap;
+use trueput_engine::common_errors::{self, LengthLimits};
 use trueput_engine::{
     Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor,
 };

@@ -1,7 +1,6 @@
 //! Sessions on an open fjall database.
 
 use super::{FjallDatabase, FjallHandle, MAX_KEY_BYTES, MAX_VALUE_BYTES, convert};
-use crate::common_errors;
 use crate::ordered_cursor::scan_iterator;
 use ::fjall::{
     Keyspace, OptimisticTxKeyspace, OptimisticWriteTx, Readable, SingleWriterTxKeyspace,
@@ -9,7 +8,7 @@ use ::fjall::{
 };
 use std::ops::Bound;
 use trueput_engine::{
-    Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor,
+    Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor, common_errors,
 };
 
 enum WriteTransaction<'db> {

@@ -5,7 +5,6 @@
 
 use super::install::GtmInstallation;
 use super::sigalrm;
-use crate::common_errors;
 use crate::library::{self, FileCache, Library};
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::fs::File;
@@ -14,7 +13,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use trueput_engine::{Error, Result};
+use trueput_engine::{Error, Result, common_errors};
 
 /// The longest string that GT.M has, bytes.
 pub(super) const MAX_STRING: usize = 1 << 20;

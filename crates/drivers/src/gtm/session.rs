@@ -6,10 +6,10 @@ use super::process::{DatabaseId, Process, ProcessGuard, subscript};
 use super::scan::{PageReader, ScanStep};
 use super::transaction_log::{LogOperation, TransactionLog};
 use super::{MAX_KEY, MAX_VALUE};
-use crate::common_errors::{self, LengthLimits};
 use crate::lsm::Overlay;
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
+use trueput_engine::common_errors::{self, LengthLimits};
 use trueput_engine::{
     Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor,
 };

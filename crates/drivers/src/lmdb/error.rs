@@ -1,11 +1,10 @@
 //! LMDB's return codes as the contract's errors.
 
 use super::build::Api;
-use crate::common_errors;
 use lmdb_master_sys as ffi;
 use std::ffi::{CStr, c_int};
 use std::io::ErrorKind;
-use trueput_engine::{Error, Result};
+use trueput_engine::{Error, Result, common_errors};
 
 /// Whether another process was opening or closing the database at the same moment.
 pub(super) fn is_opening_race(code: c_int) -> bool {

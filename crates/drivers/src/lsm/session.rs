@@ -5,8 +5,9 @@ use super::overlay::Overlay;
 use super::reader::SessionReader;
 use super::store::LsmDatabase;
 use super::write_lock::WriteGuard;
-use crate::common_errors;
-use trueput_engine::{Direction, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor};
+use trueput_engine::{
+    Direction, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor, common_errors,
+};
 
 /// A session over a plain database.
 ///

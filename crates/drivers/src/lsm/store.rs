@@ -2,9 +2,9 @@
 
 use super::api::{ErrorPointer, Handle, LsmFunctions, ReadFunctions};
 use super::write_lock::WriteLock;
-use crate::common_errors::LengthLimits;
 use std::ffi::{CStr, CString, c_char};
 use std::ptr;
+use trueput_engine::common_errors::LengthLimits;
 use trueput_engine::{Error, Result, ValueVisitor};
 
 /// The way in which a value is read.

@@ -1,12 +1,11 @@
 //! Translates the client library's errors and values from and to the contract's.
 
-use crate::calendar::{date_of, days_since_1970};
-use crate::common_errors;
-use crate::decimal::{decimal, write_decimal};
 use mysql::consts::{ColumnFlags, ColumnType};
 use mysql::{Column, Value as Wire};
 use std::io::ErrorKind;
-use trueput_engine::{Datum, Error, Result};
+use trueput_engine::sql::calendar::{date_of, days_since_1970};
+use trueput_engine::sql::decimal::{decimal, write_decimal};
+use trueput_engine::{Datum, Error, Result, common_errors};
 
 const DEADLOCK: u16 = 1213;
 /// A lock of a row or of a table's metadata was waited for too long.
@@ -199,7 +198,7 @@ pub(super) fn wire(datum: Datum<'_>) -> Result<Wire> {
         Datum::Text(text) => Wire::Bytes(text.as_bytes().to_owned()),
         Datum::Bytes(bytes) => Wire::Bytes(bytes.to_owned()),
         Datum::Timestamp(moment) => date(moment),
-        Datum::Integers(_) => return Err(crate::common_errors::no_arrays(super::knobs::NAME)),
+        Datum::Integers(_) => return Err(common_errors::no_arrays(super::knobs::NAME)),
     })
 }
 

@@ -13,7 +13,6 @@ use super::server::PrivateServer;
 use super::server_access::ServerAccess;
 use super::socket::DATA;
 use super::{MariaDb, event_watcher, settings};
-use crate::capabilities::transactional;
 use crate::folder_path;
 use node::NodeServer;
 use std::path::{Path, PathBuf};
@@ -140,7 +139,7 @@ impl Engine for Galera {
         Capabilities {
             several_processes: true,
             concurrent_writers: true,
-            ..transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
+            ..Capabilities::transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
         }
     }
 

@@ -2,7 +2,6 @@
 
 use super::knobs::{IsolationLevel, MariaDbKnobs};
 use super::settings;
-use crate::common_errors;
 use std::sync::LazyLock;
 use std::time::Duration;
 use trueput_engine::{
@@ -126,7 +125,7 @@ impl GaleraKnobs {
 /// [`Error::Unsupported`] for knobs that contradict each other or the level.
 pub(super) fn check(durability: Durability, values: &ParameterValues) -> Result<()> {
     if durability == Durability::None {
-        return Err(common_errors::no_durability(NAME, durability));
+        return Err(Error::no_durability(NAME, durability));
     }
     settings::levels(durability, values)?;
     let knobs = GaleraKnobs::from(values);

@@ -7,6 +7,7 @@ use super::statement;
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use std::path::Path;
+use trueput_engine::sql::schema_mark::lock_name;
 use trueput_engine::{Error, Result};
 
 /// Longest key, bytes: the limit of an index at every page size, and in MyRocks.
@@ -49,12 +50,6 @@ pub(super) fn take(
     let ready = make_ready(connection, server_access, directory, storage);
     let unlocked = statement::batch(connection, &format!("SELECT RELEASE_LOCK({lock})"));
     ready.and(unlocked)
-}
-
-/// The name, in a statement, of the server lock that a process holds while it examines a schema,
-/// also over ODBC.
-pub(crate) fn lock_name(schema: &str) -> String {
-    format!("'trueput open {schema}'")
 }
 
 fn in_use(name: &str) -> Error {

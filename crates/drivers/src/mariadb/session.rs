@@ -2,11 +2,11 @@
 
 use super::schema::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use super::statement::{MariaDbStatement, batch};
-use crate::common_errors::{self, LengthLimits};
-use crate::scan_statement::{ScanShape, end_keys, scan_in_batches};
 use mysql::Conn;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
+use trueput_engine::common_errors::{self, LengthLimits};
+use trueput_engine::sql::scan::{ScanShape, end_keys, scan_in_batches};
 use trueput_engine::{
     Datum, Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor,
 };

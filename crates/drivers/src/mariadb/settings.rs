@@ -3,9 +3,7 @@
 use super::knobs::{
     Doublewrite, IsolationLevel, MariaDbCompression, MariaDbKnobs, NAME, StorageEngine,
 };
-use crate::common_errors;
 use crate::log_directory::LogDirectory;
-use crate::promise::{self, until};
 use std::fmt::Display;
 use trueput_engine::{
     Durability, Error, OpenSpec, Parameter, ParameterValues, Promise, Result, Survival, Window,
@@ -58,7 +56,7 @@ pub(super) fn levels(
                 Sync => "1",
                 Async | Process => "2",
                 Buffered => "0",
-                Durability::None => return Err(common_errors::no_durability(NAME, durability)),
+                Durability::None => return Err(Error::no_durability(NAME, durability)),
             };
             let doublewrite = doublewrite(durability, knobs.innodb_doublewrite)?;
             Ok(vec![
@@ -72,7 +70,7 @@ pub(super) fn levels(
                 Async => ("2", "0"),
                 Buffered => ("2", "1"),
                 Process | Durability::None => {
-                    let level = common_errors::no_durability("mariadb with MyRocks", durability);
+                    let level = Error::no_durability("mariadb with MyRocks", durability);
                     return Err(level);
                 }
             };
@@ -116,7 +114,7 @@ pub(super) fn promise(durability: Durability, knobs: &ParameterValues) -> Result
     mapped_to.push(NO_BINARY_LOG.to_owned());
     let second = |until_text: &str| Window {
         time_s: Some(1.0),
-        ..until(until_text)
+        ..Window::until(until_text)
     };
     let window = match (durability, storage) {
         (Durability::Async, _) => Some(second("the flush of the log that is due each second")),
@@ -131,7 +129,7 @@ pub(super) fn promise(durability: Durability, knobs: &ParameterValues) -> Result
     };
     Ok(Promise {
         doubt: doubt(durability, storage).map(str::to_owned),
-        ..promise::of(durability, mapped_to.join(", "), window, source)
+        ..Promise::new(durability, mapped_to.join(", "), window, source)
     })
 }
 

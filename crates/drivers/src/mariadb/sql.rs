@@ -2,10 +2,9 @@
 
 use super::session::MariaDbSession;
 use super::statement::{MariaDbStatement, batch};
-use crate::common_errors;
 use mysql::Conn;
 use trueput_engine::sql::{RowVisitor, Statement};
-use trueput_engine::{Datum, Dialect, Error, Mode, Result, Sql};
+use trueput_engine::{Datum, Dialect, Error, Mode, Result, Sql, common_errors};
 
 impl MariaDbSession {
     /// A statement that was prepared, and the connection to execute it on.

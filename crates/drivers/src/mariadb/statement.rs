@@ -1,11 +1,10 @@
 //! Statements: prepared ones, executed by the binary protocol, and several in one text.
 
 use super::connection::{ValueType, client_error, datum, wire};
-use crate::common_errors;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Params, Value as Wire};
 use trueput_engine::sql::RowVisitor;
-use trueput_engine::{Datum, Result};
+use trueput_engine::{Datum, Result, common_errors};
 
 /// A prepared statement, and the types of its columns.
 pub(super) struct MariaDbStatement {

@@ -1,9 +1,8 @@
 //! libmdbx's return codes as the contract's errors.
 
 use super::api::{Api, value};
-use crate::common_errors;
 use std::ffi::{CStr, c_int};
-use trueput_engine::{Error, Result};
+use trueput_engine::{Error, Result, common_errors};
 
 /// Enough for every message of libmdbx.
 const TEXT_BYTES: usize = 256;

@@ -8,8 +8,6 @@ use super::database::PostgresqlDatabase;
 use super::instance::Instance;
 use super::knobs::{PostgresqlKnobs, WalSettings};
 use super::{MAX_KEY, MAX_VALUE, Postgresql, amcheck, events, install, unwritten};
-use crate::capabilities::transactional;
-use crate::promise;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use trueput_engine::cluster::{
@@ -82,7 +80,7 @@ impl Engine for PostgresqlCluster {
         Capabilities {
             several_processes: true,
             concurrent_writers: true,
-            ..transactional(MAX_KEY, MAX_VALUE)
+            ..Capabilities::transactional(MAX_KEY, MAX_VALUE)
         }
     }
 
@@ -91,7 +89,7 @@ impl Engine for PostgresqlCluster {
         let wait = CommitWait::of(knobs, durability)?;
         let pages = of_server.pages_text();
         let delay_ms = PostgresqlKnobs::from(knobs).wal_writer_delay;
-        let promise = promise::of(
+        let promise = Promise::new(
             durability,
             format!("{}{pages}", wait.text()),
             (durability == Durability::Buffered).then(|| unwritten(Some(delay_ms))),

@@ -1,9 +1,9 @@
 //! The checkpoints of a private server, from its log.
 
-use crate::calendar::days_since_1970;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 use trueput_engine::EngineEvent;
+use trueput_engine::sql::calendar::days_since_1970;
 
 /// The checkpoints in this log since `since`; `None` if there is no log. Its times are in UTC, as
 /// the driver configures.

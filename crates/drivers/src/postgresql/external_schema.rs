@@ -8,20 +8,16 @@ use super::SCHEMA;
 use super::address::ServerAddress;
 use super::knobs::WalSettings;
 use super::wire::PostgresqlConnection;
-use crate::common_errors;
 use crate::retry::Retry;
-use crate::schema_mark::{COMMENT, new_mark};
 use std::path::Path;
 use std::time::Duration;
+use trueput_engine::sql::schema_mark::{ADVISORY_LOCK, COMMENT, new_mark};
 use trueput_engine::{Durability, Error, Result};
 
 /// The file in a database's folder that has its mark.
 const MARKER: &str = "server-schema";
-/// The advisory lock over the schema, by ODBC too: the letters of our name.
-pub(crate) const SCHEMA_LOCK: i64 = 0x0074_7275_6570_7574;
-/// Sessions that were just closed may hold it for so long; over ODBC likewise.
-pub(crate) const SCHEMA_LOCK_RETRY: Retry =
-    Retry::new(Duration::from_secs(10), Duration::from_millis(20));
+/// Sessions that were just closed may hold the lock over the schema for so long.
+const SCHEMA_LOCK_RETRY: Retry = Retry::new(Duration::from_secs(10), Duration::from_millis(20));
 
 /// Returns the settings of a user's server for a level of durability.
 ///
@@ -34,9 +30,7 @@ pub(super) fn durability_settings(durability: Durability) -> Result<WalSettings>
             synchronous_commit: durability != Durability::Buffered,
             full_page_writes: true,
         }),
-        Durability::Async | Durability::None => {
-            Err(common_errors::no_durability("postgresql", durability))
-        }
+        Durability::Async | Durability::None => Err(Error::no_durability("postgresql", durability)),
     }
 }
 
@@ -111,7 +105,7 @@ pub(super) fn take(
     lock_schema(connection, "pg_try_advisory_lock_shared", address)?;
     run(
         connection,
-        &format!("SELECT pg_advisory_unlock({SCHEMA_LOCK})"),
+        &format!("SELECT pg_advisory_unlock({ADVISORY_LOCK})"),
     )
 }
 
@@ -144,7 +138,7 @@ fn lock_schema(
     function: &str,
     address: &ServerAddress,
 ) -> Result<()> {
-    let statement = format!("SELECT {function}({SCHEMA_LOCK}) AS held");
+    let statement = format!("SELECT {function}({ADVISORY_LOCK}) AS held");
     let is_held = SCHEMA_LOCK_RETRY.until(|| {
         let mut is_held = false;
         connection.simple(&statement, &mut |_, text| is_held = text == "t")?;

@@ -1,7 +1,6 @@
 //! The settings of a private server that a plan may turn. A user's server is as its owner set it.
 
 use super::isolation::PostgresqlIsolation;
-use crate::common_errors;
 use crate::log_directory::LogDirectory;
 use trueput_engine::{Durability, Error, Parameter, Result, choices, parameters};
 
@@ -141,9 +140,7 @@ impl WalSettings {
             Durability::Sync | Durability::Buffered | Durability::Process => {
                 Ok(durability_settings)
             }
-            Durability::Async | Durability::None => {
-                Err(common_errors::no_durability(engine, durability))
-            }
+            Durability::Async | Durability::None => Err(Error::no_durability(engine, durability)),
         }
     }
 

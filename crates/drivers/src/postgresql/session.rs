@@ -3,9 +3,9 @@
 use super::isolation::PostgresqlIsolation;
 use super::message::{RowColumns, length};
 use super::wire::{CommandResult, PostgresqlConnection};
-use crate::common_errors::{self, LengthLimits};
-use crate::scan_statement::{ScanShape, end_keys, scan_in_batches};
 use std::ops::ControlFlow;
+use trueput_engine::common_errors::{self, LengthLimits};
+use trueput_engine::sql::scan::{ScanShape, end_keys, scan_in_batches};
 use trueput_engine::{
     Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor,
 };

@@ -4,10 +4,9 @@ use super::message::{self, RowColumns};
 use super::session::{PostgresqlSession, PostgresqlStatement, ignore};
 use super::value;
 use super::wire::CommandResult;
-use crate::common_errors;
 use std::ops::ControlFlow;
 use trueput_engine::sql::{RowVisitor, Statement};
-use trueput_engine::{Datum, Dialect, Result, Sql};
+use trueput_engine::{Datum, Dialect, Result, Sql, common_errors};
 
 /// Rows of this many columns need no memory of their own.
 const COLUMNS: usize = 32;

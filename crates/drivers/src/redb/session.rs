@@ -1,11 +1,12 @@
 //! Sessions on an open redb database.
 
 use super::{Bytes, RECORDS, RedbHandle, convert};
-use crate::common_errors;
 use crate::ordered_cursor::scan_iterator;
 use ::redb::{ReadOnlyTable, ReadableDatabase, ReadableTable, Table, WriteTransaction};
 use self_cell::self_cell;
-use trueput_engine::{Direction, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor};
+use trueput_engine::{
+    Direction, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor, common_errors,
+};
 
 type WriteTable<'txn> = Table<'txn, Bytes, Bytes>;
 

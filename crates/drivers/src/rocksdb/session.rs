@@ -1,10 +1,11 @@
 //! A session whose write transactions are RocksDB's own.
 
 use super::symbols::RocksDbLibrary;
-use crate::common_errors;
 use crate::lsm::{Cursor, Handle, LsmDatabase, SessionReader};
 use std::ptr;
-use trueput_engine::{Direction, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor};
+use trueput_engine::{
+    Direction, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor, common_errors,
+};
 
 /// The function and options that begin a transaction.
 pub(super) struct TransactionFactory {

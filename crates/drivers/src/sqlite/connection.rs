@@ -1,13 +1,12 @@
 //! SQLite's C API with its handles owned: connections, prepared statements, result codes.
 
 use super::build::Api;
-use crate::common_errors;
 use rusqlite::ffi;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
-use trueput_engine::{Datum, Error, Result, Value};
+use trueput_engine::{Datum, Error, Result, Value, common_errors};
 
 /// The name of the database that a connection opens.
 const MAIN: &CStr = c"main";

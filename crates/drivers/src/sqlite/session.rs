@@ -3,12 +3,12 @@
 use super::SqliteDatabase;
 use super::cache::SessionCount;
 use super::connection::{SqliteConnection, Statement};
-use crate::common_errors;
-use crate::scan_statement::ScanShape;
 use rusqlite::ffi;
 use std::ops::Bound;
+use trueput_engine::sql::scan::ScanShape;
 use trueput_engine::{
     Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, Sql, Value, ValueVisitor,
+    common_errors,
 };
 
 /// Directions times three kinds of each end.

@@ -3,7 +3,6 @@
 use super::build::Api;
 use super::connection::SqliteConnection;
 use super::{BusyWait, JournalMode, SqliteKnobs};
-use crate::common_errors;
 use crate::retry::Retry;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -79,7 +78,7 @@ pub(super) fn journal(
     asked: JournalMode,
 ) -> Result<(&'static str, SynchronousMode)> {
     if durability == Durability::Buffered {
-        return Err(common_errors::no_durability("sqlite", durability));
+        return Err(Error::no_durability("sqlite", durability));
     }
     let journal_mode = match asked {
         JournalMode::Auto => usual_journal_mode(durability),

@@ -2,11 +2,10 @@
 
 use super::connection::Statement as Prepared;
 use super::session::SqliteSession;
-use crate::common_errors;
 use rusqlite::ffi;
 use std::ffi::c_int;
 use trueput_engine::sql::{RowVisitor, Statement};
-use trueput_engine::{Datum, Dialect, Error, Mode, Result, Sql};
+use trueput_engine::{Datum, Dialect, Error, Mode, Result, Sql, common_errors};
 
 impl SqliteSession<'_> {
     /// A statement with its parameters bound.

@@ -2,13 +2,13 @@
 
 use super::shim::{Handle, NOT_FOUND, WiredTigerApi};
 use super::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
-use crate::common_errors::{LengthLimits, require_closed, require_open, require_write};
 use crate::ordered_cursor::{OrderedCursor, scan};
 use std::cmp::Ordering;
 use std::ffi::c_int;
 use std::marker::PhantomData;
 use std::ops::Bound;
 use std::ptr;
+use trueput_engine::common_errors::{LengthLimits, require_closed, require_open, require_write};
 use trueput_engine::{
     Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor,
 };

@@ -1,11 +1,10 @@
 //! WiredTiger's functions: three of its library, the rest through `shim/wiredtiger.c`.
 
 use super::TITLE;
-use crate::common_errors;
 use crate::library::{self, FileCache, Library, LibrarySearch, symbols};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
-use trueput_engine::{Error, Result};
+use trueput_engine::{Error, Result, common_errors};
 
 /// A pointer of the shim's: a `database` or a `session` there.
 pub(super) type Handle = *mut c_void;

@@ -6,13 +6,12 @@ use std::collections::BTreeSet;
 use trueput_engine::Engine;
 
 /// Engines whose tests of the contract are elsewhere, and why.
-const ELSEWHERE: [(&str, &str); 5] = [
+const ELSEWHERE: [(&str, &str); 4] = [
     (
         "galera",
         "the program hosts its nodes: galera.rs in the tests of the program",
     ),
     ("gtm", "one to a process: a test program of its own"),
-    ("odbc", "works only on a data source that is named: odbc.rs"),
     (
         "postgresql-cluster",
         "the program hosts its nodes: clusters.rs in the tests of the program",
@@ -106,7 +105,7 @@ fn every_audit_knob_is_a_declared_knob_with_a_value_that_it_takes() {
     for engine in trueput_drivers::registry() {
         let engine_name = engine.info().name;
         let knobs = engine.audit_knobs();
-        let is_local_and_durable = !["null", "odbc"].contains(&engine_name);
+        let is_local_and_durable = engine_name != "null";
         assert_eq!(!knobs.is_empty(), is_local_and_durable, "{engine_name}");
         for (name, value) in knobs {
             let mut declared = engine.knobs().iter();

@@ -175,7 +175,7 @@ fn every_engine_with_a_cache_of_its_own_takes_a_size_for_it() {
             assert_eq!(sized.size_bytes, bytes, "{name}");
         }
     }
-    for without in ["null", "lmdb", "mdbx", "odbc"] {
+    for without in ["null", "lmdb", "mdbx"] {
         assert!(cache_knob(engine(without)).is_err(), "{without}");
     }
 }

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use trueput_engine::common_errors::{LengthLimits, no_transaction, require_closed, require_write};
 use trueput_engine::{
     Build, COMPILED_IN, Capabilities, Database, Direction, Durability, Engine, Error, Info,
     Isolation, KeyRange, Mode, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor,
@@ -17,8 +18,7 @@ use trueput_engine::{
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Toy;
 
-const MAX_KEY_BYTES: usize = 511;
-const MAX_VALUE_BYTES: usize = 64 << 10;
+const LIMITS: LengthLimits = LengthLimits::new(511, 64 << 10);
 
 parameters! {
     /// The knobs.
@@ -59,28 +59,16 @@ impl Engine for Toy {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            several_processes: false,
-            concurrent_writers: false,
-            retains_data: true,
-            atomic_transactions: true,
-            snapshot_reads: true,
-            max_key_bytes: MAX_KEY_BYTES,
-            max_value_bytes: MAX_VALUE_BYTES,
-        }
+        Capabilities::transactional(LIMITS.key_bytes, LIMITS.value_bytes)
     }
 
     fn promise_with(&self, durability: Durability, _knobs: &ParameterValues) -> Result<Promise> {
-        (durability == Durability::None)
-            .then(|| Promise {
-                durability,
-                mapped_to: "memory only".to_owned(),
-                window: None,
-                source: "crates/trueput/examples/own_engine/toy.rs".to_owned(),
-                cluster: None,
-                doubt: None,
-            })
-            .ok_or_else(|| Error::no_durability(self.info().name, durability))
+        if durability == Durability::None {
+            let source = "crates/trueput/examples/own_engine/toy.rs";
+            Ok(Promise::new(durability, "memory only", None, source))
+        } else {
+            Err(Error::no_durability(self.info().name, durability))
+        }
     }
 
     fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
@@ -93,10 +81,7 @@ impl Engine for Toy {
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         if self.promise(spec.durability).is_none() {
-            return Err(Error::Unsupported(format!(
-                "toy does not support durability '{}'",
-                spec.durability
-            )));
+            return Err(Error::no_durability(self.info().name, spec.durability));
         }
         let capacity = ToyKnobs::from(spec.knobs).capacity;
         let mut databases = lock(&DATABASES);
@@ -152,30 +137,19 @@ struct Transaction<'db> {
 
 impl<'db> ToySession<'db> {
     fn transaction(&mut self) -> Result<&mut Transaction<'db>> {
-        self.open
-            .as_mut()
-            .ok_or_else(|| Error::Unsupported("no transaction is open".to_owned()))
+        self.open.as_mut().ok_or_else(no_transaction)
     }
 
     fn writing(&mut self) -> Result<&mut Transaction<'db>> {
-        match self.transaction()? {
-            Transaction {
-                mode: Mode::Read, ..
-            } => Err(Error::Unsupported(
-                "a write in a read transaction".to_owned(),
-            )),
-            transaction => Ok(transaction),
-        }
+        let mode = self.open.as_ref().map(|transaction| transaction.mode);
+        require_write(mode)?;
+        self.transaction()
     }
 }
 
 impl Session for ToySession<'_> {
     fn begin(&mut self, mode: Mode) -> Result<()> {
-        if self.open.is_some() {
-            return Err(Error::Unsupported(
-                "a transaction is open already".to_owned(),
-            ));
-        }
+        require_closed(self.open.as_ref().map(|transaction| transaction.mode))?;
         let records = lock(&self.database.records);
         self.open = Some(Transaction {
             mode,
@@ -196,11 +170,7 @@ impl Session for ToySession<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let capacity = self.database.capacity;
         let transaction = self.writing()?;
-        if key.len() > MAX_KEY_BYTES || value.len() > MAX_VALUE_BYTES {
-            return Err(Error::Unsupported(
-                "toy: a key or value is too long".to_owned(),
-            ));
-        }
+        LIMITS.check(key, value)?;
         if transaction.records.len() >= capacity && !transaction.records.contains_key(key) {
             return Err(Error::Full(format!("toy: {capacity} records are the most")));
         }

@@ -22,7 +22,7 @@ fn finds_the_answers(engine: &str) {
     bench.write("all.toml", &plan);
     let output = bench.run_expecting(ALL_WELL, "run all.toml --full");
     let trials = bench.trials();
-    let mut registry = trueput_drivers::registry().iter();
+    let mut registry = trueput::registry().engines.iter();
     let driver = registry.find(|driver| driver.info().name == engine);
     let levels = Durability::ALL.into_iter();
     let levels = levels.filter(|level| driver.unwrap().promise(*level).is_some());
@@ -65,7 +65,7 @@ every_engine_finds_the_answers! {
 #[test]
 #[ignore = "slow"]
 fn every_engine_of_the_registry_is_run() {
-    let registry = trueput_drivers::registry().iter();
+    let registry = trueput::registry().engines.iter();
     let by_itself = registry.filter(|driver| driver.is_default_engine());
     let names: BTreeSet<_> = by_itself.map(|driver| driver.info().name).collect();
     let tested = BTreeSet::from_iter(TESTED.iter().copied());

@@ -35,7 +35,7 @@ fn processes_of(folder: &Path) -> Vec<String> {
 #[test]
 #[ignore = "slow"]
 fn every_cluster_of_the_registry_is_tested_here_and_none_runs_unasked() {
-    let clusters = trueput_drivers::registry().iter();
+    let clusters = trueput::registry().engines.iter();
     let clusters = clusters.filter(|engine| engine.cluster().is_some());
     let names: Vec<_> = clusters.clone().map(|engine| engine.info().name).collect();
     assert_eq!(names, CLUSTERS);

@@ -39,7 +39,7 @@ struct Cluster {
 
 impl Cluster {
     fn start(bench: &Bench, knobs: &[(&str, Value)]) -> Self {
-        let mut engines = trueput_drivers::registry().iter();
+        let mut engines = trueput::registry().engines.iter();
         let engine = engines
             .find(|engine| engine.info().name == "galera")
             .unwrap();

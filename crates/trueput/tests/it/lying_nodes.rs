@@ -9,7 +9,7 @@ use trueput_record::{Outcome, TrialRecord};
 /// Makes a program that starts the real one of an engine, with `options` where all of its arguments
 /// match `pattern`, a pattern of the shell.
 fn liar(folder: &Path, engine: &str, pattern: &str, options: &str) -> PathBuf {
-    let mut engines = trueput_drivers::registry().iter();
+    let mut engines = trueput::registry().engines.iter();
     let engine = engines.find(|one| one.info().name == engine).unwrap();
     let real = engine.build().unwrap().library.unwrap();
     std::fs::create_dir(folder).unwrap();

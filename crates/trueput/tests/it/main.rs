@@ -17,6 +17,7 @@ mod choices;
 mod clusters;
 mod comparing;
 mod crashes;
+mod durability_table;
 mod engine_builds;
 mod filesystems;
 mod fuzz;

@@ -259,7 +259,7 @@ pub fn unwrapped(text: &str) -> String {
 
 /// Whether an engine can be used on this machine; prints a message if not.
 pub fn is_installed(engine: &str) -> bool {
-    let mut registry = trueput_drivers::registry().iter();
+    let mut registry = trueput::registry().engines.iter();
     let driver = registry.find(|driver| driver.info().name == engine);
     match driver.unwrap().build() {
         Ok(_) => true,

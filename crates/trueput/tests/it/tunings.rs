@@ -245,7 +245,7 @@ fn gtm_reports_a_journal_with_each_value_that_a_search_proposes_for_sync() {
     if !is_installed("gtm") {
         return;
     }
-    let mut engines = trueput_drivers::registry().iter();
+    let mut engines = trueput::registry().engines.iter();
     let gtm = *engines.find(|it| it.info().name == "gtm").unwrap();
     let (fixed, all) = (Settings::new(), Restrictions::default());
     let space = knob_space(gtm, Durability::Sync, &fixed, None, 1e9, all).unwrap();

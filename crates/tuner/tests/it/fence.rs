@@ -2,13 +2,21 @@
 //! whole space of its knobs. `read_back.rs` asks the engines themselves.
 
 use crate::random_point;
-use trueput_drivers::registry;
 use trueput_engine::Engine;
 use trueput_engine::parameter::resolve;
+use trueput_odbc::Odbc;
 use trueput_record::trial::Settings;
 use trueput_record::{ClusterSurvival, Durability, Isolation, Promise, Value, Window};
 use trueput_tuner::fence::{CONDITIONS, check_promise, knob_space};
 use trueput_tuner::space::{Restrictions, Space};
+
+static ODBC: Odbc = Odbc::new();
+
+/// The engines of the program.
+fn engines() -> impl Iterator<Item = &'static dyn Engine> {
+    let odbc: &dyn Engine = &ODBC;
+    trueput_drivers::registry().iter().copied().chain([odbc])
+}
 
 /// Sizes are searched up to this, as on a machine with 16 GiB.
 const MAX_BYTES: f64 = 8_589_934_592.0;
@@ -89,8 +97,7 @@ pub fn space(engine: &'static dyn Engine, level: Durability) -> Option<Space> {
 }
 
 pub fn engine(name: &str) -> &'static dyn Engine {
-    let mut engines = registry().iter();
-    *engines.find(|engine| engine.info().name == name).unwrap()
+    engines().find(|engine| engine.info().name == name).unwrap()
 }
 
 /// What an engine says of a configuration at a level.
@@ -316,7 +323,7 @@ tests! {
 
 #[test]
 fn every_engine_of_the_registry_has_a_test() {
-    let names = registry().iter().map(|engine| engine.info().name);
+    let names = engines().map(|engine| engine.info().name);
     assert_eq!(names.collect::<Vec<_>>(), TESTED);
 }
 
@@ -339,8 +346,8 @@ fn a_flush_cannot_be_turned_off_by_a_knob() {
 #[test]
 fn conditions_of_a_measurement_are_not_searched_unless_they_are_named() {
     for name in CONDITIONS {
-        let has_it = |engine: &&&dyn Engine| engine.knobs().iter().any(|knob| knob.name == name);
-        let engine = *registry().iter().find(has_it).unwrap();
+        let has_it = |engine: &&dyn Engine| engine.knobs().iter().any(|knob| knob.name == name);
+        let engine = engines().find(has_it).unwrap();
         let is_searched = |restrictions| {
             let (level, fixed) = (Durability::Sync, Settings::new());
             let space = knob_space(engine, level, &fixed, None, MAX_BYTES, restrictions);

@@ -150,10 +150,7 @@ mod tests {
     use trueput_record::plan::Contender;
 
     fn resolved(text: &str) -> Result<PlanStep, String> {
-        let registry = Registry {
-            engines: trueput_drivers::registry(),
-            workloads: trueput_workloads::registry(),
-        };
+        let registry = crate::registry();
         let mut plan = PlanFile::for_workload("micro");
         plan.engines = vec![Contender::parse("sqlite"), Contender::parse("lmdb")];
         parse(text)?.resolve(&plan, &registry)

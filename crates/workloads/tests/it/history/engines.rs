@@ -7,10 +7,9 @@ use trueput_engine::{Engine, Isolation, isolation, parameter};
 use trueput_record::trial::Settings;
 
 /// Engines that are not run here, and why.
-const ELSEWHERE: [(&str, &str); 6] = [
+const ELSEWHERE: [(&str, &str); 5] = [
     ("null", "it keeps no records"),
     ("gtm", "it takes over the signals of its process"),
-    ("odbc", "it works only on a data source that is named"),
     ("etcd", "it needs the program as host of its nodes"),
     ("galera", "it needs the program as host of its nodes"),
     (

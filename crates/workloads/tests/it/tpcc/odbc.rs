@@ -1,12 +1,13 @@
 //! The tables in SQL through ODBC's drivers: the conditions hold, and transactions are kept apart.
 
-use super::harness::{Bench, acid_checks, engine, installed};
+use super::harness::{Bench, acid_checks, installed};
 use crate::job_bench::server;
 use crate::support::settings;
 use std::path::Path;
 use trueput_engine::testing::Fault;
-use trueput_engine::{Durability, OpenSpec, parameter};
+use trueput_engine::{Durability, Engine, OpenSpec, parameter};
 use trueput_host::service::Server;
+use trueput_odbc::Odbc;
 use trueput_workloads::tpcc::store::TableStore;
 
 /// A private server in a folder, if its engine is on this machine; otherwise it says why. It is set
@@ -28,7 +29,7 @@ fn started(name: &str, folder: &Path) -> Option<Server> {
 /// Load, run, conditions, atomicity and isolation over a data source, unless its driver is missing;
 /// then it says why.
 fn passes_on(source: &str) {
-    let odbc = engine("odbc").with_library(source.as_ref()).unwrap();
+    let odbc = Odbc::new().with_library(source.as_ref()).unwrap();
     match odbc.build() {
         Ok(_) => {}
         Err(reason) if reason.to_string().contains("install") => {

@@ -29,6 +29,7 @@ use std::collections::BTreeSet;
 use subject::subjects;
 use trueput_record::measurement::Check;
 use trueput_record::objective::Objective;
+use trueput_record::value::exact_bytes;
 use trueput_record::{Conditions, Outcome, TrialRecord, WorkerKind};
 
 /// The findings of a run as data, without prose.
@@ -383,26 +384,10 @@ fn common(report: &Run) -> Vec<(String, String)> {
     };
     let settings = changed.into_iter().flatten().filter_map(setting);
     let conditions = conditions.filter_map(condition);
-    settings.chain(conditions).chain(cache(report)).collect()
-}
-
-/// The size of every engine's cache, if the command line gave one. Records have it only as knobs,
-/// which are named differently by each engine.
-fn cache(report: &Run) -> Option<(String, String)> {
-    let typed = &report.manifest.host.program.command;
-    let sizes = typed.iter().enumerate().filter_map(|(index, word)| {
-        let size = match word.strip_prefix("--cache") {
-            Some("") => typed.get(index + 1)?,
-            rest => rest?.strip_prefix('=')?,
-        };
-        Some(size)
-    });
-    match sizes.collect::<Vec<&str>>()[..] {
-        [size] if !size.contains(',') && size != "preset" => {
-            Some(("cache".to_owned(), size.to_owned()))
-        }
-        _ => None,
-    }
+    // Trials have it as knobs, which each engine names differently.
+    let cache = report.manifest.cache_bytes;
+    let cache = cache.map(|bytes| ("cache".to_owned(), exact_bytes(bytes)));
+    settings.chain(conditions).chain(cache).collect()
 }
 
 /// Returns the engines that ran threads, if others ran processes.

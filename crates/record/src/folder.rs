@@ -94,6 +94,10 @@ pub struct RunManifest {
     /// trials of the plan; empty in older runs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub byte_knobs: BTreeMap<String, Vec<String>>,
+    /// The size that the plan gives every engine's own cache, bytes; absent if it gives none or
+    /// several, and in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_bytes: Option<u64>,
     /// The folder for databases, if the user named one: a resumed run looks there for databases of
     /// a killed run.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -60,6 +60,8 @@ pub struct NewRun {
     pub trials: Vec<TrialSpec>,
     /// Parts of the plan that are skipped, one sentence each.
     pub skipped: Vec<String>,
+    /// The size that the plan gives every engine's own cache, bytes, if it gives one.
+    pub cache_bytes: Option<u64>,
     /// The command line as typed.
     pub command: Vec<String>,
     /// Rank builds with assertions with the others: the run's reports do so.
@@ -108,6 +110,7 @@ impl NewRun {
             changed_knobs: changed_knobs(&trials, registry),
             costs: costs(&trials, registry),
             byte_knobs: byte_knobs(&trials, registry),
+            cache_bytes: self.cache_bytes,
             work: options.work.as_deref().map(absolute),
             until: options.until.as_ref().map(RepeatRule::as_stated),
             include_assertions: self.include_assertions,

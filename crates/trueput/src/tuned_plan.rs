@@ -312,6 +312,7 @@ mod tests {
             changed_settings: Default::default(),
             changed_knobs: Default::default(),
             byte_knobs: Default::default(),
+            cache_bytes: None,
             costs: Default::default(),
             work: None,
             until: None,

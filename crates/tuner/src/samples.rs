@@ -54,6 +54,7 @@ pub fn manifest(first: &[&TrialSpec], search: SearchSettings) -> RunManifest {
         changed_settings: Default::default(),
         changed_knobs: Default::default(),
         byte_knobs: Default::default(),
+        cache_bytes: None,
         costs: Default::default(),
         work: None,
         until: None,

@@ -113,6 +113,7 @@ pub fn manifest() -> RunManifest {
         changed_settings: Default::default(),
         changed_knobs: Default::default(),
         byte_knobs: [("lmdb".to_owned(), vec!["map_size".to_owned()])].into(),
+        cache_bytes: Some(256 << 20),
         headlines: [("threen1".to_owned(), "update".to_owned())].into(),
         costs: [("lmdb.map_size".to_owned(), "address space".to_owned())].into(),
         work: Some("/fast/work".into()),

@@ -301,6 +301,7 @@ pub fn manifest(trials: &[TrialRecord]) -> RunManifest {
         changed_settings: Default::default(),
         changed_knobs: Default::default(),
         byte_knobs: [("lmdb".to_owned(), vec!["map_size".to_owned()])].into(),
+        cache_bytes: None,
         work: None,
         until: None,
         include_assertions: false,

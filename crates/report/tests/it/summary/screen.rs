@@ -448,7 +448,7 @@ fn what_all_trials_share_and_is_no_default_is_said_at_the_head() {
     report.manifest.changed_settings = [("threen1".to_owned(), changed)].into();
     let text = Answer::of(&report).render(Layout::default(), &[]);
     assert_has!(text, "\nWith block=7, memory=256 MiB.\n");
-    report.manifest.host.program.command = ["run", "--cache", "1GiB"].map(str::to_owned).into();
+    report.manifest.cache_bytes = Some(1 << 30);
     let text = Answer::of(&report).render(Layout::default(), &[]);
     assert_has!(text, "\nWith block=7, memory=256 MiB, cache=1GiB.\n");
 }

@@ -75,7 +75,7 @@ impl Etcd {
         match &self.named {
             SelectedServer::Program(program) => Ok(program.clone()),
             _ => install::find_all().into_iter().next().ok_or_else(|| {
-                Error::engine("no etcd on this machine; `make engines` installs it")
+                Error::missing("no etcd on this machine; `make engines` installs it")
             }),
         }
     }

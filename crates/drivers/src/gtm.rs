@@ -49,7 +49,7 @@ impl Gtm {
         let path = match &self.named {
             Some(path) => path.clone(),
             None => install::find_all().into_iter().next().ok_or_else(|| {
-                Error::engine("no GT.M on this machine (libgtmshr.so); `make engines` installs it")
+                Error::missing("no GT.M on this machine (libgtmshr.so); `make engines` installs it")
             })?,
         };
         process::check(&path, TITLE)?;

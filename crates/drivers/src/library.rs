@@ -123,7 +123,7 @@ impl LibraryOrigin {
         let title = self.title;
         self.search.run().into_iter().next().ok_or_else(|| {
             let (library, command) = (self.search.system, self.installed_by);
-            Error::engine(format!(
+            Error::missing(format!(
                 "no {title} on this machine ({library}); `{command}` installs it"
             ))
         })

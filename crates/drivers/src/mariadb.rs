@@ -66,7 +66,7 @@ impl MariaDb {
             return Ok(path);
         }
         server::find_all().into_iter().next().ok_or_else(|| {
-            Error::engine("no MariaDB on this machine (mariadbd); `make engines` installs it")
+            Error::missing("no MariaDB on this machine (mariadbd); `make engines` installs it")
         })
     }
 

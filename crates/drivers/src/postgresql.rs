@@ -80,7 +80,7 @@ impl Postgresql {
         match &self.named {
             SelectedPostgresqlServer::Program(program) => Ok(program.clone()),
             _ => install::find_all().into_iter().next().ok_or_else(|| {
-                Error::engine(
+                Error::missing(
                     "no PostgreSQL server on this machine (postgres and initdb in one \
                         directory); `make engines` installs it",
                 )

@@ -21,6 +21,9 @@ pub enum Error {
     /// The engine, or this session as it was opened, cannot do that at all.
     #[error("unsupported: {0}")]
     Unsupported(String),
+    /// The engine, or a part that it needs, is not on this machine. The text says what installs it.
+    #[error("{0}")]
+    Missing(String),
     /// No room: the disk, the map or a configured limit is full.
     #[error("full: {0}")]
     Full(String),
@@ -53,6 +56,11 @@ impl Error {
             code: 0,
             text: text.to_string(),
         }
+    }
+
+    /// Creates the error of an engine, or a part of it, that is not on this machine.
+    pub fn missing(text: impl Into<String>) -> Self {
+        Self::Missing(text.into())
     }
 
     /// The error for a level of durability that the engine of that name does not have.

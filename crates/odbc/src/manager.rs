@@ -142,7 +142,7 @@ impl Manager {
         // SAFETY: the library's initializers run as in any program that is linked with it.
         let library = unsafe { Library::open(Some(LIBRARY), RTLD_NOW | RTLD_LOCAL) };
         let library = library.map_err(|_| {
-            Error::engine(format!(
+            Error::missing(format!(
                 "no unixODBC on this machine ({LIBRARY}): install the package unixodbc"
             ))
         })?;

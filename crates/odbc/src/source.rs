@@ -123,7 +123,7 @@ impl DataSource {
                 none if none.is_empty() => "none is installed".to_owned(),
                 some => format!("there are {}", some.join(", ")),
             };
-            return Error::engine(format!(
+            return Error::missing(format!(
                 "no ODBC driver '{name}' on this machine: install {}; {here}",
                 package(name)
             ));
@@ -147,7 +147,7 @@ fn unknown_dialect(name: &str) -> Error {
 
 /// The refusal of an engine that was given no data source.
 pub(super) fn unnamed() -> Error {
-    Error::engine(format!(
+    Error::missing(format!(
         "a data source must be named: {FORM}; `make engines` installs drivers for some"
     ))
 }

@@ -80,7 +80,7 @@ impl Default for Galera {
 fn provider() -> Result<PathBuf> {
     let mut paths = PROVIDERS.iter().map(PathBuf::from);
     paths.find(|path| path.is_file()).ok_or_else(|| {
-        Error::engine("no Galera on this machine (libgalera_smm.so); `make engines` installs it")
+        Error::missing("no Galera on this machine (libgalera_smm.so); `make engines` installs it")
     })
 }
 
@@ -90,7 +90,7 @@ fn check_copy_tools() -> Result<()> {
     let is_there = |name: &&str| std::env::split_paths(&folders).any(|at| at.join(name).is_file());
     match [COPY_SCRIPT, "rsync"].iter().find(|name| !is_there(name)) {
         None => Ok(()),
-        Some(name) => Err(Error::engine(format!(
+        Some(name) => Err(Error::missing(format!(
             "no program {name}, which copies files to nodes; `make engines` installs it"
         ))),
     }

@@ -99,7 +99,7 @@ impl PrivateServer {
         let mut candidates = beside.into_iter().chain([usual]);
         candidates.find(|path| path.is_file()).ok_or_else(|| {
             let shown = self.program.display();
-            Error::engine(format!(
+            Error::missing(format!(
                 "no mariadb-install-db near {shown}; Debian's package mariadb-server-core has \
                     it"
             ))

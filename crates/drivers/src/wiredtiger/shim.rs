@@ -194,7 +194,7 @@ fn shim_for(library: &Path, wanted: [c_int; 3]) -> Result<ShimFunctions> {
         }
     }
     let (library, wanted, shim) = (library.display(), format_version(wanted), SHIMS.system);
-    Err(Error::engine(format!(
+    Err(Error::missing(format!(
         "{library} is {TITLE} {wanted}, and there is no {shim} for that version: `make engines` \
          compiles those for the versions that it installs, docs/ENGINES.md says how for others"
     )))

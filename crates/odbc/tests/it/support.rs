@@ -3,7 +3,7 @@
 use std::path::Path;
 use trueput_drivers::{MariaDb, Postgresql};
 use trueput_engine::testing::database::{open, resolve};
-use trueput_engine::{Address, Durability, Engine, OpenSpec};
+use trueput_engine::{Address, Durability, Engine, Error, OpenSpec};
 use trueput_host::service::{Server, ServerSpec};
 use trueput_odbc::Odbc;
 use trueput_record::Conditions;
@@ -26,7 +26,7 @@ pub fn has_manager() -> bool {
         .with_library("DSN=of_nowhere".as_ref())
         .unwrap()
         .build();
-    !said.unwrap_err().to_string().contains("package unixodbc")
+    !matches!(said, Err(Error::Missing(_)))
 }
 
 /// The data source, unless its driver or its server is missing; then it says why.
@@ -34,7 +34,7 @@ fn found(source: String, origin: impl FnOnce(String) -> Origin) -> Option<Origin
     let built = ODBC.with_library(source.as_ref()).unwrap().build();
     match built {
         Ok(_) => Some(origin(source)),
-        Err(reason) if reason.to_string().contains("install") => {
+        Err(reason @ Error::Missing(_)) => {
             eprintln!("skipped: {reason}");
             None
         }

@@ -661,13 +661,12 @@ fn with_full_path(contender: &Contender) -> Contender {
     }
 }
 
-/// Returns the error of a missing engine, with installation instructions unless it contains them.
+/// Returns the error of an engine that cannot be used, with installation instructions unless it is
+/// one that has them.
 fn with_install(error: &trueput_engine::Error, engine: &dyn Engine) -> String {
-    let said = error.to_string();
-    if said.contains("install") {
-        said
-    } else {
-        format!("{said}; to install: {}", engine.info().install)
+    match error {
+        trueput_engine::Error::Missing(text) => text.clone(),
+        other => format!("{other}; to install: {}", engine.info().install),
     }
 }
 

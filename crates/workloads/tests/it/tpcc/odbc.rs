@@ -5,7 +5,7 @@ use crate::job_bench::server;
 use crate::support::settings;
 use std::path::Path;
 use trueput_engine::testing::Fault;
-use trueput_engine::{Durability, Engine, OpenSpec, parameter};
+use trueput_engine::{Durability, Engine, Error, OpenSpec, parameter};
 use trueput_host::service::Server;
 use trueput_odbc::Odbc;
 use trueput_workloads::tpcc::store::TableStore;
@@ -32,7 +32,7 @@ fn passes_on(source: &str) {
     let odbc = Odbc::new().with_library(source.as_ref()).unwrap();
     match odbc.build() {
         Ok(_) => {}
-        Err(reason) if reason.to_string().contains("install") => {
+        Err(reason @ Error::Missing(_)) => {
             eprintln!("skipped: {reason}");
             return;
         }

@@ -1,6 +1,6 @@
-//! The mistakes in settings that the keyed workloads share.
+//! The mistakes in settings that the keyed workloads share, and the faults of stored values.
 
-use crate::generate::value::MIN_VALUE_BYTES;
+use crate::generate::value::{MIN_VALUE_BYTES, ValueError};
 use trueput_record::value::format_bytes;
 
 /// A record that does not fit. `Display` is one sentence.
@@ -39,5 +39,21 @@ pub enum RecordError {
         size: u64,
         /// The size of a record.
         record_bytes: u64,
+    },
+}
+
+/// What is wrong with a value that was stored for a record. `Display` is one clause.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum StoredValueError {
+    /// It is another record's, or damaged.
+    #[error(transparent)]
+    Value(#[from] ValueError),
+    /// It has another length than its version.
+    #[error("record {item} has {bytes} bytes")]
+    Length {
+        /// The record.
+        item: u64,
+        /// The length of its value.
+        bytes: usize,
     },
 }

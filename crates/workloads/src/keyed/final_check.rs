@@ -234,7 +234,7 @@ impl<L: ValueLengths> RecordChecker<'_, L> {
         let seen = match self.maker.check_whole(item, value) {
             Ok(version) => RecordState::Version(version),
             Err(wrong) => {
-                found.contents.note(|| wrong);
+                found.contents.note(|| wrong.to_string());
                 return;
             }
         };

@@ -1,6 +1,7 @@
 //! Generates the keys and values of records, and checks values that were read.
 
 use super::draws::ValueLengths;
+use super::error::StoredValueError;
 use super::read_check::RecordState;
 use super::sized_keys::SizedKeys;
 use crate::generate::key::{KeyBuffer, KeyFormat};
@@ -226,13 +227,13 @@ impl<L: ValueLengths> RecordMaker<L> {
     ///
     /// # Errors
     /// The fault of the value.
-    pub(crate) fn check_whole(&mut self, item: u64, value: &[u8]) -> Result<u32, String> {
-        let version = self.values.check_all(item, value);
-        let version = version.map_err(|error| error.to_string())?;
-        if self.lengths.fits(item, version, value.len()) {
+    pub(crate) fn check_whole(&mut self, item: u64, value: &[u8]) -> Result<u32, StoredValueError> {
+        let version = self.values.check_all(item, value)?;
+        let bytes = value.len();
+        if self.lengths.fits(item, version, bytes) {
             Ok(version)
         } else {
-            Err(format!("record {item} has {} bytes", value.len()))
+            Err(StoredValueError::Length { item, bytes })
         }
     }
 

@@ -85,7 +85,8 @@ pub fn parse_properties(text: &str) -> Result<Vec<Property>, PropertyError> {
         }
         let line = index + 1;
         let (name, value) = split(&whole);
-        let read = |text: &str| unescape(text).map_err(|given| PropertyError { line, given });
+        let error = |WrongEscape(given)| PropertyError { line, given };
+        let read = |text: &str| unescape(text).map_err(error);
         let (name, value) = (read(name)?, read(value)?.trim().to_owned());
         found.retain(|earlier| earlier.name != name);
         found.push(Property { name, value, line });
@@ -114,7 +115,10 @@ fn split(line: &str) -> (&str, &str) {
     (name, value.trim_start_matches(BLANKS))
 }
 
-fn unescape(text: &str) -> Result<String, String> {
+/// An escape that is not a character, as it was given.
+struct WrongEscape(String);
+
+fn unescape(text: &str) -> Result<String, WrongEscape> {
     let mut plain = String::with_capacity(text.len());
     let mut letters = text.chars();
     while let Some(letter) = letters.next() {
@@ -136,8 +140,8 @@ fn unescape(text: &str) -> Result<String, String> {
 }
 
 /// Parses the text after a `\u`: four hexadecimal digits, or two such escapes that form a surrogate
-/// pair. The error is the text that is not a character.
-fn unicode_escape(letters: &mut Chars<'_>) -> Result<char, String> {
+/// pair.
+fn unicode_escape(letters: &mut Chars<'_>) -> Result<char, WrongEscape> {
     let (first, mut given) = code_unit(letters)?;
     let mut units = vec![first];
     let mut ahead = letters.clone();
@@ -151,17 +155,17 @@ fn unicode_escape(letters: &mut Chars<'_>) -> Result<char, String> {
     String::from_utf16(&units)
         .ok()
         .and_then(|text| text.chars().next())
-        .ok_or(given)
+        .ok_or(WrongEscape(given))
 }
 
 /// Reads four hexadecimal digits: their value, and the escape as written.
-fn code_unit(letters: &mut Chars<'_>) -> Result<(u16, String), String> {
+fn code_unit(letters: &mut Chars<'_>) -> Result<(u16, String), WrongEscape> {
     let digits: String = letters.by_ref().take(4).collect();
     let given = format!("\\u{digits}");
     let is_code = digits.len() == 4 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     match u16::from_str_radix(&digits, 16) {
         Ok(unit) if is_code => Ok((unit, given)),
-        _ => Err(given),
+        _ => Err(WrongEscape(given)),
     }
 }
 

@@ -11,12 +11,13 @@ use crate::keyed::draws::{LengthChooser, OperationMix};
 use crate::keyed::kinds::KindCatalog;
 use crate::keyed::load::FIRST_VERSION;
 use crate::keyed::read_check::{ReadCounts, ReadFault, ReadValidator, RecordState};
+use crate::keyed::record_reader::{GET, POINT_READ, RecordGetter};
 use crate::keyed::scan::scan_first;
 use crate::keyed::transaction::{TransactionError, retry};
 use crate::keyed::units::run_units;
 use crate::keyed::versions::MAX_NUMBER;
 use crate::{Error, JobTask, Result, WorkerFindings};
-use trueput_engine::{KeyRange, Mode, Result as EngineResult, Session, ValueVisitor};
+use trueput_engine::{KeyRange, Mode, Result as EngineResult, Session};
 use trueput_record::VerifyLevel;
 
 /// The finding with the number of records updated.
@@ -130,9 +131,6 @@ pub(super) struct Worker<'a> {
     inserted: u64,
 }
 
-/// The way to get a record: within a transaction, or by a look-up of its own.
-type RecordGetter = fn(&mut dyn Session, &[u8], &mut ValueVisitor<'_>) -> EngineResult<bool>;
-
 impl<'a> Worker<'a> {
     pub(super) fn new(
         task: &JobTask<'_>,
@@ -228,8 +226,8 @@ impl<'a> Worker<'a> {
         let floor = self.shared.validator.floor(item);
         let (session, meter) = (&mut *task.session, &mut *task.meter);
         retry(meter, doing("reading", item), |_| {
-            let get: RecordGetter = |session, key, visitor| session.point_read(key, visitor);
-            self.look_up(session, get, item, field, floor).map(drop)
+            self.look_up(session, POINT_READ, item, field, floor)
+                .map(drop)
         })
     }
 
@@ -274,11 +272,10 @@ impl<'a> Worker<'a> {
         let floor = shared.validator.floor(item);
         let doing = doing("updating", item);
         let updates = task.transact(Mode::Write, doing, |session, _| {
-            let get: RecordGetter = |session, key, visitor| session.get(key, visitor);
             if twice {
-                self.look_up(session, get, item, field, floor)?;
+                self.look_up(session, GET, item, field, floor)?;
             }
-            let version = self.look_up(session, get, item, None, floor)?;
+            let version = self.look_up(session, GET, item, None, floor)?;
             let version = version.unwrap_or(FIRST_VERSION);
             let updates = versions.next_number(version);
             if updates > MAX_NUMBER {

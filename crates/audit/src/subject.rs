@@ -6,7 +6,7 @@ use trueput_engine::{Durability, Engine, OpenSpec, ParameterValues, parameter};
 use trueput_record::audit::StorageModel;
 use trueput_record::plan::Contender;
 use trueput_record::trial::Settings;
-use trueput_runner::{Registry, SelectedEngine};
+use trueput_runner::{Registry, RegistryError, SelectedEngine};
 
 use crate::control;
 use crate::guarantee::Guarantee;
@@ -39,9 +39,9 @@ pub struct Subject {
 /// The reason why something cannot be audited.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SubjectError {
-    /// There is no such engine, or the library is not one of it; one sentence.
-    #[error("{0}")]
-    Engine(String),
+    /// There is no such engine, or the library is not one of it.
+    #[error(transparent)]
+    Engine(#[from] RegistryError),
     /// The engine needs root for an audit.
     #[error("an audit of {engine} needs root: {reason}")]
     NeedsRoot {
@@ -164,7 +164,7 @@ impl Subject {
             return Ok(SelectedEngine::Offered(&control::LogEngine));
         }
         let opened = registry.open(&self.engine, self.library.as_deref());
-        opened.map_err(SubjectError::Engine)
+        Ok(opened?)
     }
 
     /// Returns whether the user's knobs replace sizes that the engine sets for an audit. They may

@@ -4,6 +4,7 @@ use crate::evidence::database_size::SizeError;
 use crate::evidence::summaries::HistogramError;
 use crate::hosts::error::HostError;
 use crate::hosts::workers::HostWorkers;
+use crate::plan::refusal::Refusal;
 use crate::plan::resolution::{ResolvedTrial, resolve_trial};
 use crate::trial::conformance_result::{ConformanceResult, HungSuite, IsolationResult};
 use crate::trial::fault_injector::FaultError;
@@ -175,7 +176,7 @@ impl RunContext<'_> {
     ///
     /// # Errors
     /// As [`resolve_trial`].
-    pub fn resolve(&self, spec: &TrialSpec) -> Result<Rc<ResolvedTrial>, String> {
+    pub fn resolve(&self, spec: &TrialSpec) -> Result<Rc<ResolvedTrial>, Refusal> {
         let mut known = self.resolved.borrow_mut();
         if let Some((_, resolved)) = known.iter().find(|(of, _)| of == spec) {
             return Ok(Rc::clone(resolved));
@@ -377,7 +378,7 @@ macro_rules! fail_trials {
     )*};
 }
 
-fail_trials!(FaultError, HistogramError, HostError, SizeError);
+fail_trials!(FaultError, HistogramError, HostError, Refusal, SizeError);
 
 /// Adds to a failure that the file system of the database is full, if so: some engines wait for
 /// room, and one that writes into a mapping is killed by SIGBUS.

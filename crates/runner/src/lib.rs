@@ -29,8 +29,9 @@ pub use event::{Event, Phase};
 pub use evidence::audit_store::{AuditStore, AuditSubject};
 pub use hosts::connection::HostAccess;
 pub use hosts::error::HostError;
-pub use plan::audited_only::skip_unaudited;
+pub use plan::audited_only::{AuditedOnlyError, skip_unaudited};
 pub use plan::cautions::cautions;
+pub use plan::refusal::RegistryError;
 pub use plan::repeats::RepeatRule;
 pub use plan::resolution::SelectedEngine;
 pub use plan::resume::{check_folder, has_worked_in};
@@ -48,7 +49,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use trueput_engine::credentials::redact_word;
 use trueput_engine::{Credentials, Engine};
 use trueput_record::suggest::{did_you_mean, engine_hint};
 use trueput_workloads::Workload;
@@ -66,69 +66,58 @@ impl Registry {
     /// Finds an engine by its name.
     ///
     /// # Errors
-    /// One sentence with the nearest name and all names.
-    pub fn engine(&self, name: &str) -> Result<&'static dyn Engine, String> {
+    /// [`RegistryError`] with the nearest name and all names.
+    pub fn engine(&self, name: &str) -> Result<&'static dyn Engine, RegistryError> {
         if name == trueput_engine::storage::NAME {
-            return Err(format!(
-                "'{name}' is not an engine: it stands for workloads that need none"
-            ));
+            let name = name.to_owned();
+            return Err(RegistryError::NoEngine { name });
         }
-        let found = self
-            .engines
-            .iter()
-            .copied()
-            .find(|engine| engine.info().name == name);
+        let mut engines = self.engines.iter().copied();
+        let found = engines.find(|engine| engine.info().name == name);
         found.ok_or_else(|| {
-            let names: Vec<_> = self
-                .engines
-                .iter()
-                .map(|engine| engine.info().name)
-                .collect();
+            let engines = self.engines.iter();
+            let known: Vec<_> = engines.map(|engine| engine.info().name).collect();
             let hint = if name.contains("://") {
                 ": write ENGINE@ADDRESS".to_owned()
             } else {
-                engine_hint(name, names.iter().copied())
+                engine_hint(name, known.iter().copied())
             };
-            format!(
-                "unknown engine '{}'{hint}; engines: {}",
-                redact_word(name),
-                names.join(", ")
-            )
+            let name = name.to_owned();
+            RegistryError::UnknownEngine { name, hint, known }
         })
     }
 
     /// Finds an engine by its name, in the library that is named, if any.
     ///
     /// # Errors
-    /// One sentence with the nearest name, or why the library is not one of the engine.
-    pub fn open(&self, name: &str, library: Option<&Path>) -> Result<SelectedEngine, String> {
+    /// [`RegistryError`] with the nearest name, or why the library is not one of the engine.
+    pub fn open(
+        &self,
+        name: &str,
+        library: Option<&Path>,
+    ) -> Result<SelectedEngine, RegistryError> {
         let offered = self.engine(name)?;
         let Some(library) = library else {
             return Ok(SelectedEngine::Offered(offered));
         };
         let loaded = offered.with_library(library);
         Ok(SelectedEngine::Loaded(
-            loaded.map_err(|error| error.to_string())?,
+            loaded.map_err(RegistryError::Library)?,
         ))
     }
 
     /// Finds a workload by its name.
     ///
     /// # Errors
-    /// One sentence with the nearest name and all names.
-    pub fn workload(&self, name: &str) -> Result<&'static dyn Workload, String> {
-        let found = self
-            .workloads
-            .iter()
-            .copied()
-            .find(|workload| workload.info().name == name);
+    /// [`RegistryError`] with the nearest name and all names.
+    pub fn workload(&self, name: &str) -> Result<&'static dyn Workload, RegistryError> {
+        let mut workloads = self.workloads.iter().copied();
+        let found = workloads.find(|workload| workload.info().name == name);
         found.ok_or_else(|| {
-            let names: Vec<_> = self.workloads.iter().map(|w| w.info().name).collect();
-            let hint = did_you_mean(name, names.iter().copied());
-            format!(
-                "unknown workload '{name}'{hint}; workloads: {}",
-                names.join(", ")
-            )
+            let known: Vec<_> = self.workloads.iter().map(|w| w.info().name).collect();
+            let hint = did_you_mean(name, known.iter().copied());
+            let name = name.to_owned();
+            RegistryError::UnknownWorkload { name, hint, known }
         })
     }
 }

@@ -6,6 +6,7 @@
 //! - `log_directory`: the folder of an engine's log
 //! - `matrix`: a plan, expanded into its trials
 //! - `preflight`: checks before any work starts
+//! - `refusal`: why a trial cannot be run as it is
 //! - `repeats`: repeats until the result is precise enough
 //! - `resolution`: a trial's names and settings, resolved to engine and workload
 //! - `resume`: checks of a run folder before a run continues in it
@@ -18,6 +19,7 @@ pub mod disk_space;
 pub(crate) mod log_directory;
 pub mod matrix;
 pub(crate) mod preflight;
+pub(crate) mod refusal;
 pub(crate) mod repeats;
 pub(crate) mod resolution;
 pub(crate) mod resume;

@@ -149,25 +149,26 @@ fn check_trials(
     let mut space = RunSpace::new(options.keep_databases);
     let mut limits = HashSet::new();
     for spec in trials {
-        let refuse = |message| Error::Trial {
+        let refuse = |reason: &dyn std::fmt::Display| Error::Trial {
             id: spec.id.clone(),
-            message,
+            message: reason.to_string(),
         };
-        let resolved = resolve_trial(registry, &options.credentials, spec).map_err(refuse)?;
+        let resolved = resolve_trial(registry, &options.credentials, spec);
+        let resolved = resolved.map_err(|refusal| refuse(&refusal))?;
         let place = options.work.as_deref().unwrap_or(&options.results);
         let existing = host::find_nearest_existing(place);
-        check_feasibility(spec, &resolved, &existing).map_err(refuse)?;
+        check_feasibility(spec, &resolved, &existing).map_err(|reason| refuse(&reason))?;
         if !ids.insert(&spec.id) {
-            return Err(refuse("another trial has the same id".to_owned()));
+            return Err(refuse(&"another trial has the same id"));
         }
         let limit = spec.conditions.memory_bytes;
         if let Some(limit) = limit.filter(|limit| limits.insert(*limit)) {
-            host::cgroup::check(limit).map_err(refuse)?;
+            host::cgroup::check(limit).map_err(|reason| refuse(&reason))?;
         }
-        check_path(&*resolved.engine, place).map_err(refuse)?;
+        check_path(&*resolved.engine, place).map_err(|reason| refuse(&reason))?;
         if let Some(service) = resolved.engine.service() {
             host::service::check_access_to(&*service, &existing)
-                .map_err(|reason| refuse(format!("{}: {reason}", spec.engine)))?;
+                .map_err(|reason| refuse(&format!("{}: {reason}", spec.engine)))?;
         }
         space.add(spec, resolved.disk_space(spec, options.disk_factor));
     }

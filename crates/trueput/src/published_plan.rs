@@ -188,7 +188,7 @@ fn engines(published: &PublishedTable) -> impl Iterator<Item = String> + '_ {
 fn missing_engines(name: &str, registry: &Registry, builds: BuildAccess) -> Option<String> {
     let engine = match registry.engine(name) {
         Ok(engine) => engine,
-        Err(reason) => return Some(reason),
+        Err(reason) => return Some(reason.to_string()),
     };
     let error = builds.missing(engine)?;
     let install = engine.info().install;

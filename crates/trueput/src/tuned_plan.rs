@@ -147,10 +147,13 @@ impl TunedPlan {
         );
         let keys = self.keys(name, &about).into_iter();
         let keys = keys.map(|(key, value)| format!("{key} = {value}\n"));
-        let settings = registry.workload(&spec.workload)?.settings();
+        let workload = registry.workload(&spec.workload);
+        let settings = workload.map_err(|error| error.to_string())?.settings();
         let settings = changed(settings, &spec.settings);
         let settings = with_absolute_paths(&spec.workload, settings)?;
-        let knobs = changed(registry.engine(&spec.engine)?.knobs(), &spec.knobs);
+        let engine = registry.engine(&spec.engine);
+        let engine = engine.map_err(|error| error.to_string())?;
+        let knobs = changed(engine.knobs(), &spec.knobs);
         let engine = toml_key(&spec.engine);
         Ok([
             format!("# {}\n# {}\n\n", escape_line(&about), self.gain),

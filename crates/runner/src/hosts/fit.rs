@@ -1,5 +1,6 @@
 //! Whether a trial's workers can run on other hosts.
 
+use crate::plan::refusal::HostRefusal;
 use trueput_engine::{Engine, storage};
 use trueput_record::address::is_address_for;
 use trueput_record::{Conditions, TrialSpec, WorkerKind};
@@ -7,8 +8,8 @@ use trueput_record::{Conditions, TrialSpec, WorkerKind};
 /// Checks that the workers of a trial can run on the hosts that it names, if it names any.
 ///
 /// # Errors
-/// One sentence with the input and the remedy.
-pub(crate) fn check_host_fit(engine: &dyn Engine, spec: &TrialSpec) -> Result<(), String> {
+/// [`HostRefusal`].
+pub(crate) fn check_host_fit(engine: &dyn Engine, spec: &TrialSpec) -> Result<(), HostRefusal> {
     let Some(hosts) = &spec.conditions.hosts else {
         return Ok(());
     };
@@ -16,17 +17,13 @@ pub(crate) fn check_host_fit(engine: &dyn Engine, spec: &TrialSpec) -> Result<()
     check_conditions(&spec.conditions)?;
     let count = hosts.names().len();
     if (spec.workers as usize) < count {
-        return Err(format!(
-            "{} workers on {count} hosts leave a host without one: give at least {count} workers, \
-             or fewer hosts",
-            spec.workers
-        ));
+        return Err(HostRefusal::FewWorkers {
+            workers: spec.workers,
+            hosts: count,
+        });
     }
     match spec.worker_kind {
-        WorkerKind::Threads if count > 1 => Err(format!(
-            "the workers of {count} hosts cannot be threads of one process: give worker_kind \
-             processes"
-        )),
+        WorkerKind::Threads if count > 1 => Err(HostRefusal::Threads { hosts: count }),
         _ => Ok(()),
     }
 }
@@ -35,20 +32,19 @@ pub(crate) fn check_host_fit(engine: &dyn Engine, spec: &TrialSpec) -> Result<()
 /// has any: a server, or nothing at all.
 ///
 /// # Errors
-/// One sentence with the input and the remedy.
+/// [`HostRefusal`].
 pub(crate) fn check_reach(
     engine: &dyn Engine,
     conditions: &Conditions,
     spec: &TrialSpec,
-) -> Result<(), String> {
+) -> Result<(), HostRefusal> {
     if conditions.hosts.is_none() {
         return Ok(());
     }
     if spec.engine == storage::NAME {
-        return Err(format!(
-            "{} measures the storage of this host: remove hosts",
-            spec.workload
-        ));
+        return Err(HostRefusal::Storage {
+            workload: spec.workload.clone(),
+        });
     }
     let build = spec.build.as_deref();
     let is_server = engine.service().is_some()
@@ -56,16 +52,14 @@ pub(crate) fn check_reach(
     if is_server || !engine.capabilities().retains_data {
         Ok(())
     } else {
-        Err(format!(
-            "{} is a library whose database is on this host, and workers on other hosts cannot \
-             open it: name a server, as in postgresql@postgres://HOST/DATABASE, or remove hosts",
-            spec.engine
-        ))
+        Err(HostRefusal::Library {
+            engine: spec.engine.clone(),
+        })
     }
 }
 
 /// Checks that no condition is for processes of this host.
-fn check_conditions(conditions: &Conditions) -> Result<(), String> {
+fn check_conditions(conditions: &Conditions) -> Result<(), HostRefusal> {
     let of_this_host = [
         ("memory", conditions.memory_bytes.is_some()),
         ("crash_and_recover", conditions.crash_and_recover),
@@ -74,9 +68,7 @@ fn check_conditions(conditions: &Conditions) -> Result<(), String> {
         ("record_trace", conditions.record_trace_bytes.is_some()),
     ];
     match of_this_host.into_iter().find(|(_, is_set)| *is_set) {
-        Some((name, _)) => Err(format!(
-            "{name} is for workers on this host: remove it, or remove hosts"
-        )),
+        Some((condition, _)) => Err(HostRefusal::Condition { condition }),
         None => Ok(()),
     }
 }
@@ -87,7 +79,10 @@ mod tests {
 
     #[test]
     fn conditions_of_this_hosts_processes_are_refused() {
-        let refusal = |conditions| check_conditions(&conditions).err().unwrap_or_default();
+        let refusal = |conditions| {
+            let refusal = check_conditions(&conditions).err();
+            refusal.map_or_else(String::new, |refusal| refusal.to_string())
+        };
         let usual = Conditions::default;
         let crash = Conditions {
             crash_and_recover: true,

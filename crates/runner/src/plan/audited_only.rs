@@ -1,21 +1,35 @@
 //! Skips the trials whose promise was not audited.
 
 use crate::plan::matrix::Matrix;
-use crate::{AuditStore, AuditSubject, Registry};
+use crate::{AuditStore, AuditSubject, Registry, RegistryError};
 use std::collections::BTreeSet;
 use trueput_engine::Engine;
 use trueput_record::{TrialSpec, Value};
+
+/// The reason why the trials of a matrix cannot be limited to audited promises.
+#[derive(Debug, thiserror::Error)]
+pub enum AuditedOnlyError {
+    /// An engine cannot be opened.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// No trial is left.
+    #[error("no promise was audited: {}", reasons.join("; "))]
+    NothingLeft {
+        /// Why each was skipped.
+        reasons: Vec<String>,
+    },
+}
 
 /// Skips the trials of a matrix whose promise was not audited here, or was refuted. A trial that
 /// promises nothing stays.
 ///
 /// # Errors
-/// One sentence if a library cannot be opened, or if nothing is left.
+/// [`AuditedOnlyError`].
 pub fn skip_unaudited(
     matrix: &mut Matrix,
     audits: Option<&AuditStore>,
     registry: &Registry,
-) -> Result<(), String> {
+) -> Result<(), AuditedOnlyError> {
     let mut skipped = BTreeSet::new();
     let mut kept = Vec::new();
     for spec in matrix.trials.drain(..) {
@@ -26,7 +40,7 @@ pub fn skip_unaudited(
     }
     if kept.is_empty() {
         let reasons: Vec<_> = skipped.into_iter().collect();
-        return Err(format!("no promise was audited: {}", reasons.join("; ")));
+        return Err(AuditedOnlyError::NothingLeft { reasons });
     }
     matrix.trials = kept;
     matrix.skipped.extend(skipped);
@@ -38,7 +52,7 @@ fn reason(
     spec: &TrialSpec,
     audits: Option<&AuditStore>,
     registry: &Registry,
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>, RegistryError> {
     let is_storage = spec.engine == trueput_engine::storage::NAME;
     if is_storage || spec.durability.promises_nothing() {
         return Ok(None);

@@ -12,7 +12,8 @@ pub use names::name_trials;
 
 use crate::Registry;
 use crate::hosts::fit::check_reach;
-use crate::plan::resolution::{check_fit, describe_error, missing_level, resolve_storage};
+use crate::plan::refusal::describe_error;
+use crate::plan::resolution::{check_fit, missing_level, resolve_storage};
 use conditions::with_log_placed;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -190,7 +191,7 @@ impl<'a> Expansion<'a> {
         check_name(&plan.name).map_err(|reason| plan_error("name", reason))?;
         let workload = registry
             .workload(&plan.workload)
-            .map_err(|reason| plan_error("workload", reason))?;
+            .map_err(|error| plan_error("workload", error.to_string()))?;
         for &workers in &plan.workers {
             check_count("workers", i64::from(workers), MAX_WORKERS)
                 .map_err(|reason| plan_error("workers", reason))?;
@@ -225,14 +226,14 @@ impl<'a> Expansion<'a> {
         )?;
         for (name, knobs) in &self.plan.knobs {
             let at = format!("knobs.{name}");
-            let engine = self.registry.engine(name).map_err(|reason| {
+            let engine = self.registry.engine(name).map_err(|error| {
                 let first = knobs.keys().next().map(|knob| format!("{at}.{knob}"));
                 let key = if self.plan.origin.of(&at).is_some() {
                     Some(at.clone())
                 } else {
                     first
                 };
-                self.plan_error(&key.unwrap_or_default(), reason)
+                self.plan_error(&key.unwrap_or_default(), error.to_string())
             })?;
             self.check_each(&at, name, engine.knobs(), knobs)?;
         }
@@ -241,7 +242,7 @@ impl<'a> Expansion<'a> {
             for name in &when.engines {
                 self.registry
                     .engine(name)
-                    .map_err(|reason| self.plan_error(&at, reason))?;
+                    .map_err(|error| self.plan_error(&at, error.to_string()))?;
             }
             resolve(owner, self.workload.settings(), &when.settings)
                 .map_err(|reason| self.plan_error(&at, reason))?;
@@ -297,7 +298,7 @@ impl<'a> Expansion<'a> {
         let named = self.plan.engines.iter();
         for contender in named.filter(|named| named.engine != PRESENT_ENGINES) {
             resolve_storage(workload, &contender.engine)
-                .map_err(|reason| self.plan_error("engines", reason))?;
+                .map_err(|refusal| self.plan_error("engines", refusal.to_string()))?;
         }
         if self.plan.durability != PlanFile::for_workload(workload).durability {
             let message =
@@ -305,7 +306,7 @@ impl<'a> Expansion<'a> {
             return Err(self.plan_error("durability", message));
         }
         let engine = resolve_storage(workload, trueput_engine::storage::NAME)
-            .map_err(|reason| self.plan_error("engines", reason))?;
+            .map_err(|refusal| self.plan_error("engines", refusal.to_string()))?;
         Ok(EngineCandidate {
             contender: Contender::parse(engine.info().name),
             build: EngineBuild::Default(engine),
@@ -335,10 +336,9 @@ impl<'a> Expansion<'a> {
 
     fn build(&self, contender: &Contender) -> Result<EngineBuild, Error> {
         let name = &contender.engine;
-        let engine = self
-            .registry
-            .engine(name)
-            .map_err(|reason| self.plan_error("engines", with_present_hint(name, reason)))?;
+        let engine = self.registry.engine(name).map_err(|reason| {
+            self.plan_error("engines", with_present_hint(name, reason.to_string()))
+        })?;
         let build = contender.build.as_deref();
         let is_users = build.is_some_and(|build| is_address_for(name, build));
         let cannot = |error: trueput_engine::Error| {
@@ -411,7 +411,7 @@ impl<'a> Expansion<'a> {
                 let knobs = resolve_knobs(&contender.engine, engine.knobs(), &knobs)
                     .map_err(|reason| self.plan_error("knobs", reason))?;
                 if let Err(error) = engine.promise_with(durability, &knobs) {
-                    let reason = describe_error(&contender.engine, error);
+                    let reason = describe_error(&contender.engine, &error);
                     self.skip_or_refuse("knobs", reason, skipped)?;
                     continue;
                 }
@@ -459,8 +459,8 @@ impl<'a> Expansion<'a> {
                     continue;
                 }
             };
-            if let Err(reason) = check_reach(engine, &conditions, draft) {
-                self.skip_or_refuse("hosts", reason, skipped)?;
+            if let Err(refusal) = check_reach(engine, &conditions, draft) {
+                self.skip_or_refuse("hosts", refusal.to_string(), skipped)?;
                 continue;
             }
             for settings in combinations(settings) {
@@ -471,8 +471,8 @@ impl<'a> Expansion<'a> {
                 }
                 let resolved = resolve_knobs(&draft.engine, engine.knobs(), &knobs)
                     .map_err(|reason| self.plan_error("knobs", reason))?;
-                if let Err(reason) = check_fit(&*job, engine, &resolved) {
-                    let reason = self.describe_misfit(engine, &reason);
+                if let Err(misfit) = check_fit(&*job, engine, &resolved) {
+                    let reason = self.describe_misfit(engine, &misfit.to_string());
                     self.skip_or_refuse("settings", reason, skipped)?;
                     continue;
                 }

@@ -1,5 +1,6 @@
 //! Checks before any work starts of what a trial would find out only after its load.
 
+use crate::plan::refusal::Infeasibility;
 use crate::plan::resolution::ResolvedTrial;
 use std::path::Path;
 use trueput_engine::Engine;
@@ -15,26 +16,31 @@ use trueput_record::{Conditions, TrialSpec};
 /// its database, which is created below `place`, can start cold.
 ///
 /// # Errors
-/// One sentence with the remedy.
+/// [`Infeasibility`].
 pub(crate) fn check_feasibility(
     spec: &TrialSpec,
     resolved: &ResolvedTrial,
     place: &Path,
-) -> Result<(), String> {
+) -> Result<(), Infeasibility> {
     if let Some(cluster) = resolved.engine.cluster() {
         let quality = cluster.network(&resolved.knobs);
-        check_network(&spec.conditions, quality, network::why_unavailable)
-            .map_err(|reason| format!("{}: {reason}", spec.engine))?;
+        check_network(
+            &spec.engine,
+            &spec.conditions,
+            quality,
+            network::why_unavailable,
+        )?;
     }
     check_cold_start(&spec.conditions, place)
 }
 
 /// Checks what needs a network of the cluster's own; `missing` says why there can be none.
 fn check_network(
+    engine: &str,
     conditions: &Conditions,
     quality: NetworkQuality,
     missing: impl Fn() -> Option<String>,
-) -> Result<(), String> {
+) -> Result<(), Infeasibility> {
     let needs_network = |action| matches!(action, FaultAction::Partition | FaultAction::Heal);
     let mut faults = conditions.faults.faults().iter();
     let separation = faults.find(|fault| needs_network(fault.order.action));
@@ -46,17 +52,21 @@ fn check_network(
         return Ok(());
     };
     Err(match separation {
-        Some(fault) => format!("at: {fault}: {reason}, or kill or pause nodes instead"),
-        None => format!(
-            "a delay or loss between its nodes cannot be made: {reason}, or remove network_delay \
-             and network_loss"
-        ),
+        Some(fault) => Infeasibility::Partition {
+            engine: engine.to_owned(),
+            fault: *fault,
+            reason,
+        },
+        None => Infeasibility::SlowNetwork {
+            engine: engine.to_owned(),
+            reason,
+        },
     })
 }
 
 /// Checks that a trial that is to start cold can: pages of a file system in memory are the files
 /// themselves.
-fn check_cold_start(conditions: &Conditions, place: &Path) -> Result<(), String> {
+fn check_cold_start(conditions: &Conditions, place: &Path) -> Result<(), Infeasibility> {
     if conditions.start != Start::Cold {
         return Ok(());
     }
@@ -69,23 +79,19 @@ fn check_cold_start(conditions: &Conditions, place: &Path) -> Result<(), String>
     if !is_memory(&kind) {
         return Ok(());
     }
-    Err(format!(
-        "start: a database on {kind} is always in memory and cannot start cold: remove start, or \
-         choose another filesystem or --work"
-    ))
+    Err(Infeasibility::ColdStart { file_system: kind })
 }
 
 /// Checks that an engine can keep databases below a folder, whatever is in it.
-pub(crate) fn check_path(engine: &dyn Engine, place: &Path) -> Result<(), String> {
+pub(crate) fn check_path(engine: &dyn Engine, place: &Path) -> Result<(), Infeasibility> {
     let full = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
     match engine.path_objection(&full) {
         None => Ok(()),
-        Some(reason) => {
-            let (name, shown) = (engine.info().name, full.display());
-            Err(format!(
-                "{name} cannot keep databases in {shown}: {reason}; name another by --work"
-            ))
-        }
+        Some(reason) => Err(Infeasibility::Path {
+            engine: engine.info().name,
+            folder: full,
+            reason,
+        }),
     }
 }
 
@@ -100,14 +106,18 @@ mod tests {
         assert_eq!(check_cold_start(&conditions, other), Ok(()));
         conditions.start = Start::Cold;
         conditions.file_system = "tmpfs".parse().ok();
-        let refusal = check_cold_start(&conditions, other).unwrap_err();
+        let refusal = check_cold_start(&conditions, other)
+            .unwrap_err()
+            .to_string();
         assert!(refusal.contains("tmpfs is always in memory"), "{refusal}");
         conditions.file_system = "ext4".parse().ok();
         assert_eq!(check_cold_start(&conditions, other), Ok(()));
         let memory = "/dev/shm";
         if find_file_system(Path::new(memory)).kind == "tmpfs" {
             conditions.file_system = None;
-            let refusal = check_cold_start(&conditions, Path::new(memory)).unwrap_err();
+            let refusal = check_cold_start(&conditions, Path::new(memory))
+                .unwrap_err()
+                .to_string();
             assert!(refusal.contains("--work"), "{refusal}");
             conditions.file_system = format!("folder:{memory}").parse().ok();
             assert!(check_cold_start(&conditions, other).is_err());
@@ -124,14 +134,21 @@ mod tests {
         let slow = NetworkQuality::new(500, 0.0);
         let missing = || Some("only root".to_owned());
         for faults in ["2s:partition=leader", "2s:kill=leader,3s:heal"] {
-            let refusal = check_network(&conditions(faults), plain, missing).unwrap_err();
+            let refusal = check_network("etcd", &conditions(faults), plain, missing)
+                .unwrap_err()
+                .to_string();
             assert!(refusal.contains("only root, or kill"), "{refusal}");
-            assert_eq!(check_network(&conditions(faults), plain, || None), Ok(()));
+            assert_eq!(
+                check_network("etcd", &conditions(faults), plain, || None),
+                Ok(())
+            );
         }
         let kill = conditions("2s:kill=leader");
-        assert_eq!(check_network(&kill, plain, missing), Ok(()));
-        let refusal = check_network(&kill, slow, missing).unwrap_err();
+        assert_eq!(check_network("etcd", &kill, plain, missing), Ok(()));
+        let refusal = check_network("etcd", &kill, slow, missing)
+            .unwrap_err()
+            .to_string();
         assert!(refusal.contains("remove network_delay"), "{refusal}");
-        assert_eq!(check_network(&kill, slow, || None), Ok(()));
+        assert_eq!(check_network("etcd", &kill, slow, || None), Ok(()));
     }
 }

@@ -3,6 +3,7 @@
 use crate::Registry;
 use crate::hosts::fit::check_host_fit;
 use crate::plan::disk_space::DiskSpace;
+use crate::plan::refusal::{Misfit, Refusal};
 use std::collections::BTreeMap;
 use trueput_engine::{
     Credentials, Engine, NativeProgram, ParameterValues, Storage, parameter, storage,
@@ -69,49 +70,56 @@ impl ResolvedTrial {
 /// Resolves a trial against the engines and workloads of the program, and checks it.
 ///
 /// # Errors
-/// One sentence with the input and the remedy.
+/// [`Refusal`] with the input and the remedy.
 pub(crate) fn resolve_trial(
     registry: &Registry,
     credentials: &Credentials,
     spec: &TrialSpec,
-) -> Result<ResolvedTrial, String> {
-    trueput_record::trial::check_id(&spec.id)?;
+) -> Result<ResolvedTrial, Refusal> {
+    trueput_record::trial::check_id(&spec.id).map_err(Refusal::of_value)?;
     let workload = registry.workload(&spec.workload)?;
     let offered = match workload.subject() {
         WorkloadSubject::Engine => registry.engine(&spec.engine)?,
         WorkloadSubject::Storage => resolve_storage(&spec.workload, &spec.engine)?,
     };
     let name = offered.info().name;
+    let of_engine = |source| Refusal::Engine {
+        engine: name,
+        source,
+    };
     let engine = match &spec.build {
         None => SelectedEngine::Offered(offered),
-        Some(library) => SelectedEngine::Loaded(
-            credentials
-                .open(offered, library)
-                .map_err(|error| describe_error(name, error))?,
-        ),
+        Some(library) => {
+            SelectedEngine::Loaded(credentials.open(offered, library).map_err(of_engine)?)
+        }
     };
-    let knobs = parameter::resolve_knobs(name, engine.knobs(), &spec.knobs)?;
+    let knobs = parameter::resolve_knobs(name, engine.knobs(), &spec.knobs);
+    let knobs = knobs.map_err(Refusal::of_value)?;
     let promise = engine.promise_with(spec.durability, &knobs);
     let promise = promise.map_err(|error| match engine.promise(spec.durability) {
-        None => missing_level(&*engine, spec.durability),
-        Some(_) => describe_error(name, error),
+        None => Refusal::Level(missing_level(&*engine, spec.durability)),
+        Some(_) => of_engine(error),
     })?;
-    let settings = parameter::resolve(workload.info().name, workload.settings(), &spec.settings)?;
+    let settings = parameter::resolve(workload.info().name, workload.settings(), &spec.settings);
+    let settings = settings.map_err(Refusal::of_value)?;
     let job = workload
         .job(&settings, &spec.conditions)
-        .map_err(|reason| format!("{}: {reason}", spec.workload))?;
+        .map_err(|error| Refusal::Workload {
+            workload: spec.workload.clone(),
+            source: Box::new(error),
+        })?;
     let native = engine.native(&knobs, workload.info().name, &settings);
-    let native = native.map_err(|error| describe_error(name, error))?;
+    let native = native.map_err(of_engine)?;
     if native.is_some() && !suits_native_program(&spec.conditions) {
-        return Err(format!(
-            "the native program of {name} runs all of its work at once: it accepts cpus, numa and \
-             allocator only; remove rate, warm_up, duration and other conditions"
-        ));
+        return Err(Refusal::NativeProgram { engine: name });
     }
-    placement::check(&spec.conditions).map_err(|unmet| unmet.message)?;
+    placement::check(&spec.conditions).map_err(|unmet| Refusal::Value(unmet.message))?;
     check_workers(&*engine, spec)?;
     check_host_fit(&*engine, spec)?;
-    check_fit(&*job, &*engine, &knobs).map_err(|reason| format!("{}: {reason}", spec.workload))?;
+    check_fit(&*job, &*engine, &knobs).map_err(|error| Refusal::Misfit {
+        workload: spec.workload.clone(),
+        source: Box::new(error),
+    })?;
     check_job(&*job, &*engine, &knobs, spec)?;
     check_recording(&*job, workload.subject(), spec)?;
     Ok(ResolvedTrial {
@@ -140,13 +148,14 @@ fn suits_native_program(conditions: &Conditions) -> bool {
 /// Returns the storage itself as the engine of a workload that needs none.
 ///
 /// # Errors
-/// One sentence, if the plan names an engine for it.
-pub(crate) fn resolve_storage(workload: &str, named: &str) -> Result<&'static dyn Engine, String> {
+/// [`Refusal::EngineOfStorage`].
+pub(crate) fn resolve_storage(workload: &str, named: &str) -> Result<&'static dyn Engine, Refusal> {
     match named {
         storage::NAME => Ok(&STORAGE),
-        _ => Err(format!(
-            "{workload} measures the storage itself and uses no engine: remove '{named}'"
-        )),
+        _ => Err(Refusal::EngineOfStorage {
+            workload: workload.to_owned(),
+            engine: named.to_owned(),
+        }),
     }
 }
 
@@ -154,17 +163,20 @@ pub(crate) fn resolve_storage(workload: &str, named: &str) -> Result<&'static dy
 /// same check, so that it contains nothing that a run would refuse.
 ///
 /// # Errors
-/// One sentence: the missing capability, and the remedy if there is one.
+/// [`Misfit`]: the missing capability, and the remedy if there is one.
 pub(crate) fn check_fit(
     job: &dyn Job,
     engine: &dyn Engine,
     knobs: &ParameterValues,
-) -> Result<(), String> {
+) -> Result<(), Misfit> {
     job.check_capabilities(&engine.capabilities())?;
     job.check_dialect(engine.dialect())?;
     if job.needs_transactions() {
         let checked = engine.check_transactions(knobs);
-        checked.map_err(|error| describe_error(engine.info().name, error))?;
+        checked.map_err(|source| Misfit::Engine {
+            engine: engine.info().name,
+            source,
+        })?;
     }
     Ok(())
 }
@@ -174,18 +186,25 @@ fn check_job(
     engine: &dyn Engine,
     knobs: &ParameterValues,
     spec: &TrialSpec,
-) -> Result<(), String> {
+) -> Result<(), Refusal> {
     job.check_workers(spec.workers, spec.worker_kind)
-        .map_err(|reason| format!("{}: {reason}", spec.workload))?;
+        .map_err(|error| Refusal::Workload {
+            workload: spec.workload.clone(),
+            source: Box::new(error),
+        })?;
     let sessions = engine.check_sessions(job.sessions(spec.workers), knobs);
-    sessions.map_err(|error| describe_error(engine.info().name, error))?;
+    sessions.map_err(|source| Refusal::Engine {
+        engine: engine.info().name,
+        source,
+    })?;
     check_crash(job, engine, spec)?;
     check_faults(engine, knobs, spec)?;
     match job.durability() {
-        Some(level) if level != spec.durability => Err(format!(
-            "with these settings, {} has durability '{level}', not '{}'",
-            spec.workload, spec.durability
-        )),
+        Some(own) if own != spec.durability => Err(Refusal::OtherLevel {
+            workload: spec.workload.clone(),
+            own,
+            planned: spec.durability,
+        }),
         _ => Ok(()),
     }
 }
@@ -195,59 +214,54 @@ fn check_recording(
     job: &dyn Job,
     subject: WorkloadSubject,
     spec: &TrialSpec,
-) -> Result<(), String> {
-    let refusal = match &spec.conditions {
+) -> Result<(), Refusal> {
+    let reason = match &spec.conditions {
         conditions if conditions.record_trace_bytes.is_none() => return Ok(()),
         _ if job.uses_sql() => "its statements of SQL name no keys",
         _ if subject == WorkloadSubject::Storage => "it uses files and no keys",
         conditions if !conditions.faults.is_empty() => "a failover repeats its requests",
         _ => return Ok(()),
     };
-    Err(format!(
-        "record_trace: {} cannot be recorded as {refusal}: remove record_trace",
-        spec.workload
-    ))
+    Err(Refusal::NotRecordable {
+        workload: spec.workload.clone(),
+        reason,
+    })
 }
 
-fn check_crash(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(), String> {
+fn check_crash(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(), Refusal> {
     if !spec.conditions.crash_and_recover {
         return Ok(());
     }
     let name = engine.info().name;
     if !engine.capabilities().retains_data {
-        return Err(format!(
-            "{name} stores nothing that could survive a crash: remove crash_and_recover"
-        ));
+        return Err(Refusal::NothingToCrash { engine: name });
     }
     if spec
         .build
         .as_deref()
         .is_some_and(|build| is_address_for(&spec.engine, build))
     {
-        return Err(format!(
-            "this {name} is your server and is not killed: remove crash_and_recover, or let the \
-             trial start its own server"
-        ));
+        return Err(Refusal::UsersServer { engine: name });
     }
     job.check_crash(spec.durability.after_killed_processes())
-        .map_err(|reason| format!("crash_and_recover: {}: {reason}", spec.workload))
+        .map_err(|error| Refusal::WorkloadCrash {
+            workload: spec.workload.clone(),
+            source: Box::new(error),
+        })
 }
 
 fn check_faults(
     engine: &dyn Engine,
     knobs: &ParameterValues,
     spec: &TrialSpec,
-) -> Result<(), String> {
+) -> Result<(), Refusal> {
     let conditions = &spec.conditions;
     let Some(last) = conditions.faults.faults().last() else {
         return Ok(());
     };
     let name = engine.info().name;
     if engine.cluster().is_none() {
-        return Err(format!(
-            "at: {name} is not a cluster that this program starts, so none of its nodes fails: \
-             remove at, or run an engine that is a cluster"
-        ));
+        return Err(Refusal::NoCluster { engine: name });
     }
     let nodes = engine.cluster().map_or(0, |cluster| cluster.nodes(knobs));
     let is_absent = |fault: &&ScheduledFault| match fault.order.target {
@@ -255,41 +269,30 @@ fn check_faults(
         _ => false,
     };
     if let Some(fault) = conditions.faults.faults().iter().find(is_absent) {
-        return Err(format!("at: {fault}: the cluster has {nodes} nodes"));
+        let fault = *fault;
+        return Err(Refusal::AbsentNode { fault, nodes });
     }
     if conditions.time_slice_s.is_some() || conditions.crash_and_recover {
-        return Err(
-            "at: faults are planned for trials of their own: remove time_slice and \
-             crash_and_recover"
-                .to_owned(),
-        );
+        return Err(Refusal::FaultsAndBreaks);
     }
     match conditions.duration_s {
-        Some(duration_s) if last.at_s >= duration_s => Err(format!(
-            "at: {last} is not before the end of the trial, which takes {duration_s} s: lengthen \
-             duration"
-        )),
+        Some(duration_s) if last.at_s >= duration_s => Err(Refusal::LateFault {
+            fault: *last,
+            duration_s,
+        }),
         _ => Ok(()),
     }
 }
 
-/// Returns the text of an engine's error, which may name the engine already.
-pub(crate) fn describe_error(name: &str, error: trueput_engine::Error) -> String {
-    match error {
-        trueput_engine::Error::Unsupported(reason) => reason,
-        other => format!("{name}: {other}"),
-    }
-}
-
-fn check_workers(engine: &dyn Engine, spec: &TrialSpec) -> Result<(), String> {
+fn check_workers(engine: &dyn Engine, spec: &TrialSpec) -> Result<(), Refusal> {
     // A run folder that came from elsewhere may state any number.
-    check_count("workers", i64::from(spec.workers), MAX_WORKERS)?;
+    check_count("workers", i64::from(spec.workers), MAX_WORKERS).map_err(Refusal::of_value)?;
     let several = spec.worker_kind == WorkerKind::Processes && spec.workers > 1;
     if several && !engine.capabilities().several_processes {
-        return Err(format!(
-            "{} allows only one process to open a database: run its {} workers as threads",
-            spec.engine, spec.workers
-        ));
+        return Err(Refusal::OneProcess {
+            engine: spec.engine.clone(),
+            workers: spec.workers,
+        });
     }
     Ok(())
 }

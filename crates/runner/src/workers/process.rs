@@ -43,8 +43,7 @@ pub fn main(registry: &Registry, delegated: &[DelegatedTask]) -> ExitCode {
     };
     let work = || match pipe::read_mission()? {
         Mission::Work(credentials, assignment, control) => {
-            let resolved = resolve_trial(registry, &credentials, &assignment.spec)
-                .map_err(WorkerError::of_setup)?;
+            let resolved = resolve_trial(registry, &credentials, &assignment.spec)?;
             serve(&resolved, &assignment, &control, &reporter)
         }
         Mission::Delegate(name, assignment) => {

@@ -376,7 +376,8 @@ fn find_engine(
     registry: &Registry,
 ) -> Result<(&'static str, &'static dyn Engine), String> {
     let contender = Contender::parse(text);
-    let engine = registry.engine(&contender.engine)?;
+    let engine = registry.engine(&contender.engine);
+    let engine = engine.map_err(|error| error.to_string())?;
     let name = engine.info().name;
     let Some(build) = contender.build else {
         return Ok((name, engine));

@@ -24,7 +24,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let assignment: ClusterAssignment = serde_json::from_str(&arguments.assignment)
         .map_err(|error| Failure::Usage(format!("the assignment: {error}")))?;
     let name = &assignment.engine;
-    let engine = registry.engine(name).map_err(Failure::Usage)?;
+    let engine = registry.engine(name).map_err(Failure::usage)?;
     let library = assignment.library.as_deref();
     let selected = library.map(|library| engine.with_library(library));
     let selected = selected.transpose();

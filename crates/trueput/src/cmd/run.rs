@@ -97,7 +97,7 @@ fn create<'a>(
     let mut matrix = request.expand()?;
     if arguments.audited_only {
         let audits = request.options.audits.as_ref();
-        trueput_runner::skip_unaudited(&mut matrix, audits, registry).map_err(Failure::Usage)?;
+        trueput_runner::skip_unaudited(&mut matrix, audits, registry).map_err(Failure::usage)?;
     }
     published_plan::note_place(named.no_file_system, &request.plan, matrix.trials.len());
     matrix.skipped.extend(named.skipped);

@@ -83,7 +83,7 @@ pub struct Arguments {
 /// A usage error for bad input, before anything runs.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let name = Contender::parse(&arguments.engine).engine;
-    let engine = registry.engine(&name).map_err(Failure::Usage)?;
+    let engine = registry.engine(&name).map_err(Failure::usage)?;
     let problems = problems(&standard_input()?)?;
     let given = run_options(arguments, engine, problems.len());
     let run = prepare(arguments, &given, &problems, registry)?;

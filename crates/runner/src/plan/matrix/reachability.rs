@@ -66,7 +66,7 @@ fn unreachable_reason(
 ) -> Option<String> {
     let engine = resolve_trial(registry, credentials, spec).ok()?.engine;
     if let Err(reason) = check_path(&*engine, place) {
-        return Some(reason);
+        return Some(reason.to_string());
     }
     host::service::check_access_to(&*engine.service()?, existing).err()
 }

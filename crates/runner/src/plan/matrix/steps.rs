@@ -2,7 +2,8 @@
 
 use super::conditions::with_log_placed;
 use super::{Error, Expansion};
-use crate::plan::resolution::{check_fit, describe_error, missing_level};
+use crate::plan::refusal::describe_error;
+use crate::plan::resolution::{check_fit, missing_level};
 use trueput_engine::parameter::{resolve, resolve_knobs};
 use trueput_engine::{Durability, Engine};
 use trueput_host::placement;
@@ -26,10 +27,12 @@ impl Expansion<'_> {
             )
             .map_err(plan_error)?;
             for name in &step.engines {
-                self.registry.engine(name).map_err(plan_error)?;
+                let found = self.registry.engine(name);
+                found.map_err(|error| plan_error(error.to_string()))?;
             }
             for (name, knobs) in &step.knobs {
-                let engine = self.registry.engine(name).map_err(plan_error)?;
+                let engine = self.registry.engine(name);
+                let engine = engine.map_err(|error| plan_error(error.to_string()))?;
                 resolve_knobs(name, engine.knobs(), knobs).map_err(plan_error)?;
             }
         }
@@ -147,7 +150,7 @@ impl Expansion<'_> {
         let promised = engine.promise_with(spec.durability, &knobs);
         let promised = promised.map_err(|error| match engine.promise(spec.durability) {
             None => missing_level(engine, spec.durability),
-            Some(_) => describe_error(&spec.engine, error),
+            Some(_) => describe_error(&spec.engine, &error),
         });
         if let Err(reason) = promised {
             return self.skip_or_refuse_step(before, (index, step), &reason, skipped);
@@ -155,7 +158,8 @@ impl Expansion<'_> {
         let given: Settings = spec.settings.clone();
         spec.conditions = self.with_end(&given, &spec.conditions);
         let (settings, job) = self.resolve_settings(&given, &spec.conditions)?;
-        if let Err(reason) = check_fit(&*job, engine, &knobs) {
+        if let Err(misfit) = check_fit(&*job, engine, &knobs) {
+            let reason = misfit.to_string();
             return self.skip_or_refuse_step(before, (index, step), &reason, skipped);
         }
         job.check_workers(spec.workers, spec.worker_kind)

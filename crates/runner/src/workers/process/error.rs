@@ -5,6 +5,7 @@ use super::pipe::PipeError;
 use super::recording::TraceError;
 use crate::evidence::summaries::HistogramError;
 use crate::hosts::protocol::SILENCE_TIMEOUT;
+use crate::plan::refusal::Refusal;
 use crate::workers::clock::ClockError;
 use crate::workers::meter::MAX_KINDS;
 use std::fmt::Display;
@@ -15,7 +16,10 @@ use trueput_workloads::Error as JobError;
 /// The reason why a worker process cannot do its task.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WorkerError {
-    /// This machine, or a name or setting of the trial here; one sentence.
+    /// The trial cannot be run here.
+    #[error(transparent)]
+    Refusal(#[from] Refusal),
+    /// This machine does not give what the trial needs; one sentence.
     #[error("{0}")]
     Setup(String),
     /// This program does not have the task.

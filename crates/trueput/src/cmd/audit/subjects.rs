@@ -73,7 +73,8 @@ fn subject(
     arguments: &Arguments,
     registry: &Registry,
 ) -> Result<Subject, String> {
-    let engine = registry.engine(&trial.engine)?;
+    let engine = registry.engine(&trial.engine);
+    let engine = engine.map_err(|error| error.to_string())?;
     let is_changed = |name: &str| {
         let knob = engine.knobs().iter().find(|knob| knob.name == name);
         knob.is_none_or(|knob| trial.knobs.get(name) != Some(&knob.kind.default_value()))

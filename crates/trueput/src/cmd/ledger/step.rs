@@ -92,7 +92,8 @@ fn setting(
             return Ok(());
         }
         Some((engine, knob)) => {
-            registry.engine(engine)?;
+            let found = registry.engine(engine);
+            found.map_err(|error| error.to_string())?;
             let run = engines(plan, registry);
             if !run.iter().any(|one| one == engine) {
                 return Err(format!(
@@ -108,14 +109,16 @@ fn setting(
     let mut names = Vec::new();
     let mut is_a_knob = false;
     for engine in engines(plan, registry) {
-        let knobs = registry.engine(&engine)?.knobs();
+        let found = registry.engine(&engine);
+        let knobs = found.map_err(|error| error.to_string())?.knobs();
         names.extend(knobs.iter().map(|knob| knob.name));
         if knobs.iter().any(|knob| knob.name == key) {
             turn(&engine, key, value.clone());
             is_a_knob = true;
         }
     }
-    let settings = registry.workload(&plan.workload)?.settings();
+    let workload = registry.workload(&plan.workload);
+    let settings = workload.map_err(|error| error.to_string())?.settings();
     names.extend(settings.iter().map(|setting| setting.name));
     if settings.iter().any(|setting| setting.name == key) && !is_a_knob {
         step.settings.insert(key.to_owned(), value);

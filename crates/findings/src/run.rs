@@ -73,6 +73,20 @@ impl Run {
         })
     }
 
+    /// The run in a folder, still going on, of which these trials have ended.
+    #[must_use]
+    pub fn of_records(folder: &Path, manifest: RunManifest, trials: Vec<TrialRecord>) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            shown_as: folder.to_owned(),
+            manifest,
+            trials,
+            damaged: Vec::new(),
+            integrity: Integrity::default(),
+            end: None,
+        }
+    }
+
     /// Counts the trials of the plan by outcome.
     pub fn count_trials(&self) -> TrialTotals {
         let count = |status: fn(&Outcome) -> bool| {

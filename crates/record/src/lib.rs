@@ -42,6 +42,7 @@
 //! - `skipped`: the lines that name skipped parts of a plan
 //! - `storage`: the layers below a database, and what they keep at lost power
 //! - `suggest`: the known name nearest to a misspelled one
+//! - `testing`: trials for tests, with the feature of that name
 //! - `text`: text of unknown origin, made safe to show
 //! - `trial`: the specification of one trial
 //! - `trial_time`: the time that a trial takes
@@ -87,6 +88,8 @@ pub mod skipped;
 pub mod stall;
 pub mod storage;
 pub mod suggest;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod text;
 pub mod trial;
 pub mod trial_time;

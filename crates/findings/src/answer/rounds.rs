@@ -2,7 +2,6 @@
 
 use super::Answer;
 use crate::Run;
-use crate::integrity::Integrity;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use trueput_record::{Outcome, RunManifest, TrialRecord};
@@ -34,15 +33,7 @@ impl Standings {
             left.entry(spec.repeat).or_default().insert(spec.id.clone());
         }
         let rounds = manifest.until.is_none().then_some(left.len());
-        let report = Run {
-            folder: folder.to_owned(),
-            shown_as: folder.to_owned(),
-            manifest: manifest.clone(),
-            trials: Vec::new(),
-            damaged: Vec::new(),
-            integrity: Integrity::default(),
-            end: None,
-        };
+        let report = Run::of_records(folder, manifest.clone(), Vec::new());
         let mut standings = Self {
             report,
             left,

@@ -5,6 +5,18 @@
     reason = "a test fails by panicking"
 )]
 
+mod ablation;
+mod audits;
 mod calibration;
+mod disturbances;
+mod fixed_rate;
+mod history;
+mod load_generators;
+mod over_time;
 mod prediction;
+mod prediction_runs;
+mod rankings;
 mod scaling;
+mod storage;
+mod support;
+mod verdicts;

@@ -4,6 +4,7 @@ use crate::load_generator::Stall;
 use crate::measurement::{
     Check, EngineReport, OpenLoop, ResponseSummary, TimelineSecond, Verification, WorkerReport,
 };
+use crate::testing::ended;
 use crate::{Durability, VerifyLevel};
 
 fn histogram(count: u64) -> Histogram<u64> {
@@ -61,24 +62,7 @@ fn honest() -> (TrialRecord, Vec<LoggedHistogram>) {
         workers: vec![worker(0, [120, 20]), worker(1, [180, 0])],
         ..Measurement::default()
     };
-    let record = TrialRecord {
-        format: crate::FORMAT_VERSION,
-        spec: spec(),
-        outcome: Outcome::Valid,
-        resumed: false,
-        started_at: String::new(),
-        file_system: None,
-        log_file_system: None,
-        storage: None,
-        engine: None,
-        conformance: None,
-        isolation_check: None,
-        audit: None,
-        hardware_limits: None,
-        load: None,
-        measurement: Some(measured),
-        verification: None,
-    };
+    let record = ended(spec(), measured);
     (record, vec![logged("read", 300), logged("rolled-back", 20)])
 }
 

@@ -52,7 +52,7 @@ fn trial(cell: u32, engine: &str, repeat: u32, p99_us: [u64; 3]) -> TrialRecord 
 }
 
 /// Two contenders, of which the second misses 1 ms in the puts of two repeats of five.
-fn run(objective: Option<&str>) -> Run {
+pub fn run(objective: Option<&str>) -> Run {
     let trials = (1..=5).flat_map(|repeat| {
         let slow_us = if repeat > 3 { 1_500 } else { 800 };
         [
@@ -72,19 +72,6 @@ fn answered(run: &Run) -> String {
 #[test]
 fn each_row_says_whether_it_kept_the_objective_of_the_plan() {
     let run = run(Some("p99<1ms"));
-    let answer = answered(&run);
-    assert_has!(
-        answer,
-        "objective=p99<1ms",
-        "objective",
-        "kept",
-        "kept in 3 of 5"
-    );
-    let text = flat(&terminal(&run, 400));
-    assert_has!(
-        text,
-        "redb missed p99<1ms in 2 of 5 repeats: put p99 1.50 ms."
-    );
     let json = run.render(Format::Json, Style::default());
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["objective"], "p99<1ms");

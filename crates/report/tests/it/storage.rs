@@ -1,20 +1,18 @@
 //! Trials whose storage does not keep the promise of their level.
 
-use crate::support::{manifest, report, spec, valid};
-use trueput_findings::answer::{Answer, UnrankedReason};
-use trueput_findings::marks::marks;
-use trueput_findings::rankings::{Ranking, rankings};
+use crate::support::{report, spec, valid};
+use trueput_findings::Run;
+use trueput_findings::answer::Answer;
 use trueput_record::audit::StorageModel;
 use trueput_record::audit_standing::{AuditStanding, ModelStanding};
 use trueput_record::flush_evidence::{FlushEvidence, FlushVerdict};
-use trueput_record::host::FileSystemFacts;
 use trueput_record::storage::{PowerLoss, StorageStack};
 use trueput_record::{Durability, TrialRecord};
 use trueput_report::answer::{AnswerText, Layout};
 use trueput_report::{Format, RunReport, Style};
 
 /// So wide that no sentence is broken.
-const WIDE: Layout = Layout {
+pub const WIDE: Layout = Layout {
     width: 240,
     lines: 60,
     color: false,
@@ -35,10 +33,6 @@ fn on(cell: u32, engine: &str, level: Durability, power_loss: PowerLoss) -> Tria
         power_loss,
     });
     trial
-}
-
-fn rank(trials: &[TrialRecord]) -> Vec<Ranking> {
-    rankings(&manifest(trials), trials)
 }
 
 fn unbarred() -> PowerLoss {
@@ -66,49 +60,18 @@ fn texts(trials: Vec<TrialRecord>) -> Vec<String> {
 }
 
 #[test]
-fn storage_that_keeps_nothing_is_never_ranked_and_promises_nothing_anywhere() {
+fn storage_that_keeps_nothing_promises_nothing_anywhere() {
     for level in [Durability::Sync, Durability::Async, Durability::Buffered] {
-        let trials = vec![
+        for text in texts(vec![
             on(0, "lmdb", level, unbarred()),
             on(1, "sqlite", level, unbarred()),
-        ];
-        let rankings = rank(&trials);
-        let places = (rankings[0].cells.len(), rankings[0].not_comparable.len());
-        assert_eq!((rankings.len(), places), (1, (0, 2)));
-        let answer = Answer::of(&report(trials.clone()));
-        let reasons: Vec<_> = answer.not_ranked.iter().map(|one| one.reason).collect();
-        assert_eq!(reasons, [UnrankedReason::UnsafeStorage; 2]);
-        for text in texts(trials) {
+        ]) {
             for promise in PROMISES {
                 assert!(!text.contains(promise), "{promise}: {text}");
             }
             assert!(text.contains("nobarrier"), "{text}");
         }
     }
-}
-
-#[test]
-fn it_has_no_place_beside_storage_that_keeps_what_is_flushed() {
-    let trials = vec![
-        on(0, "lmdb", Durability::Sync, PowerLoss::Survives),
-        on(1, "sqlite", Durability::Sync, PowerLoss::Survives),
-        on(2, "redb", Durability::Sync, unbarred()),
-    ];
-    let rankings = rank(&trials);
-    let engines = |index: usize| -> Vec<_> {
-        let cells = rankings[index].contenders();
-        cells.map(|cell| cell.engine.as_str()).collect()
-    };
-    assert_eq!(engines(0), ["sqlite", "lmdb"]);
-    assert_eq!((engines(1), rankings[1].cells.len()), (vec!["redb"], 0));
-    let text = Answer::of(&report(trials)).render(WIDE, &[]);
-    assert_has!(
-        text,
-        "sync: every acknowledged commit survives lost power",
-        "Not ranked: the storage keeps nothing at lost power",
-        "redb [unsafe storage]",
-        "[unsafe storage]: nothing survives lost power, because its ext4 is mounted with nobarrier."
-    );
 }
 
 #[test]
@@ -160,78 +123,25 @@ fn every_mark_on_the_first_screen_has_its_meaning_there() {
 }
 
 #[test]
-fn a_level_that_promises_nothing_at_lost_power_is_ranked_on_any_storage() {
-    let trials = [
-        on(0, "lmdb", Durability::Process, PowerLoss::Survives),
-        on(1, "sqlite", Durability::Process, unbarred()),
-    ];
-    let rankings = rank(&trials);
-    assert_eq!((rankings.len(), rankings[0].cells.len()), (1, 2));
-    assert!(trials.iter().all(|trial| marks(trial).is_empty()));
-}
-
-#[test]
-fn what_could_not_be_resolved_is_said_beside_the_level() {
+fn what_could_not_be_resolved_promises_nothing_anywhere() {
     let trials = vec![
         on(0, "lmdb", Durability::Sync, unresolved()),
         on(1, "sqlite", Durability::Sync, unresolved()),
     ];
-    let some = vec![
-        on(0, "lmdb", Durability::Sync, PowerLoss::Survives),
-        on(1, "sqlite", Durability::Sync, unresolved()),
-    ];
-    let text = Answer::of(&report(trials.clone())).render(WIDE, &[]);
-    assert_has!(
-        text,
-        "sync (storage not resolved): what survives lost power is not known",
-        "[storage unknown]: what survives lost power is not known"
-    );
     for text in texts(trials) {
         for promise in PROMISES {
             assert!(!text.contains(promise), "{promise}: {text}");
         }
     }
-    let rankings = rank(&some);
-    assert_eq!((rankings.len(), rankings[0].cells.len()), (1, 2));
-    let text = Answer::of(&report(some)).render(WIDE, &[]);
-    assert_has!(
-        text,
-        "sync (storage of some not resolved)",
-        "sqlite [storage unknown]"
-    );
 }
 
-#[test]
-fn the_mount_options_of_older_records_speak_for_them() {
-    let mut trials: Vec<_> = ["lmdb", "sqlite"]
-        .into_iter()
-        .zip(0..)
-        .map(|(engine, cell)| valid(spec(cell, engine, Durability::Sync, 1), 1_000.0))
-        .collect();
-    let mut run = report(trials.clone());
-    run.manifest.host.file_system = FileSystemFacts {
-        kind: "ext4".to_owned(),
-        options: "rw,nobarrier".to_owned(),
-        ..FileSystemFacts::default()
-    };
-    let answer = Answer::of(&run);
-    assert!(answer.rankings.is_empty() && answer.not_ranked.len() == 2);
-    // A trial knows better than the run.
-    for trial in &mut trials {
-        trial.storage = Some(StorageStack::default());
-    }
-    run.trials = trials;
-    assert_eq!(Answer::of(&run).rankings.len(), 1);
-}
-
-#[test]
-fn stale_parts_of_unflushed_files_concern_levels_that_do_not_flush_each_commit() {
-    let stale = || PowerLoss::of_mount("its ext4", "ext4", "rw,data=writeback");
-    let marked = |level| marks(&on(0, "lmdb", level, stale())).len();
-    assert_eq!(
-        (marked(Durability::Sync), marked(Durability::Async)),
-        (0, 1)
-    );
+/// Storage that keeps what is flushed, that keeps nothing, and that is not known.
+pub fn mixed() -> Run {
+    report(vec![
+        on(0, "lmdb", Durability::Sync, PowerLoss::Survives),
+        on(1, "sqlite", Durability::Sync, unresolved()),
+        on(2, "redb", Durability::Sync, unbarred()),
+    ])
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The first screen of the page: outcomes of the trials, failures, leaders and verdicts.
 
-mod screen;
+pub mod screen;
 mod uncut;
 
 use crate::support::{contest, end, failed, invalid, repeats, report, spec, terminal};

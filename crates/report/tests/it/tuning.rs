@@ -96,33 +96,6 @@ pub fn add_configurations(run: &mut Run) {
     }
 }
 
-fn row<'a>(text: &'a str, first: &str) -> &'a str {
-    let mut lines = text.lines();
-    lines
-        .find(|line| line.starts_with(first))
-        .unwrap_or_default()
-}
-
-#[test]
-fn the_answer_has_the_gain_of_each_knob_and_what_the_holdout_did_not_confirm() {
-    let text = terminal(&search(44), 100);
-    let gains = |knob| row(&text, knob).to_owned();
-    assert!(gains("cache ").contains("2.00×"), "{text}");
-    assert!(gains("buffer ").contains("1.00×"), "{text}");
-    assert!(gains("cache ").contains("67108864"), "the default: {text}");
-    let text = flat(&text);
-    for part in [
-        "These knobs give 2.00 times the default's score (99 % interval: 2.00 to 2.00)",
-        "The slowest kind of operation has a 99th percentile of 48.7 µs; with the default, 48.7",
-        "Search: 2.20x; on new data: 2.00x.",
-        "preset guide: buffer=16777216",
-        "Not tried of preset guide: sync=off: it keeps none and not sync",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
-    assert!(!text.contains("of at most"), "{text}");
-}
-
 #[test]
 fn a_search_that_was_cut_short_says_so() {
     let mut run = search(100);
@@ -144,7 +117,7 @@ fn a_search_that_was_cut_short_says_so() {
 }
 
 /// A search whose holdout was cut short after these pairs.
-fn cut_short(pairs: u32) -> Run {
+pub fn cut_short(pairs: u32) -> Run {
     let mut run = search(100);
     run.trials.retain(|trial| {
         let purpose = trial.spec.role.unwrap().purpose;
@@ -160,14 +133,6 @@ fn cut_short(pairs: u32) -> Run {
 #[test]
 fn a_holdout_with_too_few_pairs_for_an_interval_leaves_the_answer_open() {
     let mut run = cut_short(2);
-    let text = flat(&terminal(&run, 300));
-    assert_has!(
-        text,
-        "Not known: the time was up after 2 pairs of the holdout, too few to tell. The best \
-         configuration gave 2.00 times the default's score in them, which may be chance. \
-         `trueput tune --resume results/20261121T204459Z-first-look` goes on."
-    );
-    assert!(!text.contains("No better than the default"), "{text}");
     run.end.as_mut().unwrap().complete = false;
     let text = flat(&terminal(&run, 300));
     assert_has!(text, "Not known: the run was interrupted after 2 pairs");
@@ -239,16 +204,6 @@ fn the_page_draws_the_course_of_the_search() {
     for part in ["Course of the search", "best so far"] {
         assert!(page.contains(part), "{part}");
     }
-}
-
-#[test]
-fn the_knobs_that_matter_are_named_where_a_forest_predicts_the_scores() {
-    let mut run = search(100);
-    add_configurations(&mut run);
-    let text = flat(&terminal(&run, 100));
-    let words = "Knobs that matter, by share of importance in a random forest: cache";
-    assert!(text.contains(words), "{text}");
-    assert!(!flat(&terminal(&search(100), 100)).contains("random forest"));
 }
 
 #[test]

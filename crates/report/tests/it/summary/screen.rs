@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use trueput_findings::Run;
 use trueput_findings::answer::{Answer, NextStep, RankingVerdict, Standings, UnrankedReason};
 use trueput_record::folder::DamagedLine;
-use trueput_record::{Durability, Isolation, Outcome, TrialRecord, Value, WorkerKind};
+use trueput_record::{Durability, Outcome, TrialRecord, Value, WorkerKind};
 use trueput_report::answer::{AnswerText, Layout};
 use trueput_report::answer::{round_lines, standings};
 use trueput_report::text_width::width;
@@ -70,8 +70,8 @@ fn assert_fits(text: &str, layout: Layout, subject: &str) {
     }
 }
 
-#[test]
-fn the_answer_of_a_small_run_is_this_text() {
+/// A run of several levels, with failures.
+pub fn small_run() -> Run {
     let mut trials = Vec::new();
     for (number, engine, level, rate) in [
         (0, "tokudb", Durability::Sync, 7_173.0),
@@ -88,14 +88,16 @@ fn the_answer_of_a_small_run_is_this_text() {
         let dead = spec(7, "canopydb", Durability::Sync, repeat);
         trials.push(failed(dead, "worker 2 was killed by SIGKILL"));
     }
-    let report = report(trials);
+    report(trials)
+}
+
+#[test]
+fn the_answer_of_a_small_run_fits_a_lower_screen() {
     let closing = [
         "run folder: results/1".to_owned(),
         "page: results/1/report.html".to_owned(),
     ];
-    let answer = Answer::of(&report);
-    let text = answer.render(Layout::default(), &closing);
-    assert_eq!(text, include_str!("screen.txt"));
+    let answer = Answer::of(&small_run());
     for lines in 16..40 {
         let layout = Layout {
             lines,
@@ -367,25 +369,6 @@ fn runs_side_by_side_name_what_tells_their_cells_apart() {
     assert!(same.iter().all(|name| !name.contains("finish")), "{same:?}");
 }
 
-#[test]
-fn the_interval_of_a_row_is_the_one_that_the_verdict_used() {
-    let mut trials = cell(0, "rocksdb", Durability::Sync, 8_000.0, 5);
-    trials.extend(cell(1, "tokudb", Durability::Sync, 4_000.0, 5));
-    let report = report(trials);
-    let answer = Answer::of(&report);
-    let ranking = &answer.rankings[0];
-    assert_eq!(ranking.verdict, RankingVerdict::Leader);
-    let rankings = trueput_findings::rankings::rankings(&report.manifest, &report.trials);
-    let used = rankings[0].cells[1].against_best.unwrap().ratio.unwrap();
-    let row = &ranking.rows[1];
-    assert_eq!(row.of_leader.unwrap().interval, Some(used));
-    let lead = ranking.lead.unwrap();
-    assert!((lead.estimate - 2.0).abs() < 1e-9, "{lead:?}");
-    assert!((lead.interval.unwrap().high - 1.0 / used.low).abs() < 1e-9);
-    let of_rate = row.rate_interval.unwrap();
-    assert_eq!(of_rate.high, used.high * ranking.leader().rate_per_s);
-}
-
 /// The answer for two contenders with these rates, as one text.
 fn of_two(first: &[f64], second: &[f64]) -> String {
     answered(&contest(&[("lmdb", first), ("redb", second)]))
@@ -468,24 +451,6 @@ fn a_mix_shows_the_latency_of_its_slowest_kind() {
     report.manifest.headlines.clear();
     let text = Answer::of(&report).render(Layout::default(), &[]);
     assert_has!(text, "reads/s", "p99 update");
-}
-
-#[test]
-fn a_leader_of_weaker_isolation_is_said_to_be_so() {
-    let mut trials = noisy(0, "rocksdb", Durability::Sync, 2_000.0);
-    trials.extend(noisy(1, "lmdb", Durability::Sync, 1_000.0));
-    for trial in &mut trials {
-        let weak = trial.spec.engine == "rocksdb";
-        let level = if weak {
-            Isolation::ReadCommitted
-        } else {
-            Isolation::Serializable
-        };
-        trial.engine.as_mut().unwrap().isolation = Some(level);
-    }
-    let text = answered(&report(trials));
-    let said = "rocksdb has weaker isolation (read-committed) than lmdb: --split-by isolation.";
-    assert!(text.contains(said), "{text}");
 }
 
 #[test]

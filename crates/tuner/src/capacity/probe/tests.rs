@@ -9,9 +9,8 @@ use trueput_record::conditions::{Arrival, Rate};
 use trueput_record::measurement::{LatencySummary, OpenLoop, OperationSummary, ResponseSummary};
 use trueput_record::search::{TrialRole, TuningLimits};
 use trueput_record::stall::{StalledPart, TrialStall};
-use trueput_record::{
-    Conditions, Durability, Measurement, Outcome, TrialRecord, TrialSpec, VerifyLevel, WorkerKind,
-};
+use trueput_record::testing::{self, ended};
+use trueput_record::{Conditions, Durability, Measurement, Outcome, TrialRecord, TrialSpec};
 
 fn settings(objective: &str) -> CapacitySettings {
     CapacitySettings {
@@ -27,18 +26,7 @@ fn settings(objective: &str) -> CapacitySettings {
 fn spec(rate: Option<f64>, purpose: TrialPurpose) -> TrialSpec {
     TrialSpec {
         id: format!("{purpose:?}-{rate:?}"),
-        cell: 0,
-        repeat: 1,
-        workload: "micro".to_owned(),
-        settings: Default::default(),
-        engine: "null".to_owned(),
-        build: None,
-        durability: Durability::None,
-        knobs: Default::default(),
         workers: 1,
-        worker_kind: WorkerKind::Threads,
-        verify: VerifyLevel::Full,
-        seed: 1,
         conditions: Conditions {
             rate: rate.map(|per_s| Rate {
                 per_s,
@@ -46,34 +34,12 @@ fn spec(rate: Option<f64>, purpose: TrialPurpose) -> TrialSpec {
             }),
             ..Conditions::default()
         },
-        note: None,
-        step: None,
         role: Some(TrialRole {
             contender: 0,
             purpose,
             configuration: None,
         }),
-    }
-}
-
-fn record(spec: TrialSpec, measurement: Measurement) -> TrialRecord {
-    TrialRecord {
-        format: trueput_record::FORMAT_VERSION,
-        spec,
-        outcome: Outcome::Valid,
-        resumed: false,
-        started_at: String::new(),
-        file_system: None,
-        log_file_system: None,
-        storage: None,
-        engine: None,
-        conformance: None,
-        isolation_check: None,
-        audit: None,
-        hardware_limits: None,
-        load: None,
-        measurement: Some(measurement),
-        verification: None,
+        ..testing::spec(0, "null", Durability::None, 1)
     }
 }
 
@@ -87,7 +53,7 @@ fn closed_loop(per_s: f64) -> TrialRecord {
         operations: vec![operation],
         ..Measurement::default()
     };
-    record(spec(None, TrialPurpose::ClosedLoop), measurement)
+    ended(spec(None, TrialPurpose::ClosedLoop), measurement)
 }
 
 /// The result of a trial at a rate with these response times, nanoseconds.
@@ -112,7 +78,7 @@ fn open_loop(probe: NextProbe, elapsed_s: f64, backlog: u64, times_ns: &[u64]) -
         open_loop: Some(open_loop),
         ..Measurement::default()
     };
-    record(spec(Some(probe.rate_per_s), probe.purpose), measurement)
+    ended(spec(Some(probe.rate_per_s), probe.purpose), measurement)
 }
 
 /// Searches the capacity of a contender, which answers each probe.

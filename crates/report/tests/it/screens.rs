@@ -1,0 +1,212 @@
+//! Screens as they are printed, whole: what reports say of some runs, one file each in `screens`.
+//!
+//! What is found is asserted in the tests of `findings`. After a change of words,
+//! `TRUEPUT_SCREENS=write cargo test -p trueput-report --test it screens` rewrites the files, and
+//! the change is read in their difference.
+
+use crate::support::{contest, everything, report, terminal};
+use crate::{
+    ablation, audits, choice, compare_words, load_generators, objectives, rankings, storage,
+    summary, tuning,
+};
+use std::path::{Path, PathBuf};
+use trueput_findings::Run;
+use trueput_findings::answer::Answer;
+use trueput_findings::compare::{Selector, Side};
+use trueput_findings::history::history;
+use trueput_findings::prediction::{PredictionRequest, predict};
+use trueput_record::folder::DamagedLine;
+use trueput_record::testing::{open_loop, scaling};
+use trueput_record::{Durability, TrialRecord};
+use trueput_report::answer::{AnswerText, Layout};
+use trueput_report::charts::Charts;
+use trueput_report::{Format, RunReport, Style, audit_report, compare, prediction, render_with};
+
+const STYLE: Style = Style {
+    width: Some(100),
+    color: false,
+    charts: Charts::Off,
+};
+
+/// The first screen of a run, on a usual terminal.
+fn first_screen(run: &Run) -> String {
+    Answer::of(run).render(Layout::default(), &[])
+}
+
+/// The answer of a search.
+fn search(run: &Run) -> String {
+    run.render_search(STYLE).unwrap()
+}
+
+/// The first screen of a run, and a part of its report in Markdown, from its heading to the next.
+fn with_section(run: &Run, heading: &str) -> String {
+    let full = run.render(Format::Markdown, STYLE);
+    let start = full.find(&format!("# {heading}")).unwrap();
+    let section = &full[start..];
+    let end = section.find("\n## ").unwrap_or(section.len());
+    format!("{}\n## {}\n", first_screen(run), section[2..end].trim_end())
+}
+
+/// Every kind of end that a trial can have, in a run that was cut short.
+fn cut_short() -> Run {
+    let mut run = report(everything());
+    run.damaged.push(DamagedLine {
+        line: 3,
+        message: "EOF while parsing".to_owned(),
+    });
+    run.end = None;
+    run
+}
+
+fn of_small_run() -> String {
+    let closing = [
+        "run folder: results/1".to_owned(),
+        "page: results/1/report.html".to_owned(),
+    ];
+    let answer = Answer::of(&summary::screen::small_run());
+    answer.render(Layout::default(), &closing)
+}
+
+/// A choice in which one contender is confirmed and the other is not.
+fn half_confirmed() -> Run {
+    let mut run = choice::audited();
+    let rates = [850.0, 850.0, 935.0, 935.0];
+    let probes = rates.map(|rate_per_s| choice::probe(0, "lmdb", Some(rate_per_s)));
+    run.trials.extend(probes);
+    run
+}
+
+fn tuned() -> Run {
+    let mut run = tuning::search(100);
+    tuning::add_configurations(&mut run);
+    run
+}
+
+/// The answer of an audit of two engines, of which one is refuted.
+fn audit() -> String {
+    let record = audits::audited();
+    let blocks = audit_report::document(&record, Path::new("results/1"));
+    render_with(&blocks, STYLE, "--json")
+}
+
+/// More clients, a delay and more nodes than were measured.
+fn predicted() -> String {
+    let side = Side::new(
+        "results/RUN",
+        report(scaling::one_node()),
+        Selector::default(),
+    );
+    let request = PredictionRequest {
+        clients: vec![16, 64],
+        nodes: vec![3],
+        network_delays_s: vec![0.000_5],
+        ..PredictionRequest::default()
+    };
+    let found = predict(&side.unwrap(), &request).unwrap();
+    prediction::render(&found, Format::Terminal, STYLE)
+}
+
+/// Twelve nights, whose level falls to a half at the fifth, and one outlier.
+fn nights() -> String {
+    let night = |index: usize| {
+        let level = match index {
+            0..4 => 1.0,
+            10 => 0.6,
+            _ => 0.5,
+        } + 0.001 * index as f64;
+        let mut run = contest(&[(
+            "lmdb",
+            &[0.99, 1.0, 1.01].map(|part| 1_000.0 * level * part),
+        )]);
+        run.manifest.started_at = format!("2026-11-{:02}T00:00:00Z", index + 1);
+        run.shown_as = PathBuf::from(format!("night-{index}"));
+        if index >= 4 {
+            run.manifest.host.kernel = "Linux 6.19.1".to_owned();
+        }
+        Ok(run)
+    };
+    let found = history((0..12).map(night).collect(), &Selector::default());
+    trueput_report::history::render(&found, Format::Markdown, STYLE)
+}
+
+/// The screens, by the names of their files.
+fn screens() -> Vec<(&'static str, String)> {
+    let compared = compare_words::compared(&[Durability::Sync, Durability::Process], 4, 0.5);
+    let hosts: Vec<TrialRecord> = vec![
+        load_generators::on_hosts(0, "redb", 0.5),
+        load_generators::on_hosts(1, "fjall", 0.9),
+    ];
+    vec![
+        ("first-look", of_small_run()),
+        ("cut-short", terminal(&cut_short(), 100)),
+        (
+            "isolation",
+            with_section(&rankings::of_two_levels(), "threen1, "),
+        ),
+        (
+            "storage",
+            Answer::of(&storage::mixed()).render(storage::WIDE, &[]),
+        ),
+        (
+            "hosts",
+            with_section(&report(hosts), "Load from several hosts"),
+        ),
+        (
+            "fixed-rate",
+            with_section(&report(open_loop::contest()), "threen1, "),
+        ),
+        (
+            "slowest-kind",
+            with_section(&report(open_loop::slow_commits()), "threen1, "),
+        ),
+        (
+            "objective",
+            with_section(&objectives::run(Some("p99<1ms")), "threen1, "),
+        ),
+        ("ablation", ablation::run().render_ablation(STYLE)),
+        (
+            "audits",
+            with_section(&audits::run(), "Audits of durability"),
+        ),
+        ("audit", audit()),
+        ("choice", search(&half_confirmed())),
+        (
+            "unmeasured",
+            search(&choice::with_failures(choice::KILLED, &choice::FALLING)),
+        ),
+        (
+            "capacities",
+            search(&choice::as_capacities(half_confirmed())),
+        ),
+        ("tuning", search(&tuned())),
+        ("tuning-cut-short", search(&tuning::cut_short(2))),
+        (
+            "comparison",
+            compare::render(&compared, Format::Terminal, STYLE),
+        ),
+        ("prediction", predicted()),
+        ("history", nights()),
+    ]
+}
+
+#[test]
+fn each_screen_is_printed_as_its_file_has_it_and_no_file_is_left_over() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/screens");
+    let writes = std::env::var("TRUEPUT_SCREENS").is_ok_and(|wish| wish == "write");
+    let screens = screens();
+    for (name, text) in &screens {
+        let path = folder.join(format!("{name}.txt"));
+        if writes {
+            std::fs::write(&path, text).unwrap();
+        }
+        let stored = std::fs::read_to_string(&path).unwrap_or_default();
+        let mut lines = text.lines().zip(stored.lines());
+        let changed = lines.find(|(new, old)| new != old);
+        assert!(
+            *text == stored,
+            "screens/{name}.txt differs, first in {changed:?}: if that is meant, run this test \
+             with TRUEPUT_SCREENS=write"
+        );
+    }
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), screens.len());
+}

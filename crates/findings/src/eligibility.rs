@@ -4,7 +4,7 @@ use crate::marks::NO_HISTOGRAMS;
 use crate::text::serialize_as_text;
 use std::collections::HashMap;
 use trueput_record::folder::RunManifest;
-use trueput_record::{Outcome, TrialRecord};
+use trueput_record::{Outcome, TrialRecord, TrialSpec};
 
 /// The engine that stores nothing: it measures the harness and is never ranked.
 pub const HARNESS_ENGINE: &str = "null";
@@ -52,7 +52,7 @@ pub enum Ineligibility {
         /// The error.
         reason: String,
         /// Whether an unreported conflict of several writers explains it; see
-        /// [`crate::writers::is_unreported_conflict`].
+        /// [`is_unreported_conflict`].
         is_unreported_conflict: bool,
     },
     /// It is invalid, for these reasons.
@@ -176,4 +176,32 @@ pub fn ineligibility(trial: &TrialRecord, headline: &str) -> Option<Ineligibilit
 /// A trial's rate of a kind of operation, per second.
 pub fn rate(trial: &TrialRecord, kind: &str) -> Option<f64> {
     Some(trial.measurement.as_ref()?.operation(kind)?.per_s)
+}
+
+/// Parts of failure messages that have another cause, or already say what to do.
+const OTHER_CAUSES: [&str; 4] = ["was killed", "full: ", "panicked", "Error::Conflict"];
+
+/// Whether a trial failed with several workers although the same contender passed every trial of
+/// that kind with one: its driver may return a conflict as another error.
+pub(crate) fn is_unreported_conflict(failed: &TrialRecord, trials: &[TrialRecord]) -> bool {
+    let Outcome::Failed { reason, .. } = &failed.outcome else {
+        return false;
+    };
+    let mut of_one = trials
+        .iter()
+        .filter(|trial| trial.spec.workers == 1 && same_but_workers(&trial.spec, &failed.spec))
+        .filter(|trial| trial.outcome != Outcome::Interrupted)
+        .peekable();
+    let passes_alone = of_one.peek().is_some()
+        && of_one.all(|trial| !matches!(trial.outcome, Outcome::Failed { .. }));
+    let is_other = OTHER_CAUSES.iter().any(|cause| reason.contains(cause));
+    failed.spec.workers > 1 && passes_alone && !is_other
+}
+
+fn same_but_workers(one: &TrialSpec, other: &TrialSpec) -> bool {
+    one.workload == other.workload
+        && one.settings == other.settings
+        && one.durability == other.durability
+        && one.contender() == other.contender()
+        && one.knobs == other.knobs
 }

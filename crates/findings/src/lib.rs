@@ -48,7 +48,6 @@
 //! - `tuning`: the configurations of a search for knobs, and its holdout
 //! - `units`: figures with units, for people
 //! - `workload_cells`: the trials of one workload, by cell
-//! - `writers`: failures that occur only with several writers
 
 pub mod ablation;
 pub mod absence;
@@ -98,7 +97,6 @@ pub mod trial_names;
 pub mod tuning;
 pub mod units;
 pub mod workload_cells;
-mod writers;
 
 pub use findings::Findings;
 pub use run::{Run, TrialTotals};

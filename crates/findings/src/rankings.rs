@@ -21,7 +21,7 @@ use crate::objective::ObjectiveResult;
 use crate::power_loss::{StoragePromise, is_in_memory, violates_durability};
 use crate::significance::{between, counting};
 use crate::statistics::{Comparison, compare_together};
-use crate::{cells, fixed_rate, isolation, writers};
+use crate::{cells, eligibility, fixed_rate, isolation};
 use serde::Serialize;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
@@ -240,7 +240,7 @@ pub fn rankings(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Ranking> 
             } = &mut unranked.reason
             {
                 *is_unreported_conflict =
-                    trial.is_some_and(|trial| writers::is_unreported_conflict(trial, trials));
+                    trial.is_some_and(|trial| eligibility::is_unreported_conflict(trial, trials));
             }
         }
     }

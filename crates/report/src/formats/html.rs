@@ -14,7 +14,6 @@ mod column_fit;
 mod draw;
 mod first_screen;
 pub(crate) mod multi_run;
-mod names;
 mod summary;
 mod template;
 
@@ -28,7 +27,7 @@ use blocks::{block, folded};
 use draw::series_style::Appearance;
 use maud::{Markup, html};
 use multi_run::RunLabel;
-use names::PageNames;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use trueput_findings::answer::Answer;
 use trueput_findings::{Findings, Run};
@@ -378,6 +377,28 @@ fn put_details_last(block: &mut Block) {
     }
 }
 
+/// The names that the page has so far, and how often each was wanted.
+#[derive(Default)]
+struct PageNames {
+    wanted: BTreeMap<String, usize>,
+}
+
+impl PageNames {
+    /// Returns the name, with a number appended if it is already taken.
+    fn unique(&mut self, name: &str) -> String {
+        let count = self.wanted.entry(name.to_owned()).or_default();
+        *count += 1;
+        match *count {
+            1 => name.to_owned(),
+            again => {
+                let numbered = format!("{name} ({again})");
+                // A name may itself end so.
+                self.unique(&numbered)
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -394,5 +415,12 @@ mod tests {
             let caption = format!("<caption>{caption}</caption>");
             assert!(written.contains(&caption), "{written}");
         }
+    }
+
+    #[test]
+    fn what_is_named_alike_is_numbered() {
+        let mut names = PageNames::default();
+        let named = ["a", "a (2)", "a", "b", "a"].map(|name| names.unique(name));
+        assert_eq!(named, ["a", "a (2)", "a (2) (2)", "b", "a (3)"]);
     }
 }

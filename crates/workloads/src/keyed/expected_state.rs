@@ -7,7 +7,7 @@ use super::load::FIRST_VERSION;
 use super::read_check::{ReadCounts, ReadFault, RecordState};
 use super::record::RecordMaker;
 use super::versions::{MAX_NUMBER, TrialVersions};
-use super::write_tracker::{RecordSample, WriteKnowledge, WriteTracker};
+use super::write_tracker::{RecordSample, TrialWrites, WriteKnowledge, WriteTable, WriteTracker};
 use crate::{ExecutionSummary, JobDatabase, JobTask, Result, WorkerFindings, finding};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -339,6 +339,23 @@ impl ExpectedState {
             Err(ReadFault::Stale)
         }
     }
+}
+
+/// The tracker of the writes that one worker knows of.
+pub(crate) fn tracker_of<'t>(
+    job: &impl ReplayableJob,
+    table: Option<&'t WriteTable>,
+    task: &JobTask<'_>,
+) -> WriteTracker<'t> {
+    let mutators = job.mutators(task.workers);
+    let knowledge = WriteKnowledge::of(task.worker_kind, task.worker, &mutators);
+    let trial = TrialWrites {
+        versions: TrialVersions::new(task.generation),
+        records: job.records(),
+        mutates: !mutators.is_empty(),
+        deletes: job.deletes(),
+    };
+    WriteTracker::new(table, knowledge, trial)
 }
 
 /// What a worker that has done `done` units of work reports for [`ExpectedState::replay`]; nothing

@@ -1,12 +1,11 @@
 //! Reads of records in the measured loop, alone and in scans, with their checks.
 
 use super::draws::ValueLengths;
-use super::expected_state::ReplayableJob;
+use super::expected_state::{ReplayableJob, tracker_of};
 use super::read_check::{ReadCounts, ReadFault, ReadValidator, RecordState};
 use super::record::{RecordKeys, RecordMaker};
 use super::scan::{ScanCheck, scan_first};
-use super::versions::TrialVersions;
-use super::write_tracker::{TrialWrites, WriteKnowledge, WriteTable, WriteTracker};
+use super::write_tracker::{WriteTable, WriteTracker};
 use crate::JobTask;
 use crate::generate::key::KeyBuffer;
 use std::hint::black_box;
@@ -51,14 +50,6 @@ impl<'w, L: ValueLengths> RecordReader<'w, L> {
         task: &JobTask<'_>,
         most_records: usize,
     ) -> Self {
-        let mutators = job.mutators(task.workers);
-        let knowledge = WriteKnowledge::of(task.worker_kind, task.worker, &mutators);
-        let trial = TrialWrites {
-            versions: TrialVersions::new(task.generation),
-            records: job.records(),
-            mutates: !mutators.is_empty(),
-            deletes: job.deletes(),
-        };
         let verifies = task.verifies_reads();
         let maker = if verifies {
             maker.comparing_reads(task.verify)
@@ -69,7 +60,7 @@ impl<'w, L: ValueLengths> RecordReader<'w, L> {
             keys: maker.keys().clone(),
             key: KeyBuffer::default(),
             maker,
-            tracker: WriteTracker::new(table, knowledge, trial),
+            tracker: tracker_of(job, table, task),
             reads: ReadCounts::default(),
             lacks_record: false,
             verifies,

@@ -4,10 +4,9 @@ use super::config::{Maker, MicroConfig};
 use super::kinds::Kinds;
 use crate::generate::key::KeyBuffer;
 use crate::generate::value::Values;
-use crate::keyed::expected_state::worker_findings;
+use crate::keyed::expected_state::{tracker_of, worker_findings};
 use crate::keyed::read_check::ReadCounts;
-use crate::keyed::versions::TrialVersions;
-use crate::keyed::write_tracker::{TrialWrites, WriteKnowledge, WriteTable, WriteTracker};
+use crate::keyed::write_tracker::{WriteTable, WriteTracker};
 use crate::{JobTask, WorkerFindings};
 
 /// One worker: its state and its buffers.
@@ -40,19 +39,11 @@ impl<'w> Worker<'w> {
         table: Option<&'w WriteTable>,
         task: &JobTask<'_>,
     ) -> Self {
-        let mutators = config.mutators(task.workers);
-        let knowledge = WriteKnowledge::of(task.worker_kind, task.worker, &mutators);
-        let trial = TrialWrites {
-            versions: TrialVersions::new(task.generation),
-            records: config.records,
-            mutates: !mutators.is_empty(),
-            deletes: config.deletes(),
-        };
         let floors = usize::try_from(config.nexts + 1).unwrap_or(usize::MAX);
         Self {
             config,
             maker: config.maker(values).comparing_reads(task.verify),
-            tracker: WriteTracker::new(table, knowledge, trial),
+            tracker: tracker_of(config, table, task),
             reads: ReadCounts::default(),
             verifies: task.verifies_reads(),
             kinds: config.kinds(),

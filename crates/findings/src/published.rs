@@ -23,7 +23,7 @@ mod trial;
 pub use differences::Difference;
 pub use ratios::{RatioRow, RatioTable};
 pub use rows::{ComparedColumn, ComparedRow, Role};
-pub use scale::{ScaleMatch, SizeList, SizeRange, Sizes};
+pub use scale::{ScaleMatch, Sizes};
 pub use side_by_side::{PublishedComparison, comparison, comparisons};
 pub use steps::{ParameterChange, PromiseChange, changes, promise_changes};
 pub use trial::{is_transaction, transactions_per_minute};

@@ -3,7 +3,6 @@
 
 use super::rows::{ComparedColumn, ComparedRow, Role, distinct};
 use super::trial::Trials;
-use crate::text::{joined, serialize_as_text};
 use serde::Serialize;
 use trueput_record::published::{Cell, PublishedTable};
 
@@ -44,35 +43,13 @@ pub(super) fn common_scale(
     (matches >= FEWEST || agrees).then_some(scale)
 }
 
-/// Problem sizes of ours and of the publication.
+/// The sizes of a problem, one for each dimension that grows with it, as in `finish 100,000`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sizes {
     /// Ours.
-    pub here: SizeList,
+    pub here: String,
     /// The document's.
-    pub there: SizeList,
-}
-
-/// The sizes of a problem, one for each dimension that grows with it. Its `Display` is the text
-/// that JSON has: `finish 100,000`.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{}", joined(.0, ", "))]
-pub struct SizeList(pub Vec<SizeRange>);
-
-/// The size of a problem in a dimension: the one that there is, or the first and the last.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error(
-    "{name} {}{}",
-    super::format_cell(first),
-    last.as_ref().map(|last| format!(" to {}", super::format_cell(last))).unwrap_or_default()
-)]
-pub struct SizeRange {
-    /// The dimension.
-    pub name: String,
-    /// The first size.
-    pub first: Cell,
-    /// The last of several.
-    pub last: Option<Cell>,
+    pub there: String,
 }
 
 /// The pairs of our sizes and the document's, all at one scale. `Display` is a sentence.
@@ -90,8 +67,6 @@ pub struct ScaleMatch {
     /// Ours, each with that of the document.
     pub pairs: Vec<(Cell, Cell)>,
 }
-
-serialize_as_text!(SizeList);
 
 fn pairs_text(pairs: &[(Cell, Cell)]) -> String {
     let texts = pairs.iter();
@@ -139,31 +114,26 @@ pub(super) fn sizes(
             }
         };
         let name = name.rsplit('.').next().unwrap_or(name);
-        let ranges = SizeRange::of(name, &one).zip(SizeRange::of(name, &other));
-        if let Some((one, other)) =
-            ranges.filter(|(one, other)| one.to_string() != other.to_string())
-        {
+        let ranges = range(name, &one).zip(range(name, &other));
+        if let Some((one, other)) = ranges.filter(|(one, other)| one != other) {
             here.push(one);
             there.push(other);
         }
     }
     (!here.is_empty()).then_some(Sizes {
-        here: SizeList(here),
-        there: SizeList(there),
+        here: here.join(", "),
+        there: there.join(", "),
     })
 }
 
-impl SizeRange {
-    /// Range of the known sizes; `None` if there are none.
-    fn of(name: &str, sizes: &[Cell]) -> Option<Self> {
-        let known = sizes.iter().filter(|size| !matches!(size, Cell::Missing));
-        let known: Vec<_> = known.cloned().collect();
-        let (first, others) = known.split_first()?;
-        Some(Self {
-            name: name.to_owned(),
-            first: first.clone(),
-            last: others.last().cloned(),
-        })
+/// The one size in a dimension, or the first and the last; `None` if none is known.
+fn range(name: &str, sizes: &[Cell]) -> Option<String> {
+    let known = sizes.iter().filter(|size| !matches!(size, Cell::Missing));
+    let known: Vec<_> = known.map(super::format_cell).collect();
+    match &known[..] {
+        [] => None,
+        [only] => Some(format!("{name} {only}")),
+        [first, .., last] => Some(format!("{name} {first} to {last}")),
     }
 }
 

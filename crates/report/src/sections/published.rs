@@ -93,8 +93,8 @@ fn figures(comparison: &PublishedComparison) -> Vec<Block> {
             Block::Table(table(comparison, &rows, size).captioned(caption)),
         ]
     };
-    let here = set(true, &sizes.here.to_string(), HERE);
-    let there = set(false, &sizes.there.to_string(), &comparison.year);
+    let here = set(true, &sizes.here, HERE);
+    let there = set(false, &sizes.there, &comparison.year);
     here.into_iter().chain(there).collect()
 }
 
@@ -141,10 +141,8 @@ fn has_contenders(ratios: &RatioTable) -> bool {
 }
 
 fn ratio_table(ratios: &RatioTable, comparison: &PublishedComparison) -> Table {
-    let (here, there) = match &comparison.sizes {
-        None => (String::new(), String::new()),
-        Some(sizes) => (sizes.here.to_string(), sizes.there.to_string()),
-    };
+    let sizes = comparison.sizes.as_ref();
+    let (here, there) = sizes.map_or(("", ""), |sizes| (&sizes.here, &sizes.there));
     let mut table = Table::of(&ratios.rows).when(has_contenders(ratios), |table| {
         table.text("contender", 0, |row| &row.who)
     });
@@ -152,8 +150,8 @@ fn ratio_table(ratios: &RatioTable, comparison: &PublishedComparison) -> Table {
         table = table.text(key, 0, |row| &row.keys[place]);
     }
     table
-        .figures(at_size(HERE, &here), 0, |row| ratio_shown(row.here))
-        .figures(at_size(&comparison.year, &there), 0, |row| {
+        .figures(at_size(HERE, here), 0, |row| ratio_shown(row.here))
+        .figures(at_size(&comparison.year, there), 0, |row| {
             ratio_shown(row.there)
         })
         .build()

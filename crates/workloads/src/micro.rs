@@ -5,11 +5,11 @@
 
 mod config;
 mod error;
-mod execution;
 mod kinds;
 mod operation_stream;
 mod scan;
 mod settings;
+mod single_records;
 mod worker;
 
 use crate::generate::value::Values;
@@ -200,7 +200,7 @@ impl Job for MicroJob {
 
     fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings> {
         let values = self.values(task)?;
-        execution::run(&self.config, values, self.table(task), task)
+        single_records::run(&self.config, values, self.table(task), task)
     }
 
     fn verify(&self, target: &JobDatabase<'_>, ended: &ExecutionSummary) -> Result<JobResults> {

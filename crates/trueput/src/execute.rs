@@ -5,7 +5,7 @@ use crate::output::{self, ChartsWhen};
 use crate::page::{describe_page, write_own_page};
 use crate::progress::Progress;
 use crate::repeats;
-use crate::run_request::RunOptions;
+use crate::run_options::RunOptions;
 use crate::screen::Screen;
 use std::collections::BTreeSet;
 use std::process::ExitCode;

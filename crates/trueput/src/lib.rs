@@ -36,6 +36,7 @@ mod progress;
 mod published_plan;
 mod repeats;
 mod resumed;
+mod run_options;
 mod run_request;
 mod screen;
 mod search_run;

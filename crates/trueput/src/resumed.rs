@@ -3,7 +3,7 @@
 use crate::execute::PreparedRun;
 use crate::failure::Failure;
 use crate::repeats;
-use crate::run_request::RunOptions;
+use crate::run_options::RunOptions;
 use crate::size_limit::{SizeLimit, explained};
 use crate::trust::{Trust, UntrustedInputs};
 use std::path::Path;

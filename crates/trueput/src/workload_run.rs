@@ -2,7 +2,8 @@
 
 use crate::failure::Failure;
 use crate::repeats::Repeats;
-use crate::run_request::{RunOptions, RunRequest};
+use crate::run_options::RunOptions;
+use crate::run_request::RunRequest;
 use clap::Args;
 use std::process::ExitCode;
 use trueput_record::plan::PlanFile;

@@ -5,6 +5,7 @@
 
 mod config;
 mod error;
+mod limits;
 mod mix;
 mod popularity;
 mod settings;

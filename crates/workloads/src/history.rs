@@ -14,6 +14,7 @@
 
 pub mod check;
 mod config;
+mod error;
 mod settings;
 pub mod transactions;
 mod verify;
@@ -26,6 +27,7 @@ use crate::{
     LoadSummary, Result, WorkerFindings, Workload, WorkloadInfo,
 };
 use config::{HistoryConfig, KEY_BYTES};
+pub use error::HistoryError;
 use settings::Settings;
 use trueput_engine::{Capabilities, Parameter, ParameterValues};
 use trueput_record::{Conditions, Survival, WorkerKind};
@@ -65,31 +67,6 @@ impl Workload for HistoryWorkload {
         let config = HistoryConfig::new(&settings.into(), conditions);
         Ok(Box::new(HistoryJob { config }))
     }
-}
-
-/// What the workload cannot be run with. `Display` is one sentence.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum HistoryError {
-    /// Workers on other hosts.
-    #[error(
-        "the check orders transactions by one clock, so its workers must run on this host: remove \
-         hosts"
-    )]
-    OtherHosts,
-    /// Lists that are longer than an engine's values.
-    #[error(
-        "lists of {bytes} bytes are longer than the {max_bytes} that the engine takes; give a \
-         smaller key_writes"
-    )]
-    LongLists {
-        /// The longest list.
-        bytes: usize,
-        /// The engine's limit.
-        max_bytes: usize,
-    },
-    /// Keys that are longer than an engine's.
-    #[error("the engine takes no keys of {KEY_BYTES} bytes")]
-    LongKeys,
 }
 
 struct HistoryJob {

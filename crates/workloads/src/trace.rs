@@ -6,6 +6,7 @@ mod builder;
 mod config;
 mod error;
 mod format;
+mod grammar;
 mod kinds;
 mod reader;
 mod settings;
@@ -30,7 +31,7 @@ use crate::{
 };
 use config::TraceConfig;
 pub use error::{FileError, TraceError};
-pub use format::FormatChoice;
+pub use grammar::FormatChoice;
 use kinds::Kind;
 use settings::{FILE, Pace, Settings};
 use std::path::Path;

@@ -4,7 +4,7 @@ use crate::execute::PreparedRun;
 use crate::failure::{EXIT_CODES, Failure};
 use crate::plan_overrides::OF_A_NEW_RUN;
 use crate::resumed;
-use crate::run_request::RunOptions;
+use crate::run_options::RunOptions;
 use crate::search_run;
 use crate::size_limit::SizeLimit;
 use crate::trust::Trust;

@@ -11,7 +11,8 @@ use crate::plan_overrides::{
 };
 use crate::progress::Progress;
 use crate::repeats::{self, Repeats};
-use crate::run_request::{RunOptions, RunRequest};
+use crate::run_options::RunOptions;
+use crate::run_request::RunRequest;
 use crate::screen::Screen;
 use clap::Args;
 use std::io::{IsTerminal, Read};

@@ -1,7 +1,6 @@
 //! The mistakes in the settings of `custom`.
 
-use super::mix::{MAX_KINDS, MAX_SCAN, MAX_STEPS, with_weight};
-use super::sizes::MAX_VALUE_BYTES;
+use super::limits::{MAX_KINDS, MAX_SCAN, MAX_STEPS, MAX_VALUE_BYTES};
 use crate::generate::key::{KeyError, MAX_KEY_BYTES};
 use crate::keyed::action::Action;
 use crate::keyed::error::RecordError;
@@ -143,4 +142,17 @@ pub enum CustomError {
          remove crash_and_recover"
     )]
     CrashWithDeletes,
+}
+
+/// What a transaction without `:` and a weight is meant to be: `get:70` for `get`, `get=70` and
+/// `get70`.
+fn with_weight(text: &str) -> String {
+    let name = text.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+    let weight = &text[name.len()..];
+    let name = name.trim_end_matches('=');
+    match weight.parse::<f64>() {
+        _ if name.is_empty() => "get:70".to_owned(),
+        Ok(_) if !name.ends_with('*') => format!("{name}:{weight}"),
+        _ => format!("{}:70", text.trim_end_matches('=')),
+    }
 }

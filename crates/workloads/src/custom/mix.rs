@@ -1,17 +1,11 @@
 //! The grammar of `operations`: transactions with their weights.
 
 use super::error::CustomError;
+use super::limits::{MAX_KINDS, MAX_SCAN, MAX_STEPS};
 use crate::keyed::action::Action;
 use crate::keyed::static_text::intern_all;
 use std::fmt;
 use trueput_record::suggest::did_you_mean;
-
-/// Most transactions in a mix.
-pub(super) const MAX_KINDS: usize = 16;
-/// Most operations in a transaction.
-pub(super) const MAX_STEPS: usize = 16;
-/// Most records in a scan.
-pub(super) const MAX_SCAN: u64 = 100_000;
 
 /// One operation of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,19 +122,6 @@ impl Transaction {
     pub(super) fn count(&self, holds: impl Fn(Action) -> bool) -> usize {
         let actions = self.steps().iter().map(|step| step.action);
         actions.filter(|action| holds(*action)).count()
-    }
-}
-
-/// What a transaction without `:` and a weight is meant to be: `get:70` for `get`, `get=70` and
-/// `get70`.
-pub(super) fn with_weight(text: &str) -> String {
-    let name = text.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
-    let weight = &text[name.len()..];
-    let name = name.trim_end_matches('=');
-    match weight.parse::<f64>() {
-        _ if name.is_empty() => "get:70".to_owned(),
-        Ok(_) if !name.ends_with('*') => format!("{name}:{weight}"),
-        _ => format!("{}:70", text.trim_end_matches('=')),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The grammar of `key_bytes` and `value_bytes`: one length, or a distribution of lengths.
 
 use super::error::CustomError;
+use super::limits::MAX_VALUE_BYTES;
 use crate::generate::key::{MAX_KEY_BYTES, MIN_KEY_BYTES};
 use crate::generate::value::MIN_VALUE_BYTES;
 use crate::keyed::draws::LengthDistribution;
@@ -8,9 +9,6 @@ use crate::keyed::error::RecordError;
 use crate::keyed::sized_keys::MIN_SIZED_KEY_BYTES;
 use trueput_record::suggest::did_you_mean;
 use trueput_record::value::parse_bytes;
-
-/// Longest value that may be asked for: the maximum of micro.
-pub(super) const MAX_VALUE_BYTES: u64 = 1 << 30;
 
 /// The distributions by name.
 const WORDS: [&str; 3] = ["uniform", "zipfian", "lognormal"];

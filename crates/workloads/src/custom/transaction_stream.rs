@@ -2,7 +2,8 @@
 //! generation, the worker and the number of workers, so that verification can draw them again.
 
 use super::config::{CustomConfig, Maker};
-use super::mix::{MAX_KINDS, MAX_STEPS, TransactionMix};
+use super::limits::{MAX_KINDS, MAX_STEPS};
+use super::mix::TransactionMix;
 use crate::Result;
 use crate::generate::distribution::{Chooser, share_start};
 use crate::generate::random::Random;

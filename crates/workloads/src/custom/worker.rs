@@ -1,7 +1,8 @@
 //! One worker's share: transactions of one or several operations.
 
 use super::config::CustomConfig;
-use super::mix::{MAX_STEPS, Transaction};
+use super::limits::MAX_STEPS;
+use super::mix::Transaction;
 use super::transaction_stream::TransactionStream;
 use crate::generate::value::Values;
 use crate::keyed::draws::RecordLengths;

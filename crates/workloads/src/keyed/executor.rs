@@ -5,10 +5,10 @@
 use super::action::Action;
 use super::draws::ValueLengths;
 use super::expected_state::worker_findings;
-use super::load::FIRST_VERSION;
 use super::read_check::RecordState;
 use super::record_reader::{GET, POINT_READ, RecordReader};
 use super::transaction::retry;
+use super::versions::FIRST_VERSION;
 use super::versions::TrialVersions;
 use super::write_tracker::PendingWrite;
 use crate::{JobTask, Result, WorkerFindings};

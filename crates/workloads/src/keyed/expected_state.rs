@@ -3,9 +3,9 @@
 
 use super::draws::ValueLengths;
 use super::inserts::InsertNumbers;
-use super::load::FIRST_VERSION;
 use super::read_check::{ReadCounts, ReadFault, RecordState};
 use super::record::RecordMaker;
+use super::versions::FIRST_VERSION;
 use super::versions::{MAX_NUMBER, TrialVersions};
 use super::write_tracker::{RecordSample, TrialWrites, WriteKnowledge, WriteTable, WriteTracker};
 use crate::{ExecutionSummary, JobDatabase, JobTask, Result, WorkerFindings, finding};

@@ -3,12 +3,9 @@
 use super::draws::ValueLengths;
 use super::record::RecordMaker;
 use super::transaction::transact_unmetered;
-use super::versions::TrialVersions;
+use super::versions::{FIRST_VERSION, TrialVersions};
 use crate::{ExistingDatabase, JobDatabase, LoadSummary, Result};
 use trueput_engine::{Mode, Result as EngineResult};
-
-/// The version of a record that was loaded or inserted and not updated since.
-pub(crate) const FIRST_VERSION: u32 = 0;
 
 /// Puts the records that a job wants, unless they are there. Those of a finished trial are put again
 /// once all generations of versions were used: nothing is measured of such a load, for it is not

@@ -4,7 +4,8 @@
 //! record in that trial (26 bits); 0 is what was loaded. So trials that share a load need not know
 //! of each other.
 
-use super::load::FIRST_VERSION;
+/// The version of a record that was loaded or inserted and not updated since.
+pub(crate) const FIRST_VERSION: u32 = 0;
 
 /// Bits of a version that number the write; the rest is the generation.
 const NUMBER_BITS: u32 = 26;

@@ -2,20 +2,12 @@
 
 use super::error::{FileError, LineError};
 use super::format::{Format, TraceLine};
+use super::grammar::{MAX_OPERATIONS, MAX_SCAN, MAX_VALUE_BYTES};
 use super::stored::{KeyFacts, MAX_TIME_NS, Operation, Trace};
 use crate::keyed::action::Action;
 use crate::keyed::record::KeyTable;
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// The longest value, bytes.
-pub(super) const MAX_VALUE_BYTES: u64 = 1 << 30;
-
-/// The longest scan, records.
-pub(super) const MAX_SCAN: u64 = 1_000_000;
-
-/// Operations that the numbers of the requests have room for.
-pub(super) const MAX_OPERATIONS: usize = u32::MAX as usize;
 
 /// Bytes of an operation while the trace is read: as stored, and its exact time.
 const OPERATION_BYTES: u64 = size_of::<Operation>() as u64 + 8;

@@ -1,8 +1,8 @@
 //! What can be wrong with a trace file, its lines, and the settings of `trace`.
 
-use super::builder::{MAX_OPERATIONS, MAX_SCAN, MAX_VALUE_BYTES};
-use super::format::{COLUMNS, FormatChoice};
-use super::reader::MAX_LINE_BYTES;
+use super::grammar::{
+    COLUMNS, FormatChoice, MAX_LINE_BYTES, MAX_OPERATIONS, MAX_SCAN, MAX_VALUE_BYTES,
+};
 use crate::keyed::action::Action;
 use trueput_record::value::format_bytes;
 

@@ -3,32 +3,12 @@
 //! `docs/workloads/trace.md` describes each format and names its source.
 
 use super::error::LineError;
+use super::grammar::{COLUMNS, FormatChoice};
 use super::text::{decode_key, parse_action, parse_seconds, split_csv, whole_number};
 use crate::keyed::action::Action;
 use serde::Deserialize;
 use std::borrow::Cow;
-use trueput_engine::choices;
 use trueput_record::suggest::did_you_mean;
-
-choices! {
-    /// The format of a trace file.
-    #[derive(Default)]
-    pub enum FormatChoice {
-        /// Recognized by its first line.
-        #[default]
-        Auto = "auto",
-        /// Columns that the first line names.
-        Csv = "csv",
-        /// An object of JSON on each line.
-        Jsonl = "jsonl",
-        /// The human-readable trace of RocksDB's `trace_analyzer`.
-        Rocksdb = "rocksdb",
-        /// Twitter's cache traces.
-        Twitter = "twitter",
-        /// The block traces of Microsoft Research Cambridge.
-        Msr = "msr",
-    }
-}
 
 /// What one line of a trace says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,9 +43,6 @@ pub(super) enum Format {
     Twitter,
     Msr,
 }
-
-/// The columns of our own CSV.
-pub(super) const COLUMNS: [&str; 5] = ["time", "operation", "key", "size", "transaction"];
 
 /// A line of our own JSON.
 #[derive(Deserialize)]

@@ -2,7 +2,8 @@
 
 use super::builder::TraceBuilder;
 use super::error::{FileError, LineError, TraceError};
-use super::format::{Format, FormatChoice};
+use super::format::Format;
+use super::grammar::{FormatChoice, MAX_LINE_BYTES};
 use super::stored::Trace;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -17,9 +18,6 @@ pub(super) const EXAMPLE_NAME: &str = "example";
 
 /// The trace that is part of the program.
 const EXAMPLE: &str = include_str!("../../../../traces/example.csv");
-
-/// The longest line, bytes.
-pub(super) const MAX_LINE_BYTES: u64 = 1 << 16;
 
 /// The first bytes of compressed files, with the program that decompresses them.
 const COMPRESSED: [(&[u8], &str); 3] = [

@@ -1,8 +1,7 @@
 //! The settings of `trace`.
 
-use super::builder::MAX_SCAN;
 use super::error::TraceError;
-use super::format::FormatChoice;
+use super::grammar::{FormatChoice, MAX_SCAN};
 use crate::generate::value::MIN_VALUE_BYTES;
 use crate::keyed::static_text::intern;
 use trueput_engine::{choices, parameters};

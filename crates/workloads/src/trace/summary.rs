@@ -1,7 +1,7 @@
 //! What is in a trace, for people who decide whether to replay it.
 
 use super::error::TraceError;
-use super::format::FormatChoice;
+use super::grammar::FormatChoice;
 use super::reader::{Source, read};
 use super::stored::{Trace, kind};
 use crate::keyed::action::Action;

@@ -155,8 +155,8 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Leaves out the promises that no chosen model tests, unless there are no others: of a level that
-    /// promises nothing at lost power the block form tests nothing.
+    /// Leaves out the promises that no chosen model tests, unless there are no others: of a level
+    /// that promises nothing at lost power the block form tests nothing.
     fn skip_untestable(
         &self,
         subjects: &[Subject],

@@ -1,6 +1,6 @@
 //! For tests of drivers and of checks: databases and sessions with one deliberate fault each, which
-//! a check must detect; databases in one line; and claims that hold of every driver with SQL, and of
-//! every driver that tells a deadlock from other conflicts.
+//! a check must detect; databases in one line; and claims that hold of every driver with SQL, and
+//! of every driver that tells a deadlock from other conflicts.
 
 #[allow(
     clippy::unwrap_used,

@@ -130,8 +130,8 @@ impl SchemaLock<'_> {
             _ => "database",
         };
         Error::Unsupported(format!(
-            "another run works in the {subject} '{SCHEMA}' of {}: wait for its end, or name another \
-             server",
+            "another run works in the {subject} '{SCHEMA}' of {}: wait for its end, or name \
+             another server",
             self.shown
         ))
     }

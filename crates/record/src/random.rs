@@ -1,6 +1,6 @@
-//! Random numbers from a seed, the same on every machine: whatever is drawn anew must come out as it
-//! did before. Each use has a stream of its own, so that a search that is resumed draws the numbers
-//! that it would have drawn.
+//! Random numbers from a seed, the same on every machine: whatever is drawn anew must come out as
+//! it did before. Each use has a stream of its own, so that a search that is resumed draws the
+//! numbers that it would have drawn.
 
 /// The golden ratio's share of 2^64, by which the generator steps.
 pub const GOLDEN_STEP: u64 = 0x9e37_79b9_7f4a_7c15;

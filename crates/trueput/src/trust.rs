@@ -201,8 +201,8 @@ impl Trust {
         let can_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
         if !self.trust_plan && !can_ask {
             return Err(Failure::usage(format!(
-                "{subject} uses files or servers outside the known directories: {}; check them, then \
-                 add --trust-plan",
+                "{subject} uses files or servers outside the known directories: {}; check them, \
+                 then add --trust-plan",
                 foreign.0.join(", ")
             )));
         }

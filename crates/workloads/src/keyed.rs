@@ -10,7 +10,7 @@
 //! | lengths of keys | [`record::RecordKeys`] | all the same, or [`sized_keys::SizedKeys`] |
 //! | values | [`record::RecordMaker`] | [`draws::ValueLengths`], [`draws::RecordLengths`] |
 //! | versions | [`versions::TrialVersions`] | none |
-//! | what reads must find | [`write_tracker::WriteTracker`], [`update_counts::UpdateValidator`] | one of them |
+//! | expected | [`write_tracker::WriteTracker`], [`update_counts::UpdateValidator`] | one each |
 //! | checks | [`read_check::ReadValidator`], [`read_check::ReadCounts`] | what a read may return |
 //! | reads | [`record_reader::RecordReader`] | alone or in a transaction |
 //! | after the trial | [`final_check::verify`] | [`expected_state::ReplayableJob`] |

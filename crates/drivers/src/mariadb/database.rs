@@ -323,7 +323,8 @@ impl Database for MariaDbDatabase {
         Ok(all)
     }
 
-    /// A user's server checkpoints as its owner has set it: that is the owner's setting, and needs rights over all.
+    /// A user's server checkpoints as its owner has set it: that is the owner's setting, and needs
+    /// rights over all.
     fn checkpoint(&self) -> Result<()> {
         if self.server_access.is_external() {
             return Ok(());

@@ -329,8 +329,8 @@ impl Database for PostgresqlDatabase {
         Ok(of_server.into_iter().chain(found.iter().cloned()).collect())
     }
 
-    /// A user's server checkpoints as its owner has set it: that is the owner's setting, and takes a right over
-    /// all.
+    /// A user's server checkpoints as its owner has set it: that is the owner's setting, and takes
+    /// a right over all.
     fn checkpoint(&self) -> Result<()> {
         if self.is_external {
             return Ok(());

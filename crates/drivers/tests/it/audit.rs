@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::path::Path;
 use trueput_engine::{Engine, Mode, OpenSpec, Result};
 
-/// Engines left out: the null engine keeps nothing, and GT.M has a test program of its own. Clusters
-/// need the program that hosts their nodes.
+/// Engines left out: the null engine keeps nothing, and GT.M has a test program of its own.
+/// Clusters need the program that hosts their nodes.
 const ELSEWHERE: [&str; 2] = ["null", "gtm"];
 
 const TRANSACTIONS: u32 = 300;

@@ -245,7 +245,8 @@ pub fn quote_bytes(bytes: &[u8]) -> String {
     }
 }
 
-/// Returns a byte string of 1 to `longest` bytes, from a small alphabet so that prefixes are shared.
+/// Returns a byte string of 1 to `longest` bytes, from a small alphabet so that prefixes are
+/// shared.
 pub fn random_key(random: &mut SplitMix64, longest: usize) -> Vec<u8> {
     const BYTES: [u8; 8] = [0x00, 0x01, b'a', b'b', 0x7F, 0x80, 0xFE, 0xFF];
     let length = 1 + random.below(longest);

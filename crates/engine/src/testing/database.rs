@@ -1,5 +1,5 @@
-//! Databases and transactions in one line each, for the tests of drivers. Every function panics where
-//! the engine fails.
+//! Databases and transactions in one line each, for the tests of drivers. Every function panics
+//! where the engine fails.
 
 use crate::{
     Database, Durability, Engine, Error, Mode, OpenSpec, ParameterValues, Result, Session, Value,

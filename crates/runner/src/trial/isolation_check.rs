@@ -18,8 +18,8 @@ use trueput_record::{TrialRecord, TrialSpec};
 const ANY_LEVEL: &str = "isolation";
 
 /// Runs the anomaly suite on a trial's engine with its knobs and its allocator, once per run for
-/// each combination and whatever the level, and remembers it as [`crate::trial::conformance::check`] does
-/// its suite.
+/// each combination and whatever the level, and remembers it as
+/// [`crate::trial::conformance::check`] does its suite.
 ///
 /// # Errors
 /// [`TrialError::Interrupted`] if the user stopped the run, [`TrialError::Failed`] if the folder

@@ -100,8 +100,8 @@ fn below_a_file_system_of_its_own_a_promise_is_kept_unless_barriers_are_off() {
         return;
     }
     let bench = Bench::new();
-    let line = "audit --engine sqlite --durability sync,process --form block --model journal --states \
-                60 --commits 40 --json --filesystem";
+    let line = "audit --engine sqlite --durability sync,process --form block --model journal \
+                --states 60 --commits 40 --json --filesystem";
     let kept = record(&bench, 0, &format!("{line} ext4"));
     // Nothing is promised of lost power at `process`, so there is nothing to test.
     let reason = &kept.skipped["sqlite process"];

@@ -144,7 +144,8 @@ fn what_cannot_be_chosen_is_refused_in_one_line_before_anything_runs() {
         ),
         (
             SEARCH.replace("--durability sync", "--durability sync,process"),
-            "expands to several comparisons; choose takes one: give one value of durability (sync, process)",
+            "expands to several comparisons; choose takes one: give one value of durability \
+             (sync, process)",
         ),
         (
             format!("{SEARCH} --rate 100 --rate 200"),

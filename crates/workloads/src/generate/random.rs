@@ -1,5 +1,5 @@
-//! The random numbers of measured loops: xoshiro256++ of David Blackman and Sebastiano Vigna, seeded
-//! by splitmix64 as its authors recommend. Both are in the public domain:
+//! The random numbers of measured loops: xoshiro256++ of David Blackman and Sebastiano Vigna,
+//! seeded by splitmix64 as its authors recommend. Both are in the public domain:
 //! <https://prng.di.unimi.it/>.
 
 use super::hash::fnv1a_64;

@@ -7,9 +7,9 @@ use super::versions::{FIRST_VERSION, TrialVersions};
 use crate::{ExistingDatabase, JobDatabase, LoadSummary, Result};
 use trueput_engine::{Mode, Result as EngineResult};
 
-/// Puts the records that a job wants, unless they are there. Those of a finished trial are put again
-/// once all generations of versions were used: nothing is measured of such a load, for it is not
-/// comparable.
+/// Puts the records that a job wants, unless they are there. Those of a finished trial are put
+/// again once all generations of versions were used: nothing is measured of such a load, for it is
+/// not comparable.
 ///
 /// # Errors
 /// Errors of the engine.

@@ -1,6 +1,6 @@
-//! Counts a record's updates, for workloads whose every update reads its record and bears the number
-//! after the one that it read. So the numbers of all records add up to the trial's updates, unless
-//! one was lost.
+//! Counts a record's updates, for workloads whose every update reads its record and bears the
+//! number after the one that it read. So the numbers of all records add up to the trial's updates,
+//! unless one was lost.
 
 use super::read_check::{ReadFault, ReadValidator, RecordState};
 use super::versions::{MAX_NUMBER, TrialVersions};

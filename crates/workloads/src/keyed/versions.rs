@@ -1,4 +1,5 @@
-//! The versions of records: which trial wrote a value, and which of the writes of its record it was.
+//! The versions of records: which trial wrote a value, and which of the writes of its record it
+//! was.
 //!
 //! A version is the generation of the trial (6 bits) and the number of the write among those of its
 //! record in that trial (26 bits); 0 is what was loaded. So trials that share a load need not know

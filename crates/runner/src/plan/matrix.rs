@@ -683,18 +683,15 @@ fn with_present_hint(name: &str, reason: String) -> String {
 fn combinations(dimensions: &Dimensions) -> Vec<Settings> {
     let mut combined = vec![BTreeMap::new()];
     for (name, values) in dimensions {
-        let extend = |settings: &Settings| {
-            let settings = settings.clone();
-            values
-                .iter()
-                .map(move |value| {
-                    let mut extended = settings.clone();
-                    extended.insert(name.clone(), value.clone());
-                    extended
-                })
-                .collect::<Vec<_>>()
-        };
-        combined = combined.iter().flat_map(extend).collect();
+        let mut extended = Vec::new();
+        for settings in &combined {
+            for value in values {
+                let mut settings: Settings = settings.clone();
+                settings.insert(name.clone(), value.clone());
+                extended.push(settings);
+            }
+        }
+        combined = extended;
     }
     combined
 }

@@ -10,9 +10,10 @@ use trueput_runner::{AuditStore, ConformanceCache, Options};
 /// The options of every command that runs the trials of a plan.
 #[derive(Debug, Args)]
 pub struct RunOptions {
-    /// Write each event as one line of JSON to standard output, and nothing else but what a ledger
-    /// or a search found, as the last line
-    #[arg(long)]
+    /// Write each event as one line of JSON to standard output, and last what a ledger or a search
+    /// found
+    // Not under the heading of the options before it.
+    #[arg(long, help_heading = None::<&str>)]
     pub json: bool,
     #[command(flatten)]
     pub screen: Screen,

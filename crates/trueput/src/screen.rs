@@ -36,11 +36,12 @@ fn parse_columns(text: &str) -> Result<u16, String> {
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct Screen {
     /// Write everything: every section and column, not what fits one screen
-    #[arg(long)]
+    #[arg(long, help_heading = None::<&str>)]
     pub full: bool,
     /// Write at most this many columns [default: the terminal's; elsewhere 80, and no limit with
     /// --full]
-    #[arg(long, value_name = "COLUMNS", value_parser = parse_columns)]
+    #[arg(long, value_name = "COLUMNS", value_parser = parse_columns,
+        help_heading = None::<&str>)]
     pub width: Option<u16>,
 }
 

@@ -215,18 +215,21 @@ fn a_plan_is_shown_with_its_time_from_durations_and_earlier_runs() {
 #[ignore = "slow"]
 fn a_long_run_says_its_time_before_it_begins() {
     let bench = Bench::new();
-    let mut command = bench.command(
-        "run micro --engine lmdb --durability process --set records=100 --duration 40 \
-         --workers 1,2",
-    );
-    command.stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let before = lines
-        .map(Result::unwrap)
-        .take_while(|line| !line.contains("trial 1 of 2"));
-    let before = before.collect::<Vec<_>>().join("\n");
-    support::signal(child.id().cast_signed(), Signal::SIGINT);
-    child.wait().unwrap();
-    assert_contains(&before, &["at least 80 s for 2 trials"]);
+    let options = "--engine lmdb --durability process --set records=100 --duration 40";
+    for line in [
+        format!("run micro {options} --workers 1,2"),
+        format!("ledger micro {options} --workers 1 --repeat 1 --step map_size=3GiB"),
+    ] {
+        let mut command = bench.command(&line);
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let before = lines
+            .map(Result::unwrap)
+            .take_while(|line| !line.contains("trial 1 of 2"));
+        let before = before.collect::<Vec<_>>().join("\n");
+        support::signal(child.id().cast_signed(), Signal::SIGINT);
+        child.wait().unwrap();
+        assert_contains(&before, &["at least 80 s for 2 trials"]);
+    }
 }

@@ -124,8 +124,8 @@ pub fn open(path: &Path, limit: SizeLimit) -> Result<OpenedBundle, Failure> {
     let place = tempfile::tempdir()
         .map_err(|error| Failure::Other(format!("no temporary folder can be made: {error}")))?;
     let folder = place.path().join("run");
-    let has_sums =
-        unpack::unpack(path, &folder, most_bytes).map_err(|reason| no_bundle(path, &reason))?;
+    let has_sums = unpack::unpack(path, &folder, most_bytes)
+        .map_err(|failure| no_bundle(path, &failure.to_string()))?;
     let mut opened = opened(&folder, Some(place));
     opened.lacks_sums = !has_sums;
     Ok(opened)

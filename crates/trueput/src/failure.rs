@@ -18,7 +18,7 @@ Exit codes:
   130  interrupted by Ctrl-C or SIGTERM; finished trials are kept";
 
 /// A reason why a command failed.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum Failure {
     /// Invalid input: the command line, a plan, a folder.
     Usage(String),
@@ -52,6 +52,9 @@ impl std::fmt::Display for Failure {
         }
     }
 }
+
+/// Readers of options fail with one.
+impl std::error::Error for Failure {}
 
 /// The user named the plan or the run folder that could not be read.
 impl From<trueput_record::Error> for Failure {

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::workload_files;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 use trueput_engine::credentials;
 use trueput_record::folder::RankingSplit;
@@ -46,10 +47,15 @@ pub struct RunDirectories {
 }
 
 /// Parses the time that a phase of a trial may go on without progress.
-fn parse_hang_limit(text: &str) -> Result<Duration, String> {
-    let limit = parse_seconds(text).map(Duration::try_from_secs_f64)?.ok();
+fn parse_hang_limit(text: &str) -> Result<Duration, Failure> {
+    let limit = parse_seconds(text).map(Duration::try_from_secs_f64);
+    let limit = limit.map_err(Failure::usage)?.ok();
     let limit = limit.filter(|limit| !limit.is_zero());
-    limit.ok_or_else(|| format!("the limit must be above 0, not {text}: write a time, as in 5m"))
+    limit.ok_or_else(|| {
+        Failure::usage(format!(
+            "the limit must be above 0, not {text}: write a time, as in 5m"
+        ))
+    })
 }
 
 /// Requested disk space.
@@ -106,21 +112,25 @@ pub struct KnobSetting {
 }
 
 /// Reads `NAME=VALUE[,VALUE…]`.
-pub fn parse_setting(text: &str) -> Result<Setting, String> {
+pub fn parse_setting(text: &str) -> Result<Setting, Failure> {
     let (name, values) = match text.split_once('=') {
         Some((name, "")) if !name.is_empty() => {
-            return Err(format!("{name} has no value: write {name}=VALUE"));
+            return Err(Failure::usage(format!(
+                "{name} has no value: write {name}=VALUE"
+            )));
         }
         Some((name, values)) if !name.is_empty() => (name, values),
-        _ => return Err("write NAME=VALUE, as in finish=100000".to_owned()),
+        _ => return Err(Failure::usage("write NAME=VALUE, as in finish=100000")),
     };
-    let values = list::split(values)?;
+    let values = list::split(values).map_err(Failure::usage)?;
     if values.iter().skip(1).any(|value| is_setting(value)) {
         let each = text.replace(',', " and ");
-        return Err(format!("give the option once for each of {each}"));
+        return Err(Failure::usage(format!(
+            "give the option once for each of {each}"
+        )));
     }
     if name == "operations" && values.len() > 1 && values.iter().all(|value| is_weighted(value)) {
-        return Err(ambiguous_mix(&values));
+        return Err(Failure::usage(ambiguous_mix(&values)));
     }
     Ok(Setting {
         name: name.to_owned(),
@@ -159,14 +169,14 @@ fn ambiguous_mix(values: &[&str]) -> String {
 }
 
 /// Reads `ENGINE.NAME=VALUE[,VALUE…]`.
-pub fn parse_knob(text: &str) -> Result<KnobSetting, String> {
-    let wrong = || "write ENGINE.NAME=VALUE, as in lmdb.map_size=1GiB".to_owned();
+pub fn parse_knob(text: &str) -> Result<KnobSetting, Failure> {
+    let wrong = || Failure::usage("write ENGINE.NAME=VALUE, as in lmdb.map_size=1GiB");
     let (owner, _) = text.split_once('=').ok_or_else(wrong)?;
     if let Some((engine, _)) = owner.split_once('@') {
-        return Err(format!(
+        return Err(Failure::usage(format!(
             "a knob belongs to all builds of an engine: write {engine}.NAME=VALUE, without @ and \
              the build"
-        ));
+        )));
     }
     let (engine, name) = owner.split_once('.').ok_or_else(wrong)?;
     let setting = parse_setting(text)?;
@@ -180,53 +190,54 @@ pub fn parse_knob(text: &str) -> Result<KnobSetting, String> {
     })
 }
 
+/// Reads a whole number.
+fn parse_whole<T: FromStr>(text: &str) -> Result<T, Failure> {
+    let hint = count_hint(text);
+    let number = text.parse();
+    number.map_err(|_| Failure::usage(format!("'{text}' is not a whole number{hint}")))
+}
+
 /// Reads a count of something.
-pub fn parse_positive(text: &str) -> Result<u64, String> {
-    let number = text.parse::<u64>();
-    let number =
-        number.map_err(|_| format!("'{text}' is not a whole number{}", count_hint(text)))?;
+pub fn parse_positive(text: &str) -> Result<u64, Failure> {
+    let number: u64 = parse_whole(text)?;
     if number == 0 {
-        return Err("0 is out of range (1 or more)".to_owned());
+        return Err(Failure::usage("0 is out of range (1 or more)"));
     }
     Ok(number)
 }
 
 /// Reads a number of workers.
-pub fn parse_workers(text: &str) -> Result<u32, String> {
-    let number = text
-        .parse()
-        .map_err(|_| format!("'{text}' is not a whole number{}", count_hint(text)))?;
-    check_count("workers", number, MAX_WORKERS)
+pub fn parse_workers(text: &str) -> Result<u32, Failure> {
+    check_count("workers", parse_whole(text)?, MAX_WORKERS).map_err(Failure::usage)
 }
 
 /// Reads numbers of workers.
-pub fn parse_workers_list(text: &str) -> Result<Vec<u32>, String> {
-    list::split(text)?.into_iter().map(parse_workers).collect()
+pub fn parse_workers_list(text: &str) -> Result<Vec<u32>, Failure> {
+    let each = list::split(text).map_err(Failure::usage)?;
+    each.into_iter().map(parse_workers).collect()
 }
 
 /// Reads a number of repeats.
-pub fn parse_repeat(text: &str) -> Result<u32, String> {
-    let number = text
-        .parse()
-        .map_err(|_| format!("'{text}' is not a whole number{}", count_hint(text)))?;
-    check_count("repeat", number, MAX_REPEAT)
+pub fn parse_repeat(text: &str) -> Result<u32, Failure> {
+    check_count("repeat", parse_whole(text)?, MAX_REPEAT).map_err(Failure::usage)
 }
 
 /// Reads a seed.
-pub fn parse_seed(text: &str) -> Result<u64, String> {
-    let wrong = || {
+pub fn parse_seed(text: &str) -> Result<u64, Failure> {
+    let wrong = |_| {
         let hint = count_hint(text);
-        format!(
-            "'{text}' is not a whole number from 0 to {}{hint}",
-            u64::MAX
-        )
+        let most = u64::MAX;
+        Failure::usage(format!(
+            "'{text}' is not a whole number from 0 to {most}{hint}"
+        ))
     };
-    text.parse().map_err(|_| wrong())
+    text.parse().map_err(wrong)
 }
 
 /// Reads a plan's name.
-pub fn parse_name(text: &str) -> Result<String, String> {
-    check_name(text).map(|()| text.to_owned())
+pub fn parse_name(text: &str) -> Result<String, Failure> {
+    check_name(text).map_err(Failure::usage)?;
+    Ok(text.to_owned())
 }
 
 /// Those of [`PlanOverrides`] that conflict with `--resume`, because a resumed run keeps what its

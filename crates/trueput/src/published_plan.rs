@@ -9,7 +9,7 @@ use trueput_host::trial_file_system::why_unavailable;
 use trueput_record::plan::{Condition, Contender, PlanFile, UnsupportedPolicy};
 use trueput_record::published::{PublishedTable, Setting, named};
 use trueput_record::value::parse_bytes;
-use trueput_record::{Value, WorkerKind};
+use trueput_record::{Durability, Value, WorkerKind};
 use trueput_runner::matrix::BuildAccess;
 use trueput_runner::{Registry, matrix};
 
@@ -48,16 +48,18 @@ fn id(target: &str) -> Option<&str> {
 }
 
 /// Reads a scale.
-pub fn parse_scale(text: &str) -> Result<f64, String> {
+pub fn parse_scale(text: &str) -> Result<f64, Failure> {
     let scale: f64 = text.parse().map_err(|_| {
-        format!("'{text}' is not a number: write a part of the published size, as in 0.01")
+        Failure::usage(format!(
+            "'{text}' is not a number: write a part of the published size, as in 0.01"
+        ))
     })?;
     if scale > 0.0 && scale <= 1.0 {
         Ok(scale)
     } else {
-        Err(format!(
+        Err(Failure::usage(format!(
             "scale {text} must be above 0; 1 is the published size"
-        ))
+        )))
     }
 }
 
@@ -208,22 +210,28 @@ fn begun(published: &PublishedTable) -> Result<PlanFile, Failure> {
 }
 
 /// Applies a setting of the published experiment to the plan.
-fn apply(setting: &Setting, plan: &mut PlanFile) -> Result<(), String> {
+fn apply(setting: &Setting, plan: &mut PlanFile) -> Result<(), Failure> {
     let texts: Vec<String> = setting.values.iter().map(ToString::to_string).collect();
     let first = || texts.first().cloned().unwrap_or_default();
+    let no_key = || Failure::usage("no key of a plan");
     plan.origin.forget(&setting.name);
     match setting.name.split('.').collect::<Vec<_>>()[..] {
         ["engines"] => plan.engines = texts.iter().map(|name| Contender::parse(name)).collect(),
-        ["durability"] => plan.durability = for_each_value(&texts, |text| text.parse())?,
+        ["durability"] => {
+            plan.durability = for_each_value(&texts, |text| {
+                text.parse::<Durability>().map_err(Failure::usage)
+            })?;
+        }
         ["workers"] => plan.workers = for_each_value(&texts, crate::plan_overrides::parse_workers)?,
         ["worker_kind"] => {
             let kinds = [WorkerKind::Processes, WorkerKind::Threads];
             plan.worker_kind = kinds.into_iter().find(|kind| kind.name() == first());
         }
         [name] => {
-            let condition = Condition::named(name).ok_or("no key of a plan")?;
+            let condition = Condition::named(name).ok_or_else(no_key)?;
             let texts: Vec<_> = texts.iter().map(String::as_str).collect();
-            condition.set(&mut plan.conditions, &texts)?;
+            let set = condition.set(&mut plan.conditions, &texts);
+            set.map_err(Failure::usage)?;
         }
         ["settings", name] => {
             plan.settings
@@ -233,15 +241,15 @@ fn apply(setting: &Setting, plan: &mut PlanFile) -> Result<(), String> {
             let knobs = plan.knobs.entry(engine.to_owned()).or_default();
             knobs.insert(name.to_owned(), setting.values.clone());
         }
-        _ => return Err("no key of a plan".to_owned()),
+        _ => return Err(no_key()),
     }
     Ok(())
 }
 
 fn for_each_value<T>(
     texts: &[String],
-    read: impl Fn(&str) -> Result<T, String>,
-) -> Result<Vec<T>, String> {
+    read: impl Fn(&str) -> Result<T, Failure>,
+) -> Result<Vec<T>, Failure> {
     texts.iter().map(|text| read(text)).collect()
 }
 
@@ -347,7 +355,7 @@ mod tests {
             let mut plan = begun(&published).unwrap();
             assert_eq!(plan.workload, experiment.workload, "{}", published.id);
             for setting in &experiment.settings {
-                assert_eq!(apply(setting, &mut plan), Ok(()), "{}", published.id);
+                apply(setting, &mut plan).expect(&published.id);
             }
             for key in &experiment.scales {
                 let before = format!("{plan:?}");

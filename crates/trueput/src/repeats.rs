@@ -19,7 +19,7 @@ use trueput_runner::{Registry, RepeatRule};
 const MAX_REPEATS: u32 = 30;
 
 /// Reads a part of one: `3%` or `0.03`.
-pub fn parse_part(text: &str) -> Result<f64, String> {
+pub fn parse_part(text: &str) -> Result<f64, Failure> {
     let number = |digits: &str| digits.trim().parse::<f64>().ok();
     let part = match text.strip_suffix('%') {
         Some(digits) => number(digits).map(|per_cent| per_cent / 100.0),
@@ -27,32 +27,37 @@ pub fn parse_part(text: &str) -> Result<f64, String> {
     };
     part.filter(|part| (0.0..1.0).contains(part))
         .ok_or_else(|| match number(text) {
-            Some(per_cent @ 1.0..100.0) => format!(
+            Some(per_cent @ 1.0..100.0) => Failure::usage(format!(
                 "'{text}' is not below 1: write {text}% or {}",
                 per_cent / 100.0
-            ),
-            _ => format!("'{text}' is not a fraction: write 3% or 0.03, from 0 to less than 100%"),
+            )),
+            _ => Failure::usage(format!(
+                "'{text}' is not a fraction: write 3% or 0.03, from 0 to less than 100%"
+            )),
         })
 }
 
 /// Reads how narrow an interval is to be.
-fn parse_half_width(text: &str) -> Result<f64, String> {
+fn parse_half_width(text: &str) -> Result<f64, Failure> {
     let half_width = parse_part(text)?;
     let fits = half_width >= MIN_HALF_WIDTH;
     fits.then_some(half_width).ok_or_else(|| {
-        format!(
+        Failure::usage(format!(
             "repeats cannot make an interval as narrow as '{text}': write {}% or more",
             MIN_HALF_WIDTH * 100.0
-        )
+        ))
     })
 }
 
 /// Parses a time budget for repeats.
-fn parse_budget(text: &str) -> Result<f64, String> {
-    let budget_s = parse_seconds(text)?;
+fn parse_budget(text: &str) -> Result<f64, Failure> {
+    let budget_s = parse_seconds(text).map_err(Failure::usage)?;
     let fits = budget_s > 0.0;
-    fits.then_some(budget_s)
-        .ok_or_else(|| format!("the budget must be above 0, not {text}: write a time, as in 10m"))
+    fits.then_some(budget_s).ok_or_else(|| {
+        Failure::usage(format!(
+            "the budget must be above 0, not {text}: write a time, as in 10m"
+        ))
+    })
 }
 
 /// Options for repeats that go on until enough is known.
@@ -166,7 +171,10 @@ mod tests {
         assert_eq!(parse_part("3%"), Ok(0.03));
         assert_eq!(parse_part("0.05"), Ok(0.05));
         for wrong in ["3", "-1%", "100%", "much", "%"] {
-            assert!(parse_part(wrong).unwrap_err().contains(wrong), "{wrong}");
+            assert!(
+                parse_part(wrong).unwrap_err().to_string().contains(wrong),
+                "{wrong}"
+            );
         }
     }
 
@@ -176,7 +184,10 @@ mod tests {
         assert_eq!(parse_half_width("0.01%"), Ok(0.000_1));
         for wrong in ["0%", "0", "-1%", "NaN", "inf", "100%", "0.001%", "1e-9"] {
             assert!(
-                parse_half_width(wrong).unwrap_err().contains(wrong),
+                parse_half_width(wrong)
+                    .unwrap_err()
+                    .to_string()
+                    .contains(wrong),
                 "{wrong}"
             );
         }

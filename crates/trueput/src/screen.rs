@@ -1,5 +1,6 @@
 //! Length and width of reports.
 
+use crate::failure::Failure;
 use crate::output::{self, ChartsWhen};
 use clap::Args;
 use trueput_report::Style;
@@ -27,9 +28,9 @@ const DEFAULT_LINES: usize = 40;
 const MIN_LINES: usize = 20;
 
 /// Reads a number of columns.
-fn parse_columns(text: &str) -> Result<u16, String> {
+fn parse_columns(text: &str) -> Result<u16, Failure> {
     let columns = text.parse().ok().filter(|columns| *columns >= MIN_COLUMNS);
-    columns.ok_or_else(|| format!("must be {MIN_COLUMNS} to {}", u16::MAX))
+    columns.ok_or_else(|| Failure::usage(format!("must be {MIN_COLUMNS} to {}", u16::MAX)))
 }
 
 /// The length and width of a report.

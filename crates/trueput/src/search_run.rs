@@ -311,11 +311,11 @@ fn resume_command(manifest: &RunManifest, path: &Path) -> String {
 ///
 /// # Errors
 /// One sentence, if it is none.
-pub fn parse_precision(text: &str) -> Result<f64, String> {
+pub fn parse_precision(text: &str) -> Result<f64, Failure> {
     let part = parse_part(text)?;
     let fits = CapacitySettings::PRECISION.contains(&part);
     fits.then_some(part)
-        .ok_or_else(|| format!("'{text}' is out of range: write 1% to 50%"))
+        .ok_or_else(|| Failure::usage(format!("'{text}' is out of range: write 1% to 50%")))
 }
 
 /// Runs the trials that the search of a run proposes, then prints what it found, as JSON or as a

@@ -2,6 +2,7 @@
 //! and these knobs in turns.
 
 use crate::execute::PreparedRun;
+use crate::failure::Failure;
 use crate::output;
 use serde_json::json;
 use std::io::{ErrorKind, Write};
@@ -43,9 +44,9 @@ pub fn write(run: &PreparedRun<'_>, ended: &[TrialRecord]) {
     }
 }
 
-fn remove_if_there(file: &Path) -> Result<(), String> {
+fn remove_if_there(file: &Path) -> Result<(), Failure> {
     match std::fs::remove_file(file) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error.to_string()),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Failure::Other(error.to_string())),
         _ => Ok(()),
     }
 }
@@ -129,16 +130,16 @@ impl TunedPlan {
         })
     }
 
-    fn write(&self, name: &str, folder: &Path, registry: &Registry) -> Result<(), String> {
+    fn write(&self, name: &str, folder: &Path, registry: &Registry) -> Result<(), Failure> {
         let text = self.to_toml(name, folder, registry)?;
         let opened = regular_file::open(folder, Path::new(TUNED_PLAN), OpenMode::Overwrite);
         let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
-        written.map_err(|error| error.to_string())
+        written.map_err(|error| Failure::Other(error.to_string()))
     }
 
     /// The text of the file, for a search of this name and its run folder. The tuned knobs are a
     /// step: a plan has no other way to give one engine two sets of knobs.
-    fn to_toml(&self, name: &str, folder: &Path, registry: &Registry) -> Result<String, String> {
+    fn to_toml(&self, name: &str, folder: &Path, registry: &Registry) -> Result<String, Failure> {
         let spec = &self.default;
         let about = format!(
             "{} with the default's knobs, and with those that the search in {} found.",
@@ -147,12 +148,10 @@ impl TunedPlan {
         );
         let keys = self.keys(name, &about).into_iter();
         let keys = keys.map(|(key, value)| format!("{key} = {value}\n"));
-        let workload = registry.workload(&spec.workload);
-        let settings = workload.map_err(|error| error.to_string())?.settings();
-        let settings = changed(settings, &spec.settings);
+        let workload = registry.workload(&spec.workload).map_err(Failure::usage)?;
+        let settings = changed(workload.settings(), &spec.settings);
         let settings = with_absolute_paths(&spec.workload, settings)?;
-        let engine = registry.engine(&spec.engine);
-        let engine = engine.map_err(|error| error.to_string())?;
+        let engine = registry.engine(&spec.engine).map_err(Failure::usage)?;
         let knobs = changed(engine.knobs(), &spec.knobs);
         let engine = toml_key(&spec.engine);
         Ok([
@@ -221,8 +220,9 @@ fn changed(parameters: &[Parameter], values: &Settings) -> Settings {
 }
 
 /// A workload's settings with absolute paths: those of a plan are relative to its own folder.
-fn with_absolute_paths(workload: &str, settings: Settings) -> Result<Settings, String> {
-    let here = std::env::current_dir().map_err(|error| error.to_string())?;
+fn with_absolute_paths(workload: &str, settings: Settings) -> Result<Settings, Failure> {
+    let here = std::env::current_dir();
+    let here = here.map_err(|error| Failure::Other(error.to_string()))?;
     let lists = settings
         .into_iter()
         .map(|(name, value)| (name, vec![value]));

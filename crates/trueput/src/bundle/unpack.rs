@@ -2,6 +2,7 @@
 
 use super::layout::{EntryRole, SUMS, plain, shown, split};
 use super::pack::HashingReader;
+use crate::failure::Failure;
 use crate::size_limit::RAISE;
 use flate2::bufread::GzDecoder;
 use std::cell::Cell;
@@ -61,16 +62,16 @@ struct BundleContents {
 /// against the sums that it states.
 ///
 /// # Errors
-/// A sentence with the reason: the bundle is damaged, contains files that a run folder does not
+/// A usage error: the bundle is damaged, contains files that a run folder does not
 /// have, more than one run or none, or more than `most_bytes`.
-pub fn unpack(bundle: &Path, place: &Path, most_bytes: u64) -> Result<bool, String> {
+pub fn unpack(bundle: &Path, place: &Path, most_bytes: u64) -> Result<bool, Failure> {
     let is_over = Rc::new(Cell::new(false));
     let unpacked = unpack_limited(bundle, place, most_bytes, &is_over);
     if is_over.get() {
-        Err(format!(
+        Err(Failure::usage(format!(
             "it unpacks to more than {}; {RAISE}",
             format_bytes(most_bytes)
-        ))
+        )))
     } else {
         unpacked
     }
@@ -81,23 +82,22 @@ fn unpack_limited(
     place: &Path,
     most_bytes: u64,
     is_over: &Rc<Cell<bool>>,
-) -> Result<bool, String> {
-    let said = |error: std::io::Error| error.to_string();
-    let file = File::open(bundle).map_err(said)?;
+) -> Result<bool, Failure> {
+    let file = File::open(bundle).map_err(Failure::usage)?;
     let mut archive: Archive = tar::Archive::new(LimitedReader {
         inner: GzDecoder::new(BufReader::new(file)),
         left: most_bytes,
         is_over: Rc::clone(is_over),
     });
-    std::fs::create_dir_all(place.join("histograms")).map_err(said)?;
+    std::fs::create_dir_all(place.join("histograms")).map_err(Failure::usage)?;
     let mut found = BundleContents::default();
-    for (index, entry) in archive.entries().map_err(said)?.enumerate() {
+    for (index, entry) in archive.entries().map_err(Failure::usage)?.enumerate() {
         if index == MAX_ENTRIES {
-            return Err(format!(
+            return Err(Failure::usage(format!(
                 "it holds more than {MAX_ENTRIES} files; a run has at most {MAX_TRIALS} trials"
-            ));
+            )));
         }
-        unpack_entry(&mut entry.map_err(said)?, place, &mut found)?;
+        unpack_entry(&mut entry.map_err(Failure::usage)?, place, &mut found)?;
     }
     read_to_the_end(archive)?;
     check(&found)?;
@@ -109,10 +109,15 @@ fn unpack_entry<R: Read>(
     entry: &mut tar::Entry<'_, R>,
     place: &Path,
     found: &mut BundleContents,
-) -> Result<(), String> {
-    let given = entry.path().map_err(|error| error.to_string())?;
+) -> Result<(), Failure> {
+    let given = entry.path().map_err(Failure::usage)?;
     let given = given.into_owned();
-    let refuse = |reason: &str| Err(format!("it holds {}, {reason}", shown(&given)));
+    let refuse = |reason: &str| {
+        Err(Failure::usage(format!(
+            "it holds {}, {reason}",
+            shown(&given)
+        )))
+    };
     let kind = match entry.header().entry_type() {
         EntryType::Regular | EntryType::Directory => None,
         // A comment, with which an archive of `git archive` begins.
@@ -149,7 +154,7 @@ fn unpack_entry<R: Read>(
     if part == EntryRole::Sums {
         let mut text = String::new();
         let read = entry.read_to_string(&mut text);
-        read.map_err(|error| format!("{SUMS}: {error}"))?;
+        read.map_err(|error| Failure::usage(format!("{SUMS}: {error}")))?;
         return match found.stated.replace(text) {
             None => Ok(()),
             Some(_) => refuse("and holds it twice"),
@@ -161,54 +166,58 @@ fn unpack_entry<R: Read>(
     let mut hashing = HashingReader::new(entry);
     let written = File::create_new(place.join(&within))
         .and_then(|mut file| std::io::copy(&mut hashing, &mut file));
-    written.map_err(|error| format!("{}: {error}", shown(&given)))?;
+    written.map_err(|error| Failure::usage(format!("{}: {error}", shown(&given))))?;
     found.sums.insert(path, hashing.sum());
     Ok(())
 }
 
 /// Reads to the end of the file, because gzip's checksum comes last.
-fn read_to_the_end(archive: Archive) -> Result<(), String> {
+fn read_to_the_end(archive: Archive) -> Result<(), Failure> {
     let mut rest = archive.into_inner();
     let mut buffer = vec![0; 64 << 10];
     loop {
-        let read = rest.read(&mut buffer).map_err(|error| error.to_string())?;
+        let read = rest.read(&mut buffer).map_err(Failure::usage)?;
         if read == 0 {
             break;
         }
         if buffer[..read].iter().any(|byte| *byte != 0) {
-            return Err("data follows the end of the archive".to_owned());
+            return Err(Failure::usage("data follows the end of the archive"));
         }
     }
     let mut file = rest.inner.into_inner();
-    let following = file.fill_buf().map_err(|error| error.to_string())?;
+    let following = file.fill_buf().map_err(Failure::usage)?;
     if following.is_empty() {
         Ok(())
     } else {
-        Err("data follows the end of the compressed data".to_owned())
+        Err(Failure::usage(
+            "data follows the end of the compressed data",
+        ))
     }
 }
 
 /// Checks that it contains exactly one run, as it was packed.
-fn check(found: &BundleContents) -> Result<(), String> {
+fn check(found: &BundleContents) -> Result<(), Failure> {
     let is_run = |root: &&PathBuf| found.sums.contains_key(&root.join("run.json"));
     let runs: Vec<&PathBuf> = found.roots.iter().filter(is_run).collect();
     let root = match runs[..] {
-        [] => return Err("it has no run.json".to_owned()),
+        [] => return Err(Failure::usage("it has no run.json")),
         [root] => root,
         _ => return Err(several_runs_error(&runs)),
     };
     let foreign = found.sums.keys().find(|path| !path.starts_with(root));
     if let Some(path) = foreign {
         let path = shown(path);
-        return Err(format!("it holds {path}, which does not belong to the run"));
+        return Err(Failure::usage(format!(
+            "it holds {path}, which does not belong to the run"
+        )));
     }
     let histograms = root.join("histograms");
     let is_above = |folder: &&PathBuf| !histograms.starts_with(folder);
     if let Some(folder) = found.folders.iter().find(is_above) {
         let folder = shown(folder);
-        return Err(format!(
+        return Err(Failure::usage(format!(
             "it holds the folder {folder}, which a run folder does not contain"
-        ));
+        )));
     }
     match &found.stated {
         Some(stated) => check_sums(root, &found.sums, stated),
@@ -218,7 +227,7 @@ fn check(found: &BundleContents) -> Result<(), String> {
 }
 
 /// The error for an archive of several runs.
-fn several_runs_error(runs: &[&PathBuf]) -> String {
+fn several_runs_error(runs: &[&PathBuf]) -> Failure {
     let name = |root: &&PathBuf| {
         if root.as_os_str().is_empty() {
             ".".to_owned()
@@ -227,38 +236,44 @@ fn several_runs_error(runs: &[&PathBuf]) -> String {
         }
     };
     let names: Vec<_> = runs.iter().map(name).collect();
-    format!(
+    Failure::usage(format!(
         "it holds {} runs: {}; make one bundle of each",
         runs.len(),
         names.join(", ")
-    )
+    ))
 }
 
-fn check_sums(root: &Path, sums: &BTreeMap<PathBuf, String>, stated: &str) -> Result<(), String> {
+fn check_sums(root: &Path, sums: &BTreeMap<PathBuf, String>, stated: &str) -> Result<(), Failure> {
     let mut unstated: BTreeSet<&PathBuf> = sums.keys().collect();
     for (index, line) in stated.lines().enumerate() {
         let split = line.split_once("  ").or_else(|| line.split_once(" *"));
         let Some((sum, name)) = split else {
             let line = index + 1;
-            return Err(format!("{SUMS}:{line}: not a line of sha256sum"));
+            return Err(Failure::usage(format!(
+                "{SUMS}:{line}: not a line of sha256sum"
+            )));
         };
         let path = root.join(name);
         let name = shown(Path::new(name));
         match sums.get(&path) {
-            None => return Err(format!("{SUMS} lists {name}, which the bundle lacks")),
+            None => {
+                return Err(Failure::usage(format!(
+                    "{SUMS} lists {name}, which the bundle lacks"
+                )));
+            }
             Some(found) if found != sum => {
-                return Err(format!(
+                return Err(Failure::usage(format!(
                     "{name} was changed since it was packed: its SHA-256 differs"
-                ));
+                )));
             }
             Some(_) => unstated.remove(&path),
         };
     }
     match unstated.first() {
         None => Ok(()),
-        Some(path) => Err(format!(
+        Some(path) => Err(Failure::usage(format!(
             "it holds {}, which {SUMS} does not list",
             shown(path)
-        )),
+        ))),
     }
 }

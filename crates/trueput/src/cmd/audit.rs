@@ -199,12 +199,14 @@ fn check_block_form(file_system: &FileSystem) -> Result<(), Failure> {
     })
 }
 
-fn parse_budget(text: &str) -> Result<Duration, String> {
-    let seconds = parse_seconds(text)?;
+fn parse_budget(text: &str) -> Result<Duration, Failure> {
+    let seconds = parse_seconds(text).map_err(Failure::usage)?;
     if seconds >= 1.0 {
         Ok(Duration::from_secs_f64(seconds))
     } else {
-        Err(format!("'{text}' is too short: give a second or more"))
+        Err(Failure::usage(format!(
+            "'{text}' is too short: give a second or more"
+        )))
     }
 }
 

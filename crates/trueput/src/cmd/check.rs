@@ -312,7 +312,7 @@ fn subjects(arguments: &Arguments, registry: &Registry) -> Result<Vec<Subject>, 
         let here = here.filter(|engine| engine.is_default_engine() && engine.build().is_ok());
         here.map(|engine| (engine.info().name, engine)).collect()
     } else {
-        named.collect::<Result<_, _>>().map_err(Failure::Usage)?
+        named.collect::<Result<_, _>>()?
     };
     let single = engines
         .iter()
@@ -322,7 +322,7 @@ fn subjects(arguments: &Arguments, registry: &Registry) -> Result<Vec<Subject>, 
             "{name} is not a cluster; name one: trueput check postgresql-cluster --cluster"
         )));
     }
-    check_restart(arguments, &engines).map_err(Failure::Usage)?;
+    check_restart(arguments, &engines)?;
     let mut subjects = Vec::new();
     for (name, engine) in engines {
         let offers = |level: &Durability| engine.promise(*level).is_some();
@@ -353,20 +353,22 @@ fn subjects(arguments: &Arguments, registry: &Registry) -> Result<Vec<Subject>, 
 fn check_restart(
     arguments: &Arguments,
     engines: &[(&'static str, &'static dyn Engine)],
-) -> Result<(), String> {
+) -> Result<(), Failure> {
     if !arguments.restart {
         return Ok(());
     }
     if !trueput_host::is_root() {
-        return Err("--restart separates nodes, which needs root: run as root".to_owned());
+        return Err(Failure::usage(
+            "--restart separates nodes, which needs root: run as root",
+        ));
     }
     let elects = |engine: &dyn Engine| engine.cluster().is_some_and(|it| it.elects_leader());
     match engines.iter().find(|(_, engine)| elects(*engine)) {
         None => Ok(()),
-        Some((name, _)) => Err(format!(
+        Some((name, _)) => Err(Failure::usage(format!(
             "{name} chooses its leader itself, which --restart does not work with: it is for \
              clusters whose leader is promoted, as postgresql-cluster"
-        )),
+        ))),
     }
 }
 
@@ -374,10 +376,9 @@ fn check_restart(
 fn find_engine(
     text: &str,
     registry: &Registry,
-) -> Result<(&'static str, &'static dyn Engine), String> {
+) -> Result<(&'static str, &'static dyn Engine), Failure> {
     let contender = Contender::parse(text);
-    let engine = registry.engine(&contender.engine);
-    let engine = engine.map_err(|error| error.to_string())?;
+    let engine = registry.engine(&contender.engine).map_err(Failure::usage)?;
     let name = engine.info().name;
     let Some(build) = contender.build else {
         return Ok((name, engine));
@@ -386,10 +387,10 @@ fn find_engine(
     let build = credentials.add(&build);
     let loaded = credentials
         .open(engine, &build)
-        .map_err(|error| format!("{name}: {error}"))?;
+        .map_err(|error| Failure::usage(format!("{name}: {error}")))?;
     // A server that does not answer would let every check wait.
     let asked = loaded.build();
-    asked.map_err(|error| format!("{name} cannot be used: {error}"))?;
+    asked.map_err(|error| Failure::usage(format!("{name} cannot be used: {error}")))?;
     // They are needed as long as this program runs.
     let named = String::leak(format!("{name}@{}", build.display()));
     Ok((named, Box::leak(loaded)))

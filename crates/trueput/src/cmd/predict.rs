@@ -84,10 +84,10 @@ pub struct Arguments {
 }
 
 /// Reads a number of round trips, which may be a mean.
-fn parse_round_trips(text: &str) -> Result<f64, String> {
+fn parse_round_trips(text: &str) -> Result<f64, Failure> {
     let number = text.parse::<f64>().ok();
     let fits = number.filter(|number| (0.0..=1000.0).contains(number));
-    fits.ok_or_else(|| "must be 0 to 1000".to_owned())
+    fits.ok_or_else(|| Failure::usage("must be 0 to 1000"))
 }
 
 /// Predicts, and writes the prediction to standard output.

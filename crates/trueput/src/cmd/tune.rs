@@ -103,12 +103,12 @@ enum Goal {
 }
 
 /// Reads what is better.
-fn parse_goal(text: &str) -> Result<Goal, String> {
+fn parse_goal(text: &str) -> Result<Goal, Failure> {
     let wrong = || {
-        format!(
+        Failure::usage(format!(
             "'{text}' is not a goal: write rate, p99@RATE as in p99@2000, capacity, or \
              capacity@LIMITS as in capacity@p99<5ms"
-        )
+        ))
     };
     let (name, value) = text
         .split_once('@')
@@ -116,7 +116,7 @@ fn parse_goal(text: &str) -> Result<Goal, String> {
     match (name, value) {
         ("rate", None) => Ok(Goal::Rate),
         ("capacity", limits) => Ok(Goal::Capacity {
-            objective: limits.map(str::parse).transpose()?,
+            objective: limits.map(str::parse).transpose().map_err(Failure::usage)?,
         }),
         ("p99", Some(rate)) => {
             let per_s = rate.parse::<f64>().map_err(|_| wrong())?;
@@ -128,15 +128,15 @@ fn parse_goal(text: &str) -> Result<Goal, String> {
 }
 
 /// Reads how configurations are proposed.
-fn parse_strategy(text: &str) -> Result<TuningStrategy, String> {
+fn parse_strategy(text: &str) -> Result<TuningStrategy, Failure> {
     let mut all = TuningStrategy::ALL.into_iter();
     all.find(|it| it.name() == text).ok_or_else(|| {
         let names = TuningStrategy::ALL.map(TuningStrategy::name);
         let hint = did_you_mean(text, names);
-        format!(
+        Failure::usage(format!(
             "'{text}' is not a strategy{hint}; write {}",
             names.join(", ")
-        )
+        ))
     })
 }
 

@@ -60,7 +60,7 @@ pub fn subjects(
             Err(reason) => {
                 skipped.insert(
                     format!("{} {}", trial.contender(), trial.durability),
-                    reason,
+                    reason.to_string(),
                 );
             }
         }
@@ -72,9 +72,8 @@ fn subject(
     trial: &TrialSpec,
     arguments: &Arguments,
     registry: &Registry,
-) -> Result<Subject, String> {
-    let engine = registry.engine(&trial.engine);
-    let engine = engine.map_err(|error| error.to_string())?;
+) -> Result<Subject, Failure> {
+    let engine = registry.engine(&trial.engine).map_err(Failure::usage)?;
     let is_changed = |name: &str| {
         let knob = engine.knobs().iter().find(|knob| knob.name == name);
         knob.is_none_or(|knob| trial.knobs.get(name) != Some(&knob.kind.default_value()))
@@ -94,5 +93,5 @@ fn subject(
         arguments.claim,
         given,
     )
-    .map_err(|error| error.to_string())
+    .map_err(Failure::usage)
 }

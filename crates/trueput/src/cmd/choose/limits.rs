@@ -54,25 +54,27 @@ fn keeps(level: Durability, asked: Durability) -> bool {
 }
 
 impl FromStr for Limits {
-    type Err = String;
+    type Err = Failure;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Failure> {
         let mut limits = TuningLimits::default();
         let mut durability = None;
-        let twice = |name: &str| format!("'{text}' limits {name} twice; give one limit");
+        let twice =
+            |name: &str| Failure::usage(format!("'{text}' limits {name} twice; give one limit"));
         for part in text.split(',') {
             if let Some((name, level)) = part.split_once(">=")
                 && name.trim() == "durability"
             {
-                let level = level.trim().parse::<Durability>()?;
+                let level = level.trim().parse::<Durability>();
+                let level = level.map_err(Failure::usage)?;
                 set(&mut durability, level).map_err(|()| twice("durability"))?;
                 continue;
             }
             let (name, limit) = part.split_once('<').ok_or_else(|| {
-                format!(
+                Failure::usage(format!(
                     "'{part}' is not a limit: write NAME<LIMIT, as in memory<2GiB, or \
                      durability>=LEVEL"
-                )
+                ))
             })?;
             let (name, limit) = (name.trim(), limit.trim());
             let is_first = match name {
@@ -85,10 +87,10 @@ impl FromStr for Limits {
                 "window" => set(&mut limits.window_s, parse_time(name, limit)?),
                 other => {
                     let hint = did_you_mean(other, NAMES);
-                    return Err(format!(
+                    return Err(Failure::usage(format!(
                         "'{other}' cannot be limited{hint}; write memory, space, recovery or \
                          window, or durability>=LEVEL"
-                    ));
+                    )));
                 }
             };
             is_first.map_err(|()| twice(name))?;
@@ -106,8 +108,8 @@ fn set<T>(limit: &mut Option<T>, value: T) -> Result<(), ()> {
 }
 
 /// Reads a size. It must have its unit: bytes without one are mostly meant as MiB or GiB.
-fn parse_size(name: &str, limit: &str) -> Result<u64, String> {
-    let bytes = parse_bytes(limit)?;
+fn parse_size(name: &str, limit: &str) -> Result<u64, Failure> {
+    let bytes = parse_bytes(limit).map_err(Failure::usage)?;
     let unit = match bytes {
         _ if has_unit(limit) => return Ok(bytes),
         ..64 => "GiB",
@@ -118,8 +120,8 @@ fn parse_size(name: &str, limit: &str) -> Result<u64, String> {
 }
 
 /// Reads a time, which must have its unit.
-fn parse_time(name: &str, limit: &str) -> Result<f64, String> {
-    let seconds = parse_seconds(limit)?;
+fn parse_time(name: &str, limit: &str) -> Result<f64, Failure> {
+    let seconds = parse_seconds(limit).map_err(Failure::usage)?;
     let found = has_unit(limit).then_some(seconds);
     found.ok_or_else(|| no_unit(name, limit, "s"))
 }
@@ -128,15 +130,21 @@ fn has_unit(limit: &str) -> bool {
     limit.ends_with(|letter: char| letter.is_ascii_alphabetic())
 }
 
-fn no_unit(name: &str, limit: &str, unit: &str) -> String {
-    format!("'{name}<{limit}' has no unit; write {name}<{limit}{unit}")
+fn no_unit(name: &str, limit: &str, unit: &str) -> Failure {
+    Failure::usage(format!(
+        "'{name}<{limit}' has no unit; write {name}<{limit}{unit}"
+    ))
 }
 
 /// Reads a multiple of what the default takes.
-fn parse_factor(text: &str) -> Result<f64, String> {
+fn parse_factor(text: &str) -> Result<f64, Failure> {
     let factor = text.parse::<f64>().ok();
     let factor = factor.filter(|factor| factor.is_finite() && *factor > 1.0);
-    factor.ok_or_else(|| format!("'{text}x' is no multiple above 1 of the default's space, as 2x"))
+    factor.ok_or_else(|| {
+        Failure::usage(format!(
+            "'{text}x' is no multiple above 1 of the default's space, as 2x"
+        ))
+    })
 }
 
 #[cfg(test)]
@@ -176,7 +184,7 @@ mod tests {
                 "limits durability twice",
             ),
         ] {
-            let reason = text.parse::<Limits>().unwrap_err();
+            let reason = text.parse::<Limits>().unwrap_err().to_string();
             assert!(reason.contains(right), "{text}: {reason}");
         }
     }

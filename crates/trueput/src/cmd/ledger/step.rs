@@ -1,5 +1,7 @@
 //! A step of an ablation as the command line gives it.
 
+use crate::failure::Failure;
+use std::fmt::Display;
 use trueput_record::Value;
 use trueput_record::ablation::BASE;
 use trueput_record::plan::PlanStep;
@@ -17,18 +19,20 @@ pub struct StepText {
 /// Reads `NAME: KEY=VALUE, KEY=VALUE` or only the changes, which are the name then.
 ///
 /// # Errors
-/// One sentence with the invalid text and a valid example.
-pub fn parse(text: &str) -> Result<StepText, String> {
-    let wrong = || "write 'NAME: KEY=VALUE, KEY=VALUE', as in 'buffered: durability=buffered'";
+/// A usage error with the invalid text and a valid example.
+pub fn parse(text: &str) -> Result<StepText, Failure> {
+    let wrong = || {
+        Failure::usage("write 'NAME: KEY=VALUE, KEY=VALUE', as in 'buffered: durability=buffered'")
+    };
     let equals = text.find('=').ok_or_else(wrong)?;
     let (name, changes) = match text[..equals].split_once(':') {
         Some((name, _)) => (name.trim(), &text[name.len() + 1..]),
         None => (text.trim(), text),
     };
     if name.is_empty() || name == BASE {
-        return Err(format!(
+        return Err(Failure::usage(format!(
             "'{name}' is not a valid name for a step: choose another"
-        ));
+        )));
     }
     let change = |part: &str| {
         let (key, value) = part.split_once('=')?;
@@ -47,18 +51,22 @@ impl StepText {
     /// else a setting of the workload.
     ///
     /// # Errors
-    /// One sentence for a name that no engine, workload or condition has.
-    pub fn resolve(&self, plan: &PlanFile, registry: &Registry) -> Result<PlanStep, String> {
+    /// A usage error for a name that no engine, workload or condition has.
+    pub fn resolve(&self, plan: &PlanFile, registry: &Registry) -> Result<PlanStep, Failure> {
         let mut step = PlanStep {
             name: self.name.clone(),
             ..PlanStep::default()
         };
         for (key, value) in &self.changes {
-            let about = |reason: String| format!("step '{}': {key}: {reason}", self.name);
+            let refuse = |reason: &dyn Display| {
+                Failure::usage(format!("step '{}': {key}: {reason}", self.name))
+            };
             if key == "durability" {
-                step.durability = vec![value.parse().map_err(about)?];
-            } else if !condition(&mut step.conditions, key, value).map_err(about)? {
-                setting(&mut step, plan, registry, key, value).map_err(about)?;
+                step.durability = vec![value.parse().map_err(|reason: String| refuse(&reason))?];
+            } else if !condition(&mut step.conditions, key, value)
+                .map_err(|reason| refuse(&reason))?
+            {
+                setting(&mut step, plan, registry, key, value).map_err(|reason| refuse(&reason))?;
             }
         }
         Ok(step)
@@ -66,10 +74,13 @@ impl StepText {
 }
 
 /// Sets a condition; `false` if it is unknown or a step cannot change it.
-fn condition(lists: &mut ConditionLists, key: &str, value: &str) -> Result<bool, String> {
+fn condition(lists: &mut ConditionLists, key: &str, value: &str) -> Result<bool, Failure> {
     let known = Condition::named(key).filter(|condition| condition.is_changed_by_steps());
     known.map_or(Ok(false), |condition| {
-        condition.set(lists, &[value]).map(|()| true)
+        condition
+            .set(lists, &[value])
+            .map(|()| true)
+            .map_err(Failure::usage)
     })
 }
 
@@ -80,7 +91,7 @@ fn setting(
     registry: &Registry,
     key: &str,
     value: &str,
-) -> Result<(), String> {
+) -> Result<(), Failure> {
     let value = Value::parse(value);
     let mut turn = |engine: &str, knob: &str, value: Value| {
         let knobs = step.knobs.entry(engine.to_owned()).or_default();
@@ -92,14 +103,13 @@ fn setting(
             return Ok(());
         }
         Some((engine, knob)) => {
-            let found = registry.engine(engine);
-            found.map_err(|error| error.to_string())?;
+            registry.engine(engine).map_err(Failure::usage)?;
             let run = engines(plan, registry);
             if !run.iter().any(|one| one == engine) {
-                return Err(format!(
+                return Err(Failure::usage(format!(
                     "the run has no {engine}; its engines are {}",
                     run.join(", ")
-                ));
+                )));
             }
             turn(engine, knob, value);
             return Ok(());
@@ -109,16 +119,17 @@ fn setting(
     let mut names = Vec::new();
     let mut is_a_knob = false;
     for engine in engines(plan, registry) {
-        let found = registry.engine(&engine);
-        let knobs = found.map_err(|error| error.to_string())?.knobs();
+        let knobs = registry.engine(&engine).map_err(Failure::usage)?.knobs();
         names.extend(knobs.iter().map(|knob| knob.name));
         if knobs.iter().any(|knob| knob.name == key) {
             turn(&engine, key, value.clone());
             is_a_knob = true;
         }
     }
-    let workload = registry.workload(&plan.workload);
-    let settings = workload.map_err(|error| error.to_string())?.settings();
+    let settings = registry
+        .workload(&plan.workload)
+        .map_err(Failure::usage)?
+        .settings();
     names.extend(settings.iter().map(|setting| setting.name));
     if settings.iter().any(|setting| setting.name == key) && !is_a_knob {
         step.settings.insert(key.to_owned(), value);
@@ -128,10 +139,10 @@ fn setting(
     if is_a_knob {
         Ok(())
     } else {
-        Err(format!(
+        Err(Failure::usage(format!(
             "neither an engine of the plan nor its workload has it{}",
             did_you_mean(key, names)
-        ))
+        )))
     }
 }
 
@@ -156,7 +167,8 @@ mod tests {
         let registry = crate::registry();
         let mut plan = PlanFile::for_workload("micro");
         plan.engines = vec![Contender::parse("sqlite"), Contender::parse("lmdb")];
-        parse(text)?.resolve(&plan, &registry)
+        let step = parse(text).and_then(|step| step.resolve(&plan, &registry));
+        step.map_err(|failure| failure.to_string())
     }
 
     #[test]

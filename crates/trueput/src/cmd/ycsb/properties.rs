@@ -97,12 +97,14 @@ pub struct PlanProperties {
 }
 
 /// Reads `NAME=VALUE` of `-p`.
-pub fn parse_one(text: &str) -> Result<(String, String), String> {
+pub fn parse_one(text: &str) -> Result<(String, String), Failure> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => {
             Ok((name.trim().to_owned(), value.trim().to_owned()))
         }
-        _ => Err("write NAME=VALUE, as in recordcount=1000000".to_owned()),
+        _ => Err(Failure::usage(
+            "write NAME=VALUE, as in recordcount=1000000",
+        )),
     }
 }
 
@@ -161,17 +163,18 @@ impl PlanProperties {
     }
 
     /// Applies a property; `false` if it is unknown.
-    fn take(&mut self, name: &str, value: &str) -> Result<bool, String> {
+    fn take(&mut self, name: &str, value: &str) -> Result<bool, Failure> {
         match name {
             "workload" if value == CORE || value.rsplit('.').next() == Some(CORE_WORKLOAD) => {}
             "workload" => {
-                return Err(format!(
+                return Err(Failure::usage(format!(
                     "workload={value} is not supported; only {CORE_WORKLOAD} is, or {CORE}"
-                ));
+                )));
             }
             "threadcount" => {
                 let number = number(name, value)?;
-                self.workers = Some(check_count(name, number, MAX_WORKERS)?);
+                self.workers =
+                    Some(check_count(name, number, MAX_WORKERS).map_err(Failure::usage)?);
             }
             "target" => {
                 let _: f64 = number(name, value)?;
@@ -182,13 +185,15 @@ impl PlanProperties {
                 self.take_condition("duration", name, value)?;
             }
             "dotransactions" if !parse_boolean(value) => {
-                return Err("each run includes its load: remove dotransactions".into());
+                return Err(Failure::usage(
+                    "each run includes its load: remove dotransactions",
+                ));
             }
             "dotransactions" => {}
             "insertstart" if value != "0" => {
-                return Err(format!(
+                return Err(Failure::usage(format!(
                     "insertstart={value}: the load starts at record 0; remove it"
-                ));
+                )));
             }
             "insertstart" => {}
             "insertcount" => self.insert_count = Some(number(name, value)?),
@@ -197,14 +202,14 @@ impl PlanProperties {
         Ok(true)
     }
 
-    fn take_condition(&mut self, key: &str, name: &str, value: &str) -> Result<(), String> {
+    fn take_condition(&mut self, key: &str, name: &str, value: &str) -> Result<(), Failure> {
         let set = |condition: &Condition| condition.set(&mut self.conditions, &[value]);
         let set = Condition::named(key).map_or(Ok(()), set);
-        set.map_err(|reason| format!("{name}: {reason}"))
+        set.map_err(|reason| Failure::usage(format!("{name}: {reason}")))
     }
 
     /// A partial load is not supported; a full one may be stated, before or after the records.
-    fn check_insert_count(&self) -> Result<(), String> {
+    fn check_insert_count(&self) -> Result<(), Failure> {
         let Some(given) = self.insert_count else {
             return Ok(());
         };
@@ -217,12 +222,12 @@ impl PlanProperties {
         if records == Some(Value::Integer(given)) {
             return Ok(());
         }
-        Err(format!(
+        Err(Failure::usage(format!(
             "insertcount={given}: all records are loaded; use {RECORDS}={given} instead"
-        ))
+        )))
     }
 
-    fn take_setting(&mut self, name: &str, value: &str) -> Result<bool, String> {
+    fn take_setting(&mut self, name: &str, value: &str) -> Result<bool, Failure> {
         if !Ycsb.settings().iter().any(|knob| knob.name == name) {
             return Ok(false);
         }
@@ -233,7 +238,8 @@ impl PlanProperties {
             None => Value::parse(value),
         };
         let setting = (name.to_owned(), value);
-        resolve("ycsb", Ycsb.settings(), &Settings::from([setting.clone()]))?;
+        let alone = Settings::from([setting.clone()]);
+        resolve("ycsb", Ycsb.settings(), &alone).map_err(Failure::usage)?;
         self.settings.extend([setting]);
         Ok(true)
     }
@@ -270,10 +276,10 @@ fn java_boolean(value: &str) -> Value {
     }
 }
 
-fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, String> {
+fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, Failure> {
     value
         .parse()
-        .map_err(|_| format!("{name}={value} is not a valid number"))
+        .map_err(|_| Failure::usage(format!("{name}={value} is not a valid number")))
 }
 
 fn read_file(path: &Path) -> Result<Vec<Property>, Failure> {

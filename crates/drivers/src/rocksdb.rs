@@ -70,7 +70,7 @@ impl Engine for RocksDb {
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
         let knobs = RocksDbKnobs::from(knobs);
         // Knobs that contradict each other are refused before anything runs.
-        knobs::options(&knobs).map_err(Error::Unsupported)?;
+        knobs::options(&knobs)?;
         let (mapped_to, window) = match durability {
             Durability::Sync => ("sync=true", None),
             // Without sync a log can reach storage before the one that it follows: lost power

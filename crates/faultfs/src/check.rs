@@ -20,6 +20,33 @@ const INTERVAL: usize = 256;
 /// The memory for the pages of a log may have so many times the bytes that one of its files may.
 const MEMORY_FACTOR: u64 = 2;
 
+/// What is wrong with a line of a log.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum LogDefect {
+    #[error("{0}")]
+    Syntax(String),
+    #[error("a flush that began after {began} operations is operation {operation}")]
+    EarlyFlush { began: usize, operation: usize },
+    #[error("a symbolic link to '{0}' could lead out of the folder")]
+    Link(String),
+    #[error("it writes {length} bytes from {at} of a data file of {data_bytes} bytes")]
+    MissingData {
+        length: u64,
+        at: u64,
+        data_bytes: u64,
+    },
+    #[error("the writes so far take more than {most_mib} MiB of memory")]
+    Memory { most_mib: u64 },
+    #[error("'{0}' is not the name of a file")]
+    Name(String),
+    #[error("{0} is not the number of a user or group")]
+    Owner(u32),
+    #[error("no file has {length} bytes at {offset}")]
+    Range { length: u64, offset: u64 },
+    #[error("a flush ends at {end} and starts at {start}")]
+    Extent { end: u64, start: u64 },
+}
+
 /// Checks the operations of a log, one after the other.
 pub(crate) struct LogCheck {
     data_bytes: u64,
@@ -54,7 +81,7 @@ impl LogCheck {
     ///
     /// # Errors
     /// One sentence.
-    pub(crate) fn add(&mut self, operation: &Operation) -> Result<(), String> {
+    pub(crate) fn add(&mut self, operation: &Operation) -> Result<(), LogDefect> {
         self.operations += 1;
         if self.operations.is_multiple_of(INTERVAL) {
             self.recent.clear();
@@ -98,26 +125,26 @@ impl LogCheck {
     }
 
     /// A flush covers what was logged before it.
-    fn check_began(&self, began: Option<usize>) -> Result<(), String> {
+    fn check_began(&self, began: Option<usize>) -> Result<(), LogDefect> {
         let Some(began) = began.filter(|began| *began >= self.operations) else {
             return Ok(());
         };
-        Err(format!(
-            "a flush that began after {began} operations is operation {}",
-            self.operations
-        ))
+        Err(LogDefect::EarlyFlush {
+            began,
+            operation: self.operations,
+        })
     }
 
-    fn check_kind(&self, kind: &InodeKind) -> Result<(), String> {
+    fn check_kind(&self, kind: &InodeKind) -> Result<(), LogDefect> {
         match kind {
-            InodeKind::Symlink(target) if self.is_foreign && !stays_below(target) => Err(format!(
-                "a symbolic link to '{target}' could lead out of the folder"
-            )),
+            InodeKind::Symlink(target) if self.is_foreign && !stays_below(target) => {
+                Err(LogDefect::Link(target.clone()))
+            }
             _ => Ok(()),
         }
     }
 
-    fn check_data(&mut self, at: u64, length: u64) -> Result<(), String> {
+    fn check_data(&mut self, at: u64, length: u64) -> Result<(), LogDefect> {
         let end = at.checked_add(length);
         // Each write has data of its own, or a short file could fill the memory.
         self.taken_bytes = self.taken_bytes.saturating_add(length);
@@ -125,14 +152,15 @@ impl LogCheck {
         if has_data && self.taken_bytes <= self.data_bytes {
             Ok(())
         } else {
-            Err(format!(
-                "it writes {length} bytes from {at} of a data file of {} bytes",
-                self.data_bytes
-            ))
+            Err(LogDefect::MissingData {
+                length,
+                at,
+                data_bytes: self.data_bytes,
+            })
         }
     }
 
-    fn count_pages(&mut self, inode: Inode, offset: u64, length: u64) -> Result<(), String> {
+    fn count_pages(&mut self, inode: Inode, offset: u64, length: u64) -> Result<(), LogDefect> {
         if length == 0 || !self.is_foreign {
             return Ok(());
         }
@@ -140,45 +168,44 @@ impl LogCheck {
             self.pages += u64::from(self.recent.insert((inode, page)));
         }
         if self.pages > self.most_pages {
-            Err(format!(
-                "the writes so far take more than {} MiB of memory",
-                (self.most_pages * PAGE_BYTES) >> 20
-            ))
+            Err(LogDefect::Memory {
+                most_mib: (self.most_pages * PAGE_BYTES) >> 20,
+            })
         } else {
             Ok(())
         }
     }
 }
 
-fn check_name(Entry { name, .. }: &Entry) -> Result<(), String> {
+fn check_name(Entry { name, .. }: &Entry) -> Result<(), LogDefect> {
     let is_name = (1..=MAX_NAME_BYTES).contains(&name.len())
         && !name.contains(['/', '\0'])
         && name != "."
         && name != "..";
     is_name
         .then_some(())
-        .ok_or_else(|| format!("'{name}' is not the name of a file"))
+        .ok_or_else(|| LogDefect::Name(name.clone()))
 }
 
-fn check_access(access: Access) -> Result<(), String> {
+fn check_access(access: Access) -> Result<(), LogDefect> {
     // This number means nobody to chown(2).
     if access.uid == u32::MAX || access.gid == u32::MAX {
-        Err(format!("{} is not the number of a user or group", u32::MAX))
+        Err(LogDefect::Owner(u32::MAX))
     } else {
         Ok(())
     }
 }
 
-fn check_range(offset: u64, length: u64) -> Result<(), String> {
+fn check_range(offset: u64, length: u64) -> Result<(), LogDefect> {
     let end = offset.checked_add(length);
     if end.is_some_and(|end| end <= MAX_FILE_BYTES) {
         Ok(())
     } else {
-        Err(format!("no file has {length} bytes at {offset}"))
+        Err(LogDefect::Range { length, offset })
     }
 }
 
-fn check_extent(extent: &FlushExtent) -> Result<(), String> {
+fn check_extent(extent: &FlushExtent) -> Result<(), LogDefect> {
     let FlushExtent::Ranges(ranges) = extent else {
         return Ok(());
     };
@@ -186,10 +213,10 @@ fn check_extent(extent: &FlushExtent) -> Result<(), String> {
         let length = range.end.checked_sub(range.start);
         length.map_or_else(
             || {
-                Err(format!(
-                    "a flush ends at {} and starts at {}",
-                    range.end, range.start
-                ))
+                Err(LogDefect::Extent {
+                    end: range.end,
+                    start: range.start,
+                })
             },
             |length| check_range(range.start, length),
         )
@@ -239,7 +266,7 @@ mod tests {
         }
     }
 
-    fn check(operation: &Operation) -> Result<(), String> {
+    fn check(operation: &Operation) -> Result<(), LogDefect> {
         LogCheck::new(100, Some(1 << 20)).add(operation)
     }
 

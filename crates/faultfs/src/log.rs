@@ -1,6 +1,6 @@
 //! The log of operations: written by the file system, read afterwards.
 
-use crate::check::LogCheck;
+use crate::check::{LogCheck, LogDefect};
 use crate::clock::OperationClock;
 use crate::flush_watch::{FlushWatch, Watch};
 use crate::operation::{LoggedOperation, Operation};
@@ -172,13 +172,14 @@ impl Recording {
             if number as u64 > most / BYTES_PER_OPERATION {
                 return Err(wrong(format!(": more than {index} operations")));
             }
-            let read = serde_json::from_slice(line).map_err(|error| error.to_string());
-            let logged: Result<LoggedOperation, String> =
-                read.and_then(|logged: LoggedOperation| {
+            let read = serde_json::from_slice(line);
+            let logged = read
+                .map_err(|error| LogDefect::Syntax(error.to_string()))
+                .and_then(|logged: LoggedOperation| {
                     check.add(&logged.operation)?;
                     Ok(logged)
                 });
-            operations.push(logged.map_err(|reason| wrong(format!(":{number}: {reason}")))?);
+            operations.push(logged.map_err(|defect| wrong(format!(":{number}: {defect}")))?);
         }
         let found = operations.len() as u64;
         let [expected, base] = clock;

@@ -49,15 +49,29 @@ const LIBRARIES: [AllocatorLibrary; 3] = [
     },
 ];
 
+/// An allocator whose library is not on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "allocator '{allocator}' is not installed ({file} not found); on Debian: apt-get install {package}"
+)]
+pub(crate) struct MissingAllocator {
+    allocator: Allocator,
+    file: &'static str,
+    package: &'static str,
+}
+
 /// Returns the library to preload for an allocator; `None` for the C library's own.
 ///
 /// # Errors
 /// One sentence that says how to install it, if it is missing on this machine.
-pub(crate) fn find_library(allocator: Allocator) -> Result<Option<PathBuf>, String> {
+pub(crate) fn find_library(allocator: Allocator) -> Result<Option<PathBuf>, MissingAllocator> {
     library_in(allocator, &folders())
 }
 
-fn library_in(allocator: Allocator, folders: &[PathBuf]) -> Result<Option<PathBuf>, String> {
+fn library_in(
+    allocator: Allocator,
+    folders: &[PathBuf],
+) -> Result<Option<PathBuf>, MissingAllocator> {
     let Some(library) = LIBRARIES.iter().find(|one| one.allocator == allocator) else {
         return Ok(None);
     };
@@ -66,11 +80,11 @@ fn library_in(allocator: Allocator, folders: &[PathBuf]) -> Result<Option<PathBu
         .flat_map(|folder| library.files.iter().map(move |file| folder.join(file)));
     match paths.into_iter().find(|path| path.is_file()) {
         Some(path) => Ok(Some(path)),
-        None => Err(format!(
-            "allocator '{allocator}' is not installed ({} not found); on Debian: apt-get install \
-             {}",
-            library.files[0], library.package
-        )),
+        None => Err(MissingAllocator {
+            allocator,
+            file: library.files[0],
+            package: library.package,
+        }),
     }
 }
 
@@ -79,7 +93,7 @@ fn library_in(allocator: Allocator, folders: &[PathBuf]) -> Result<Option<PathBu
 ///
 /// # Errors
 /// As [`find_library`].
-pub(crate) fn preload(allocator: Allocator) -> Result<Option<OsString>, String> {
+pub(crate) fn preload(allocator: Allocator) -> Result<Option<OsString>, MissingAllocator> {
     let Some(library) = find_library(allocator)? else {
         return Ok(None);
     };
@@ -268,7 +282,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folders = [folder.path().to_owned()];
         for library in &LIBRARIES {
-            let message = library_in(library.allocator, &folders).unwrap_err();
+            let message = library_in(library.allocator, &folders)
+                .unwrap_err()
+                .to_string();
             assert!(message.contains(library.package), "{message}");
             let path = folder.path().join(library.files[1]);
             std::fs::write(&path, "").unwrap();

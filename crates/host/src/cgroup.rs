@@ -40,20 +40,70 @@ pub struct MemoryGroup {
     limit_bytes: u64,
 }
 
+/// Why memory cannot be limited, and the remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum MemoryLimitError {
+    /// The machine has less.
+    #[error("a memory limit of {} exceeds this machine's {}", format_bytes(*bytes), format_bytes(*has_bytes))]
+    AboveMachine {
+        /// The limit, bytes.
+        bytes: u64,
+        /// The machine's memory, bytes.
+        has_bytes: u64,
+    },
+    /// No group with that limit can be made.
+    #[error("cannot limit memory to {}: {error}", format_bytes(*bytes))]
+    NotLimited {
+        /// The limit, bytes.
+        bytes: u64,
+        /// The reason.
+        error: Box<Self>,
+    },
+    /// There are no control groups.
+    #[error(
+        "no control groups are mounted: mount cgroup v2 or v1's memory controller, or remove memory"
+    )]
+    NotMounted,
+    /// No group above this process's own hands the controller on.
+    #[error(
+        "no control group from {} up to {} delegates the memory controller (cgroup.subtree_control \
+         lacks 'memory'): enable it, or remove memory",
+        own.display(),
+        top.display()
+    )]
+    NotDelegated {
+        /// The group of this process.
+        own: PathBuf,
+        /// The topmost group.
+        top: PathBuf,
+    },
+    /// This user may not make a group.
+    #[error(
+        "cannot create a control group in {} ({error}): run as root, get that folder delegated, or \
+         remove memory",
+        parent.display()
+    )]
+    Refused {
+        /// The group in which it was to be made.
+        parent: PathBuf,
+        /// The system's error.
+        error: std::io::Error,
+    },
+}
+
 /// Checks that trials can be limited to `bytes`, by creating such a group and removing it.
 ///
 /// # Errors
 /// One sentence with the obstacle and the remedy.
-pub fn check(bytes: u64) -> Result<(), String> {
-    let asked = format_bytes(bytes);
-    let has = machine_bytes().map(|has| (has, format_bytes(has)));
-    if let Some((_, has)) = has.filter(|(has, _)| bytes > *has) {
-        return Err(format!(
-            "a memory limit of {asked} exceeds this machine's {has}"
-        ));
+pub fn check(bytes: u64) -> Result<(), MemoryLimitError> {
+    if let Some(has_bytes) = machine_bytes().filter(|has_bytes| bytes > *has_bytes) {
+        return Err(MemoryLimitError::AboveMachine { bytes, has_bytes });
     }
     let made = MemoryController::find().and_then(|controller| controller.make(bytes).map(drop));
-    made.map_err(|reason| format!("cannot limit memory to {asked}: {reason}"))
+    made.map_err(|error| MemoryLimitError::NotLimited {
+        bytes,
+        error: Box::new(error),
+    })
 }
 
 /// Returns the memory of the machine; `None` if the kernel does not report it.
@@ -76,13 +126,13 @@ impl MemoryController {
     ///
     /// # Errors
     /// One sentence with the obstacle and the remedy.
-    pub fn find() -> Result<Self, String> {
+    pub fn find() -> Result<Self, MemoryLimitError> {
         let read = |path| read_to_string(path).unwrap_or_default();
         Self::find_in(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
     }
 
     /// Searches from this process's own group upwards, so that limits around it still hold.
-    fn find_in(mounts: &str, own: &str) -> Result<Self, String> {
+    fn find_in(mounts: &str, own: &str) -> Result<Self, MemoryLimitError> {
         if let Some(mount) = mount_of(mounts, |kind, options| {
             kind == "cgroup" && options.split(',').any(|option| option == "memory")
         }) {
@@ -92,10 +142,8 @@ impl MemoryController {
             let version = CgroupVersion::One;
             return Ok(Self { version, parent });
         }
-        let mount = mount_of(mounts, |kind, _| kind == "cgroup2").ok_or(
-            "no control groups are mounted: mount cgroup v2 or v1's memory controller, or remove \
-             memory",
-        )?;
+        let mount =
+            mount_of(mounts, |kind, _| kind == "cgroup2").ok_or(MemoryLimitError::NotMounted)?;
         let own = mount.folder(own, str::is_empty);
         let above = own.ancestors();
         let mut above = above.take_while(|folder| folder.starts_with(&mount.point));
@@ -105,14 +153,12 @@ impl MemoryController {
             let handed = read_to_string(folder.join("cgroup.subtree_control"));
             handed.is_ok_and(|names| names.split_whitespace().any(|name| name == "memory"))
         };
-        let parent = above.find(hands_on).ok_or_else(|| {
-            format!(
-                "no control group from {} up to {} delegates the memory controller \
-                 (cgroup.subtree_control lacks 'memory'): enable it, or remove memory",
-                own.display(),
-                mount.point.display()
-            )
-        })?;
+        let parent = above
+            .find(hands_on)
+            .ok_or_else(|| MemoryLimitError::NotDelegated {
+                own: own.clone(),
+                top: mount.point.clone(),
+            })?;
         Ok(Self {
             version: CgroupVersion::Two,
             parent: parent.to_owned(),
@@ -123,14 +169,11 @@ impl MemoryController {
     ///
     /// # Errors
     /// One sentence with the obstacle and the remedy.
-    pub fn make(&self, limit_bytes: u64) -> Result<MemoryGroup, String> {
+    pub fn make(&self, limit_bytes: u64) -> Result<MemoryGroup, MemoryLimitError> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let refused = |error: std::io::Error| {
-            format!(
-                "cannot create a control group in {} ({error}): run as root, get that folder \
-                 delegated, or remove memory",
-                self.parent.display()
-            )
+        let refused = |error: std::io::Error| MemoryLimitError::Refused {
+            parent: self.parent.clone(),
+            error,
         };
         let number = NUMBER.fetch_add(1, Relaxed);
         let name = format!("{PREFIX}{}-{number}", std::process::id());

@@ -79,13 +79,46 @@ impl CompletedRequests {
     }
 }
 
+/// Why the flushes below a folder are not counted: the end of "flushes are not counted: …".
+#[derive(Debug, thiserror::Error)]
+pub enum UncountedFlushes {
+    /// The disk of that name is memory.
+    #[error("{0} is memory that needs no request")]
+    MemoryDisk(String),
+    /// The file system of that kind is memory.
+    #[error("{0} is memory")]
+    Memory(String),
+    /// Nothing can be written to the folder.
+    #[error("a trial write: {0}")]
+    TrialWrite(std::io::Error),
+    /// The devices do not count writes.
+    #[error("{devices} below {kind} does not count what is written")]
+    UncountedWrites {
+        /// Their names.
+        devices: String,
+        /// The kind of the file system.
+        kind: String,
+    },
+    /// The file system may write to other devices than its own.
+    #[error("{kind} may write elsewhere, with the options {options}")]
+    Elsewhere {
+        /// The kind of the file system.
+        kind: String,
+        /// Its mount options.
+        options: String,
+    },
+    /// The devices of a file system of that kind are not known.
+    #[error("which devices {0} writes to is not known")]
+    UnknownDevices(String),
+}
+
 impl FlushCounts {
     /// Finds the devices below these folders: the database's, and the log's if it is apart.
     /// Writes to each folder for a moment.
     ///
     /// # Errors
     /// Why it cannot, as the end of "flushes are not counted: …".
-    pub fn below(folders: &[&Path]) -> Result<Self, String> {
+    pub fn below(folders: &[&Path]) -> Result<Self, UncountedFlushes> {
         let mut all = Self {
             disks: Vec::new(),
             basis: FlushBasis::WritesAndFlushes,
@@ -107,24 +140,24 @@ impl FlushCounts {
         Ok(all)
     }
 
-    fn below_one(folder: &Path) -> Result<Self, String> {
+    fn below_one(folder: &Path) -> Result<Self, UncountedFlushes> {
         let facts = find_file_system(folder);
         let disks = disks_of(&facts, folder)?;
         if let Some(disk) = disks.iter().find(|disk| disk.is_memory()) {
-            return Err(format!("{} is memory that needs no request", disk.name()));
+            return Err(UncountedFlushes::MemoryDisk(disk.name()));
         }
         let mut one = Self {
             disks,
             basis: FlushBasis::Writes,
             is_unflushed: false,
         };
-        let probed = probe(folder, &one).map_err(|error| format!("a trial write: {error}"))?;
+        let probed = probe(folder, &one).map_err(UncountedFlushes::TrialWrite)?;
         let shows = |count: u64| count + 1 >= PROBES;
         if !shows(probed.writes) {
-            let (devices, kind) = (one.names().join(" and "), facts.kind);
-            return Err(format!(
-                "{devices} below {kind} does not count what is written"
-            ));
+            return Err(UncountedFlushes::UncountedWrites {
+                devices: one.names().join(" and "),
+                kind: facts.kind,
+            });
         }
         let is_flushing = FLUSHING.contains(&facts.kind.as_str());
         let is_cached = |disk: &Disk| disk.counts_flushes() && disk.is_cached();
@@ -188,18 +221,18 @@ impl FlushCounts {
 }
 
 /// Returns the disks to which a file system writes.
-fn disks_of(facts: &FileSystemFacts, folder: &Path) -> Result<Vec<Disk>, String> {
+fn disks_of(facts: &FileSystemFacts, folder: &Path) -> Result<Vec<Disk>, UncountedFlushes> {
     let kind = facts.kind.as_str();
     if kind == "tmpfs" || kind == "ramfs" {
-        return Err(format!("{kind} is memory"));
+        return Err(UncountedFlushes::Memory(facts.kind.clone()));
     }
     if has_option(facts, &ELSEWHERE) {
-        let options = &facts.options;
-        return Err(format!(
-            "{kind} may write elsewhere, with the options {options}"
-        ));
+        return Err(UncountedFlushes::Elsewhere {
+            kind: facts.kind.clone(),
+            options: facts.options.clone(),
+        });
     }
-    let unknown = || format!("which devices {kind} writes to is not known");
+    let unknown = || UncountedFlushes::UnknownDevices(facts.kind.clone());
     if kind == "btrfs" {
         let disks = Disk::of_btrfs(Path::new(&facts.source));
         return disks.filter(|disks| !disks.is_empty()).ok_or_else(unknown);
@@ -284,7 +317,7 @@ mod tests {
         ];
         for (kind, options, reason) in cases {
             let found = disks_of(&facts(kind, options), Path::new("/proc"));
-            let found = found.unwrap_err();
+            let found = found.unwrap_err().to_string();
             assert!(found.contains(reason), "{kind}: {found}");
         }
     }
@@ -314,6 +347,7 @@ mod tests {
         assert!(
             FlushCounts::below(&[memory])
                 .unwrap_err()
+                .to_string()
                 .contains("memory")
         );
     }

@@ -6,9 +6,10 @@
 
 mod switch;
 
+use rustix::io::Errno;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::process::CommandExt;
@@ -49,12 +50,60 @@ pub fn why_unavailable() -> Option<String> {
     }
 }
 
+/// Why a network of a cluster's own cannot be made or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum NetworkError {
+    /// The kernel makes no namespace: only root may make one.
+    #[error("cannot make a network namespace: {0}")]
+    Namespace(io::Error),
+    /// A thread cannot move into a namespace.
+    #[error("cannot enter a network namespace: {0}")]
+    Enter(Errno),
+    /// No further descriptor of a namespace.
+    #[error("{0}")]
+    Copy(io::Error),
+    /// A thread of this program panicked.
+    #[error("a thread panicked")]
+    Panic,
+    /// Interfaces with a delay need a device of the kernel's that is not here.
+    #[error("a network with a delay needs /dev/net/tun ('modprobe tun'): {0}")]
+    Tunnel(io::Error),
+    /// The program that makes interfaces is not installed.
+    #[error("no program {program}: install the package iproute2")]
+    NoProgram {
+        /// Its name.
+        program: String,
+    },
+    /// That program cannot be run.
+    #[error("{program}: {error}")]
+    NotRun {
+        /// Its name.
+        program: String,
+        /// The system's error.
+        error: io::Error,
+    },
+    /// That program refused an order.
+    #[error("{program} failed: {message}")]
+    Failed {
+        /// Its name.
+        program: String,
+        /// What it wrote.
+        message: String,
+    },
+}
+
+impl From<NetworkError> for String {
+    fn from(error: NetworkError) -> Self {
+        error.to_string()
+    }
+}
+
 impl ClusterNetwork {
     /// Makes the network.
     ///
     /// # Errors
     /// One sentence, if a namespace cannot be made (only root may), or `ip` fails or is missing.
-    pub fn make(count: u32, quality: NetworkQuality) -> Result<Self, String> {
+    pub fn make(count: u32, quality: NetworkQuality) -> Result<Self, NetworkError> {
         let nodes: Vec<File> = (0..count)
             .map(|_| new_namespace())
             .collect::<Result<_, _>>()?;
@@ -92,7 +141,7 @@ impl ClusterNetwork {
     }
 
     /// Lets the process of a command run in the namespace of a node.
-    pub fn enter(&self, number: u32, command: &mut Command) -> Result<(), String> {
+    pub fn enter(&self, number: u32, command: &mut Command) -> Result<(), NetworkError> {
         enter(self.namespace(number), command)
     }
 
@@ -100,17 +149,17 @@ impl ClusterNetwork {
     ///
     /// # Errors
     /// One sentence.
-    pub fn enter_here(&self, number: u32) -> Result<(), String> {
+    pub fn enter_here(&self, number: u32) -> Result<(), NetworkError> {
         let kind = Some(LinkNameSpaceType::Network);
         let entered = move_into_link_name_space(self.namespace(number).as_fd(), kind);
-        entered.map_err(|error| format!("cannot enter a network namespace: {error}"))
+        entered.map_err(NetworkError::Enter)
     }
 
     /// Separates nodes from the others. They still reach each other.
     ///
     /// # Errors
     /// One sentence, if `ip` fails.
-    pub fn separate(&self, numbers: &[u32]) -> Result<(), String> {
+    pub fn separate(&self, numbers: &[u32]) -> Result<(), NetworkError> {
         match &self.interconnect {
             Interconnect::Bridges(bridges) => attach(bridges, numbers.iter().copied(), BRIDGES[1]),
             Interconnect::Switch(switch) => {
@@ -124,7 +173,7 @@ impl ClusterNetwork {
     ///
     /// # Errors
     /// One sentence, if `ip` fails.
-    pub fn heal(&self) -> Result<(), String> {
+    pub fn heal(&self) -> Result<(), NetworkError> {
         match &self.interconnect {
             Interconnect::Bridges(bridges) => attach(bridges, 1..=self.count(), BRIDGES[0]),
             Interconnect::Switch(switch) => {
@@ -153,7 +202,7 @@ impl ClusterNetwork {
 }
 
 /// Joins namespaces by bridges in one more, which is returned.
-fn join_by_bridges(nodes: &[File]) -> Result<File, String> {
+fn join_by_bridges(nodes: &[File]) -> Result<File, NetworkError> {
     let bridges = new_namespace()?;
     let mut orders = String::new();
     for bridge in BRIDGES {
@@ -172,7 +221,11 @@ fn join_by_bridges(nodes: &[File]) -> Result<File, String> {
 }
 
 /// Attaches nodes to a bridge.
-fn attach(bridges: &File, numbers: impl Iterator<Item = u32>, bridge: &str) -> Result<(), String> {
+fn attach(
+    bridges: &File,
+    numbers: impl Iterator<Item = u32>,
+    bridge: &str,
+) -> Result<(), NetworkError> {
     let orders = numbers.map(|number| format!("link set node{number} master {bridge}\n"));
     run_ip(bridges, &orders.collect::<String>())
 }
@@ -194,15 +247,15 @@ fn within<T: Send>(
 }
 
 /// Makes a namespace that has no network yet.
-fn new_namespace() -> Result<File, String> {
+fn new_namespace() -> Result<File, NetworkError> {
     let made = std::thread::spawn(|| {
         // SAFETY: only the network namespace of this thread, which ends here, is no longer shared;
         // no memory and no descriptor is affected.
         unsafe { unshare_unsafe(UnshareFlags::NEWNET) }?;
         File::open("/proc/thread-self/ns/net")
     });
-    let made = made.join().map_err(|_| "a thread panicked".to_owned())?;
-    made.map_err(|error| format!("cannot make a network namespace: {error}"))
+    let made = made.join().map_err(|_| NetworkError::Panic)?;
+    made.map_err(NetworkError::Namespace)
 }
 
 /// Returns a path by which other processes open a namespace.
@@ -211,8 +264,8 @@ fn namespace_path(namespace: &File) -> String {
 }
 
 /// Lets the process of a command run in a namespace.
-fn enter(namespace: &File, command: &mut Command) -> Result<(), String> {
-    let namespace = namespace.try_clone().map_err(|error| error.to_string())?;
+fn enter(namespace: &File, command: &mut Command) -> Result<(), NetworkError> {
+    let namespace = namespace.try_clone().map_err(NetworkError::Copy)?;
     let set = move || {
         let kind = Some(LinkNameSpaceType::Network);
         Ok(move_into_link_name_space(namespace.as_fd(), kind)?)
@@ -222,20 +275,23 @@ fn enter(namespace: &File, command: &mut Command) -> Result<(), String> {
     Ok(())
 }
 
-fn run_ip(namespace: &File, orders: &str) -> Result<(), String> {
+fn run_ip(namespace: &File, orders: &str) -> Result<(), NetworkError> {
     let mut command = Command::new("ip");
     command.args(["-batch", "-"]);
     enter(namespace, &mut command)?;
     run(command, orders)
 }
 
-fn run(mut command: Command, input: &str) -> Result<(), String> {
+fn run(mut command: Command, input: &str) -> Result<(), NetworkError> {
     let program = command.get_program().to_string_lossy().into_owned();
     let failed = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::NotFound => {
-            format!("no program {program}: install the package iproute2")
-        }
-        _ => format!("{program}: {error}"),
+        std::io::ErrorKind::NotFound => NetworkError::NoProgram {
+            program: program.clone(),
+        },
+        _ => NetworkError::NotRun {
+            program: program.clone(),
+            error,
+        },
     };
     command.stdin(Stdio::piped()).stdout(Stdio::null());
     let mut child = command.stderr(Stdio::piped()).spawn().map_err(failed)?;
@@ -246,10 +302,10 @@ fn run(mut command: Command, input: &str) -> Result<(), String> {
     if output.status.success() {
         Ok(())
     } else {
-        Err(format!(
-            "{program} failed: {}",
-            String::from_utf8_lossy(&output.stderr).trim()
-        ))
+        Err(NetworkError::Failed {
+            message: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+            program,
+        })
     }
 }
 
@@ -267,7 +323,7 @@ pub(crate) mod tests {
         }
         let ip = Command::new("ip").arg("-V").stdout(Stdio::null()).status();
         if ip.is_ok() {
-            new_namespace().err()
+            new_namespace().err().map(|error| error.to_string())
         } else {
             Some("no program ip: install the package iproute2".to_owned())
         }

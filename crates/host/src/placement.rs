@@ -14,7 +14,8 @@ use trueput_record::conditions::{Allocator, NumaPolicy, parse_list};
 use trueput_record::placement::{AllocatorReport, Placement};
 
 /// A placement condition that this machine cannot meet.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 pub struct PlacementError {
     /// The plan's key for it.
     pub key: &'static str,
@@ -22,28 +23,41 @@ pub struct PlacementError {
     pub message: String,
 }
 
+/// A process that does not run where its conditions say: one sentence that says how it runs.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Misplacement(String);
+
 /// Checks that workers can be placed as the conditions say, by placing a thread so.
 ///
 /// # Errors
 /// The first condition that cannot be met.
 pub fn check(conditions: &Conditions) -> Result<(), PlacementError> {
-    let unmet = |key| move |message| PlacementError { key, message };
     if let Some(list) = &conditions.cpus {
-        check_cpus(list).map_err(unmet("cpus"))?;
+        check_cpus(list)?;
     }
     if let Some(policy) = &conditions.numa {
-        check_numa(policy).map_err(unmet("numa"))?;
+        check_numa(policy)?;
     }
-    allocator::find_library(conditions.allocator).map_err(unmet("allocator"))?;
+    let library = allocator::find_library(conditions.allocator);
+    library.map_err(|error| unmet("allocator", error.to_string()))?;
     Ok(())
 }
 
-fn check_cpus(list: &str) -> Result<(), String> {
-    let asked = parse_list(list)?;
+fn unmet(key: &'static str, message: String) -> PlacementError {
+    PlacementError { key, message }
+}
+
+fn check_cpus(list: &str) -> Result<(), PlacementError> {
+    let unmet = |message| Err(unmet("cpus", message));
+    let asked = match parse_list(list) {
+        Ok(asked) => asked,
+        Err(message) => return unmet(message),
+    };
     let online = read_online_cpus();
     let missing = asked.iter().find(|cpu| !online.contains(cpu));
     if let Some(cpu) = missing.filter(|_| !online.is_empty()) {
-        return Err(format!(
+        return unmet(format!(
             "CPU {cpu} of '{list}' does not exist or is offline; this machine has {}",
             format_list(&online)
         ));
@@ -52,26 +66,27 @@ fn check_cpus(list: &str) -> Result<(), String> {
     let got = run_in_thread(move || set_affinity(&mask).and_then(|()| affinity()));
     match got {
         Ok(got) if got == BitMask::of(&asked) => Ok(()),
-        Ok(got) => Err(format!(
+        Ok(got) => unmet(format!(
             "of the CPUs '{list}', this process may use only {}",
             format_list(&got.members())
         )),
-        Err(error) => Err(format!(
+        Err(error) => unmet(format!(
             "this process may not use the CPUs '{list}': {error}"
         )),
     }
 }
 
-fn check_numa(policy: &NumaPolicy) -> Result<(), String> {
+fn check_numa(policy: &NumaPolicy) -> Result<(), PlacementError> {
+    let unmet = |message| Err(unmet("numa", message));
     let nodes = read_memory_nodes();
     let wanted = MemoryPolicy::of(policy);
     if nodes.is_empty() {
-        return Err(format!(
+        return unmet(format!(
             "'{policy}' is not possible: this kernel reports no NUMA nodes"
         ));
     }
     if let Some(node) = wanted.nodes().iter().find(|node| !nodes.contains(node)) {
-        return Err(format!(
+        return unmet(format!(
             "NUMA node {node} of '{policy}' does not exist or has no memory; this machine has {}",
             format_list(&nodes)
         ));
@@ -79,14 +94,14 @@ fn check_numa(policy: &NumaPolicy) -> Result<(), String> {
     let set = wanted.clone();
     match run_in_thread(move || set.set().and_then(|()| MemoryPolicy::read())) {
         Ok(got) if got == wanted => Ok(()),
-        Ok(got) => Err(format!(
+        Ok(got) => unmet(format!(
             "the kernel applied '{got}' instead of the NUMA policy '{policy}'"
         )),
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => Err(format!(
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => unmet(format!(
             "no permission to set the NUMA policy '{policy}': {error}; a container needs the \
              capability SYS_NICE"
         )),
-        Err(error) => Err(format!("cannot set the NUMA policy '{policy}': {error}")),
+        Err(error) => unmet(format!("cannot set the NUMA policy '{policy}': {error}")),
     }
 }
 
@@ -127,7 +142,7 @@ pub fn apply(command: &mut Command, conditions: &Conditions) -> Result<(), Error
 ///
 /// # Errors
 /// A sentence that says how it is placed instead.
-pub fn verify_own(conditions: &Conditions) -> Result<(), String> {
+pub fn verify_own(conditions: &Conditions) -> Result<(), Misplacement> {
     let found = Placement {
         cpus: cpus_of(std::process::id()),
         numa_policy: MemoryPolicy::read()
@@ -136,7 +151,7 @@ pub fn verify_own(conditions: &Conditions) -> Result<(), String> {
     };
     match list_doubts(conditions, &found, &allocator::read_allocator()).as_slice() {
         [] => Ok(()),
-        doubts => Err(doubts.join("; ")),
+        doubts => Err(Misplacement(doubts.join("; "))),
     }
 }
 
@@ -144,13 +159,14 @@ pub fn verify_own(conditions: &Conditions) -> Result<(), String> {
 ///
 /// # Errors
 /// As [`confirm`].
-pub fn verify_child(pid: u32, conditions: &Conditions) -> Result<(), String> {
-    let library = allocator::find_library(conditions.allocator)?;
+pub fn verify_child(pid: u32, conditions: &Conditions) -> Result<(), Misplacement> {
+    let library = allocator::find_library(conditions.allocator)
+        .map_err(|error| Misplacement(error.to_string()))?;
     if library.is_some_and(|library| !allocator::maps_file(pid, &library)) {
         let asked = conditions.allocator;
-        return Err(format!(
+        return Err(Misplacement(format!(
             "process {pid} does not run with the allocator {asked}"
-        ));
+        )));
     }
     let allocator = AllocatorReport {
         name: conditions.allocator.word().to_owned(),
@@ -158,7 +174,7 @@ pub fn verify_child(pid: u32, conditions: &Conditions) -> Result<(), String> {
     };
     match list_doubts(conditions, &read_placement(pid), &allocator).as_slice() {
         [] => Ok(()),
-        doubts => Err(doubts.join("; ")),
+        doubts => Err(Misplacement(doubts.join("; "))),
     }
 }
 

@@ -10,6 +10,7 @@ use super::process::{
 };
 use super::process_tree::list_members;
 use super::shared_memory::SharedMemory;
+pub use super::user::ServerUserError;
 use super::user::{ServerUser, find_server_user};
 use log::ServerLog;
 use nix::sys::prctl::set_pdeathsig;
@@ -92,6 +93,12 @@ impl From<String> for ServerError {
     }
 }
 
+impl From<ServerUserError> for ServerError {
+    fn from(error: ServerUserError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
 /// A running server. Dropping it stops it, by force in the end.
 pub struct Server {
     child: Child,
@@ -109,12 +116,12 @@ pub struct Server {
 ///
 /// # Errors
 /// One sentence with the inaccessible folder and the remedy.
-pub fn check_access_to(service: &dyn Service, place: &Path) -> Result<(), String> {
+pub fn check_access_to(service: &dyn Service, place: &Path) -> Result<(), ServerUserError> {
     find_user(service)?.map_or(Ok(()), |user| user.check_access(place))
 }
 
 /// Finds the user who is to run a server; `None` for the current one.
-fn find_user(service: &dyn Service) -> Result<Option<ServerUser>, String> {
+fn find_user(service: &dyn Service) -> Result<Option<ServerUser>, ServerUserError> {
     if service.runs_as_root() {
         Ok(None)
     } else {

@@ -19,6 +19,44 @@ pub(crate) struct ServerUser {
     pub gid: Gid,
 }
 
+/// Why a server cannot run as its user.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerUserError {
+    /// The system knows none of the users.
+    #[error(
+        "servers do not run as root, and user {users} does not exist; create it: useradd --system \
+         {first}"
+    )]
+    Unknown {
+        /// Their names.
+        users: String,
+        /// The one to create.
+        first: String,
+    },
+    /// The user may not enter a folder on the way to the database.
+    #[error(
+        "the server runs as user '{user}', who may not enter {} (no x permission): choose another \
+         directory with --work DIR, or run chmod o+x on it",
+        folder.display()
+    )]
+    NoEntry {
+        /// The user's name.
+        user: String,
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A file cannot be given to the user.
+    #[error("{} cannot be given to '{user}': {error}", path.display())]
+    NotGiven {
+        /// The file.
+        path: PathBuf,
+        /// The user's name.
+        user: String,
+        /// The system's error.
+        error: std::io::Error,
+    },
+}
+
 /// Returns whether this process has the rights of root.
 #[must_use]
 pub fn is_root() -> bool {
@@ -30,19 +68,15 @@ pub fn is_root() -> bool {
 ///
 /// # Errors
 /// One sentence, if the system knows none of them.
-pub(crate) fn find_server_user(users: &[&str]) -> Result<Option<ServerUser>, String> {
+pub(crate) fn find_server_user(users: &[&str]) -> Result<Option<ServerUser>, ServerUserError> {
     if !is_root() {
         return Ok(None);
     }
     let known = |name: &&str| User::from_name(name).ok().flatten();
     let found = users.iter().chain([&NOBODY]).find_map(known);
-    let found = found.ok_or_else(|| {
-        format!(
-            "servers do not run as root, and user {} does not exist; create it: useradd --system \
-             {}",
-            users.join(", "),
-            users.first().unwrap_or(&NOBODY)
-        )
+    let found = found.ok_or_else(|| ServerUserError::Unknown {
+        users: users.join(", "),
+        first: (*users.first().unwrap_or(&NOBODY)).to_owned(),
     })?;
     Ok(Some(ServerUser {
         name: found.name,
@@ -77,31 +111,27 @@ impl ServerUser {
     ///
     /// # Errors
     /// One sentence that names the inaccessible folder.
-    pub fn check_access(&self, directory: &Path) -> Result<(), String> {
+    pub fn check_access(&self, directory: &Path) -> Result<(), ServerUserError> {
         let Some(folder) = self.first_impassable(directory) else {
             return Ok(());
         };
-        Err(format!(
-            "the server runs as user '{}', who may not enter {} (no x permission): choose another \
-             directory with --work DIR, or run chmod o+x on it",
-            self.name,
-            folder.display()
-        ))
+        Err(ServerUserError::NoEntry {
+            user: self.name.clone(),
+            folder,
+        })
     }
 
     /// Gives a folder and its contents to this user. Links are not followed.
     ///
     /// # Errors
     /// One sentence with the file that cannot be given.
-    pub fn change_owner(&self, directory: &Path) -> Result<(), String> {
+    pub fn change_owner(&self, directory: &Path) -> Result<(), ServerUserError> {
         let mut left = vec![directory.to_owned()];
         while let Some(path) = left.pop() {
-            let refused = |error| {
-                format!(
-                    "{} cannot be given to '{}': {error}",
-                    path.display(),
-                    self.name
-                )
+            let refused = |error: std::io::Error| ServerUserError::NotGiven {
+                path: path.clone(),
+                user: self.name.clone(),
+                error,
             };
             let is_folder = std::fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir());
             lchown(&path, Some(self.uid.as_raw()), Some(self.gid.as_raw())).map_err(refused)?;
@@ -165,16 +195,14 @@ mod tests {
         mode(folder.path(), 0o755);
         mode(&closed, 0o700);
         assert_eq!(stranger().first_impassable(&below), Some(closed.clone()));
-        let reason = stranger().check_access(&below).unwrap_err();
+        let reason = stranger().check_access(&below).unwrap_err().to_string();
         assert!(
             reason.contains(&format!("may not enter {}", closed.display()))
                 && reason.contains("--work")
         );
         mode(&closed, 0o755);
-        assert_eq!(
-            stranger().check_access(&below.join("not/there/yet")),
-            Ok(())
-        );
+        let missing = below.join("not/there/yet");
+        assert!(stranger().check_access(&missing).is_ok());
     }
 
     #[test]

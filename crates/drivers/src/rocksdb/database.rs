@@ -48,8 +48,8 @@ struct DatabaseOptions {
 impl DatabaseOptions {
     fn new(symbols: &'static RocksDbLibrary, spec: &OpenSpec<'_>) -> Result<Self> {
         let knobs = &RocksDbKnobs::from(spec.knobs);
-        let log = knobs::log_option(knobs, spec.directory).map_err(Error::Unsupported)?;
-        let text = knobs::options(knobs).map_err(Error::Unsupported)?;
+        let log = knobs::log_option(knobs, spec.directory)?;
+        let text = knobs::options(knobs)?;
         let text = CString::new(log + &text).map_err(Error::engine)?;
         let create = symbols.api.options_create;
         let new = || {

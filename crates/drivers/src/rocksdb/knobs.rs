@@ -3,7 +3,7 @@
 use crate::log_directory::LogDirectory;
 use std::fmt::Write;
 use std::path::Path;
-use trueput_engine::{choices, parameters};
+use trueput_engine::{Error, Result, choices, parameters};
 
 parameters! {
     /// RocksDB's knobs.
@@ -138,23 +138,24 @@ pub(super) fn write_buffers_bytes(knobs: &RocksDbKnobs) -> u64 {
 ///
 /// # Errors
 /// One sentence, if the folder cannot be created or its name cannot be written as an option.
-pub(super) fn log_option(knobs: &RocksDbKnobs, directory: &Path) -> Result<String, String> {
+pub(super) fn log_option(knobs: &RocksDbKnobs, directory: &Path) -> Result<String> {
     if knobs.log_directory == LogDirectory::Beside {
         return Ok(String::new());
     }
     let folder = knobs.log_directory.path_in(directory);
-    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    std::fs::create_dir_all(&folder)
+        .map_err(|error| Error::Unsupported(format!("{}: {error}", folder.display())))?;
     match folder.to_str().filter(|path| !path.contains(['{', '}'])) {
         Some(path) => Ok(format!("wal_dir={{{path}}};")),
-        None => Err(format!(
+        None => Err(Error::Unsupported(format!(
             "rocksdb cannot use a log folder with this name: {}",
             folder.display()
-        )),
+        ))),
     }
 }
 
 /// The options string for these knobs; one sentence where they do not go together.
-pub(super) fn options(knobs: &RocksDbKnobs) -> Result<String, String> {
+pub(super) fn options(knobs: &RocksDbKnobs) -> Result<String> {
     let mut options = "create_if_missing=true;".to_owned();
     let style = match knobs.compaction_style {
         CompactionStyle::Universal => "kCompactionStyleUniversal",
@@ -168,10 +169,10 @@ pub(super) fn options(knobs: &RocksDbKnobs) -> Result<String, String> {
     }
     if knobs.preset == Preset::Prefix {
         if knobs.direct_io {
-            return Err(
+            return Err(Error::Unsupported(
                 "rocksdb: preset 'prefix' maps tables into memory, which excludes direct_io=on"
                     .to_owned(),
-            );
+            ));
         }
         options.push_str(PREFIX_PRESET);
         return Ok(options);
@@ -211,7 +212,7 @@ fn compression(asked: RocksDbCompression) -> &'static str {
     }
 }
 
-fn push_prefix(options: &mut String, knobs: &RocksDbKnobs) -> Result<(), String> {
+fn push_prefix(options: &mut String, knobs: &RocksDbKnobs) -> Result<()> {
     let length = knobs.prefix_length;
     if length > 0 {
         push(
@@ -222,7 +223,9 @@ fn push_prefix(options: &mut String, knobs: &RocksDbKnobs) -> Result<(), String>
     }
     if knobs.hash_index {
         if length == 0 {
-            return Err("rocksdb: hash_index needs a prefix_length above 0".to_owned());
+            return Err(Error::Unsupported(
+                "rocksdb: hash_index needs a prefix_length above 0".to_owned(),
+            ));
         }
         // A bucket is a pointer; the table of them may take a sixteenth of the write buffer.
         let buckets = (knobs.write_buffer_size / 128).min(1 << 20);
@@ -266,11 +269,12 @@ mod tests {
     use super::*;
     use trueput_engine::{Value, parameter};
 
-    fn of(given: &[(&str, Value)]) -> Result<String, String> {
+    fn of(given: &[(&str, Value)]) -> Result<String> {
         let given = given
             .iter()
             .map(|(name, value)| ((*name).to_owned(), value.clone()));
-        let values = parameter::resolve("rocksdb", RocksDbKnobs::PARAMETERS, &given.collect())?;
+        let values =
+            parameter::resolve("rocksdb", RocksDbKnobs::PARAMETERS, &given.collect()).unwrap();
         options(&RocksDbKnobs::from(&values))
     }
 
@@ -279,6 +283,7 @@ mod tests {
         assert!(
             of(&[("hash_index", true.into())])
                 .unwrap_err()
+                .to_string()
                 .contains("prefix_length")
         );
         let with = of(&[("hash_index", true.into()), ("prefix_length", 8_i64.into())]).unwrap();

@@ -37,14 +37,23 @@ impl FollowerStep {
     }
 }
 
-impl FromStr for FollowerStep {
-    type Err = String;
+/// A text that names no step of a follower.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{text}' is not what a commit waits for; write one of {}",
+    FollowerStep::ALL.map(FollowerStep::name).join(", ")
+)]
+pub struct UnknownStep {
+    text: String,
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for FollowerStep {
+    type Err = UnknownStep;
+
+    fn from_str(text: &str) -> Result<Self, UnknownStep> {
         let named = Self::ALL.into_iter().find(|step| step.name() == text);
-        named.ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            format!("'{text}' is not what a commit waits for; write one of {names}")
+        named.ok_or_else(|| UnknownStep {
+            text: text.to_owned(),
         })
     }
 }

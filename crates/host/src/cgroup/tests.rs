@@ -36,7 +36,9 @@ fn of_v2_the_nearest_group_that_hands_the_memory_controller_on_is_the_parent() {
     let found = MemoryController::find_in(&mounts(point), lines).unwrap();
     assert_eq!(found.parent, point);
     folder(point, &[("cgroup.subtree_control", "hugetlb\n")]);
-    let reason = MemoryController::find_in(&mounts(point), lines).unwrap_err();
+    let reason = MemoryController::find_in(&mounts(point), lines)
+        .unwrap_err()
+        .to_string();
     assert!(reason.contains("lacks 'memory'"), "{reason}");
 }
 
@@ -60,9 +62,8 @@ fn of_v1_the_own_group_is_the_parent_and_v2_beside_it_is_passed_over() {
 
 #[test]
 fn without_control_groups_it_is_said_what_to_mount() {
-    let reason =
-        MemoryController::find_in("22 1 254:0 / / rw - ext4 /dev/vda rw\n", "").unwrap_err();
-    assert!(reason.contains("no control groups are mounted"), "{reason}");
+    let found = MemoryController::find_in("22 1 254:0 / / rw - ext4 /dev/vda rw\n", "");
+    assert!(matches!(found, Err(MemoryLimitError::NotMounted)));
 }
 
 #[test]
@@ -124,7 +125,7 @@ fn groups_of_runners_that_are_gone_are_removed_and_no_others() {
 #[test]
 fn more_memory_than_the_machine_has_is_refused() {
     let has = format_bytes(machine_bytes().unwrap());
-    let reason = check(1 << 50).unwrap_err();
+    let reason = check(1 << 50).unwrap_err().to_string();
     assert!(
         reason.contains("1 PiB") || reason.contains("1024 TiB"),
         "{reason}"

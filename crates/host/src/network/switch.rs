@@ -1,7 +1,7 @@
 //! A switch between network namespaces that delays frames and loses some, in a thread of this
 //! process. The kernel's own delay (netem) is not in every kernel.
 
-use super::within;
+use super::{NetworkError, within};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use std::collections::VecDeque;
@@ -39,11 +39,9 @@ impl DelaySwitch {
     ///
     /// # Errors
     /// One sentence, if an interface cannot be made.
-    pub(super) fn join(nodes: &[File], quality: NetworkQuality) -> Result<Self, String> {
+    pub(super) fn join(nodes: &[File], quality: NetworkQuality) -> Result<Self, NetworkError> {
         let ports: Result<Vec<_>, _> = nodes.iter().map(make_interface).collect();
-        let ports = ports.map_err(|error| {
-            format!("a network with a delay needs /dev/net/tun ('modprobe tun'): {error}")
-        })?;
+        let ports = ports.map_err(NetworkError::Tunnel)?;
         let (stop, apart) = (Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
         let overflows = Arc::<AtomicU64>::default();
         let mut traffic = Traffic {

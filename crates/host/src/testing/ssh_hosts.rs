@@ -1,6 +1,6 @@
 //! Hosts with a real sshd each, in network namespaces of a test.
 
-use crate::network::ClusterNetwork;
+use crate::network::{ClusterNetwork, NetworkError};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -37,7 +37,9 @@ impl SshHosts {
         if !Path::new(SSHD).exists() {
             return Some(format!("no {SSHD}: 'make ssh' installs it"));
         }
-        ClusterNetwork::make(1, NetworkQuality::default()).err()
+        ClusterNetwork::make(1, NetworkQuality::default())
+            .err()
+            .map(|error| error.to_string())
     }
 
     /// Starts this many hosts. Keys and configuration are in the folder, which exists.
@@ -148,7 +150,7 @@ impl SshHosts {
     ///
     /// # Errors
     /// One sentence.
-    pub fn enter_runner(&self, command: &mut Command) -> Result<(), String> {
+    pub fn enter_runner(&self, command: &mut Command) -> Result<(), NetworkError> {
         self.network.enter(RUNNER, command)
     }
 
@@ -156,7 +158,7 @@ impl SshHosts {
     ///
     /// # Errors
     /// One sentence.
-    pub fn enter_runner_here(&self) -> Result<(), String> {
+    pub fn enter_runner_here(&self) -> Result<(), NetworkError> {
         self.network.enter_here(RUNNER)
     }
 
@@ -164,7 +166,7 @@ impl SshHosts {
     ///
     /// # Errors
     /// One sentence.
-    pub fn cut(&self, number: u32) -> Result<(), String> {
+    pub fn cut(&self, number: u32) -> Result<(), NetworkError> {
         self.network.separate(&[RUNNER + 1 + number])
     }
 

@@ -35,7 +35,7 @@ pub(crate) fn prepare_flush_counting(
     let log = find_log_folder(&spec.knobs, directory).filter(|folder| folder.is_dir());
     let folders = [Some(directory), log.as_deref()];
     let folders: Vec<&Path> = folders.into_iter().flatten().collect();
-    Some(FlushCounts::below(&folders))
+    Some(FlushCounts::below(&folders).map_err(|error| error.to_string()))
 }
 
 /// Counts the storage's requests while a trial's workers run.

@@ -152,8 +152,9 @@ pub(crate) fn run_limited_task(
 /// Creates the control group that limits a trial's memory; `None` if there is no limit.
 fn memory_group(conditions: &Conditions) -> Result<Option<MemoryGroup>, String> {
     let limit = conditions.memory_bytes;
-    let group = limit.map(|bytes| MemoryController::find()?.make(bytes));
-    group.transpose()
+    let group =
+        limit.map(|bytes| MemoryController::find().and_then(|controller| controller.make(bytes)));
+    group.transpose().map_err(|error| error.to_string())
 }
 
 /// Returns whether the workers start cold. A memory limit implies it, because pages that the load

@@ -68,5 +68,7 @@ fn unreachable_reason(
     if let Err(reason) = check_path(&*engine, place) {
         return Some(reason.to_string());
     }
-    host::service::check_access_to(&*engine.service()?, existing).err()
+    host::service::check_access_to(&*engine.service()?, existing)
+        .err()
+        .map(|error| error.to_string())
 }

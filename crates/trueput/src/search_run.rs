@@ -1,5 +1,9 @@
-//! Shared parts of the commands that search: the plan that they start from, and a run to go on
-//! with.
+//! The commands that search: the questions, the runs that are made for them, and their course.
+
+pub mod capacity;
+pub mod choice;
+pub mod limits;
+pub mod tuning;
 
 use crate::built_in_plans::plan_or_workload;
 use crate::execute::{self, PreparedRun};
@@ -99,7 +103,7 @@ fn takes_duration(workload: &str, registry: &Registry) -> Result<bool, Failure> 
 ///
 /// # Errors
 /// A usage error that says what runs it.
-pub fn refuse_fixed_work(plan: &PlanFile, registry: &Registry) -> Result<(), Failure> {
+fn refuse_fixed_work(plan: &PlanFile, registry: &Registry) -> Result<(), Failure> {
     let workload = &plan.workload;
     if takes_duration(workload, registry)? {
         Ok(())
@@ -115,7 +119,7 @@ pub fn refuse_fixed_work(plan: &PlanFile, registry: &Registry) -> Result<(), Fai
 ///
 /// # Errors
 /// A usage error; `why` says why not, and what to do.
-pub fn refuse_rate(plan: &PlanFile, reason: &str) -> Result<(), Failure> {
+fn refuse_rate(plan: &PlanFile, reason: &str) -> Result<(), Failure> {
     if plan.conditions.rate_per_s.iter().any(|&rate| rate > 0.0) {
         Err(Failure::usage(reason))
     } else {
@@ -127,7 +131,7 @@ pub fn refuse_rate(plan: &PlanFile, reason: &str) -> Result<(), Failure> {
 ///
 /// # Errors
 /// A usage error if neither states one; `example` shows how to.
-pub fn objective(
+fn objective(
     given: Option<&Objective>,
     request: &RunRequest<'_>,
     example: &str,
@@ -145,7 +149,7 @@ pub fn objective(
 ///
 /// # Errors
 /// A usage error if there is none, or several.
-pub fn only_contender(trials: &[TrialSpec], target: &str) -> Result<(), Failure> {
+fn only_contender(trials: &[TrialSpec], target: &str) -> Result<(), Failure> {
     let instead = match trials {
         [_] => return Ok(()),
         _ => choices(trials, ContenderDifference::Contenders),
@@ -163,7 +167,7 @@ pub fn only_contender(trials: &[TrialSpec], target: &str) -> Result<(), Failure>
 
 /// What may differ between trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ContenderDifference {
+enum ContenderDifference {
     /// All: the engine and its knobs, too.
     Contenders,
     /// All but the engine and its knobs.
@@ -171,7 +175,7 @@ pub enum ContenderDifference {
 }
 
 /// Says what has several values in these trials, so that one can be given; `None` if nothing has.
-pub fn choices(trials: &[TrialSpec], differing: ContenderDifference) -> Option<String> {
+fn choices(trials: &[TrialSpec], differing: ContenderDifference) -> Option<String> {
     const MAX_NAMED: usize = 4;
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     for (name, value) in trials.iter().flat_map(|spec| named_values(spec, differing)) {
@@ -219,11 +223,7 @@ fn named_values(spec: &TrialSpec, differing: ContenderDifference) -> Vec<(String
 ///
 /// # Errors
 /// A usage error that says what to do.
-pub fn refuse_own_times(
-    spec: &TrialSpec,
-    target: &str,
-    registry: &Registry,
-) -> Result<(), Failure> {
+fn refuse_own_times(spec: &TrialSpec, target: &str, registry: &Registry) -> Result<(), Failure> {
     let workload = registry.workload(&spec.workload).map_err(Failure::usage)?;
     let settings = resolve(&spec.workload, workload.settings(), &spec.settings);
     let job = workload.job(&settings.map_err(Failure::usage)?, &spec.conditions);
@@ -240,7 +240,7 @@ pub fn refuse_own_times(
 ///
 /// # Errors
 /// A usage error that names the engine.
-pub fn check_presets(
+fn check_presets(
     strategy: TuningStrategy,
     presets: &[TuningPreset],
     first: &TrialSpec,
@@ -259,7 +259,7 @@ pub fn check_presets(
 
 /// The failure for a budget that is too short for so many contenders. `or_else` is a way out beside
 /// those that every search has, as in `, or --no-tuning`.
-pub fn too_short(shortage: BudgetShortage, contenders: usize, or_else: &str) -> Failure {
+fn too_short(shortage: BudgetShortage, contenders: usize, or_else: &str) -> Failure {
     let (s, fewer) = match contenders {
         1 => ("", ""),
         _ => ("s", "fewer contenders, "),
@@ -275,7 +275,7 @@ pub fn too_short(shortage: BudgetShortage, contenders: usize, or_else: &str) -> 
 
 /// Formats a least time for people: above two minutes in whole ones, rounded up so that the time is
 /// enough.
-pub fn at_least(seconds: f64) -> String {
+fn at_least(seconds: f64) -> String {
     if seconds > 120.0 {
         format!("{}m", (seconds / 60.0).ceil())
     } else {

@@ -1,20 +1,20 @@
 //! `trueput capacity`: the highest rate at which each contender keeps an objective.
 
-use crate::execute::PreparedRun;
 use crate::failure::{EXIT_CODES, Failure};
 use crate::plan_overrides::OF_A_NEW_RUN;
 use crate::resumed;
 use crate::run_options::RunOptions;
-use crate::search_run;
+use crate::search_run::capacity::{self, CapacityQuestion};
+use crate::search_run::{self, parse_precision};
 use crate::size_limit::SizeLimit;
 use crate::trust::Trust;
 use clap::Args;
 use std::process::ExitCode;
 use trueput_record::objective::Objective;
-use trueput_record::search::{CapacitySettings, SearchSettings, TuningLimits};
+use trueput_record::search::SearchSettings;
 use trueput_record::value::parse_seconds;
 use trueput_runner::Registry;
-use trueput_tuner::capacity::{self, MAX_CONFIRMATIONS};
+use trueput_tuner::capacity::MAX_CONFIRMATIONS;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,7 +46,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     budget: Option<f64>,
     /// Stop when the lowest rate that fails is at most this much above the highest that holds
-    #[arg(long, value_name = "FRACTION", value_parser = search_run::parse_precision,
+    #[arg(long, value_name = "FRACTION", value_parser = parse_precision,
         default_value = "5%")]
     precision: f64,
     /// Trials that must keep the objective at the rate found, besides the first; one more may fail
@@ -71,44 +71,23 @@ pub struct Arguments {
 /// # Errors
 /// A usage error for an invalid plan, objective, budget or folder, before anything runs.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
+    let (given, trust) = (&arguments.run, arguments.trust);
     let run = match &arguments.resume {
         Some(path) => {
-            let checks = (arguments.trust, arguments.size);
-            resumed::open(path, arguments.budget, &arguments.run, checks, registry)?
+            let checks = (trust, arguments.size);
+            resumed::open(path, arguments.budget, given, checks, registry)?
         }
-        None => create(arguments, registry)?,
+        None => {
+            let target = arguments.target.as_deref().unwrap_or_default();
+            let question = CapacityQuestion {
+                objective: arguments.objective.as_ref(),
+                budget_s: arguments.budget,
+                precision: arguments.precision,
+                confirmations: arguments.confirmations,
+            };
+            let request = search_run::request(target, given, trust, registry)?;
+            capacity::create(&question, request)?
+        }
     };
     search_run::carry_out(&run, |search| matches!(search, SearchSettings::Capacity(_)))
-}
-
-fn create<'a>(
-    arguments: &'a Arguments,
-    registry: &'a Registry,
-) -> Result<PreparedRun<'a>, Failure> {
-    let target = arguments.target.as_deref().unwrap_or_default();
-    let mut request = search_run::request(target, &arguments.run, arguments.trust, registry)?;
-    search_run::refuse_fixed_work(&request.plan, registry)?;
-    let reason = if arguments.run.overrides.conditions.is_given("rate") {
-        "capacity finds the rate itself: leave out --rate".to_owned()
-    } else {
-        format!("'{target}' gives a rate, which capacity finds: leave it out by --rate 0")
-    };
-    search_run::refuse_rate(&request.plan, &reason)?;
-    let objective = search_run::objective(arguments.objective.as_ref(), &request, "p99<5ms")?;
-    let arrival = std::mem::take(&mut request.plan.conditions.arrival);
-    let matrix = request.expand()?;
-    let trials = capacity::contenders(matrix.trials);
-    let budget_s = capacity::budget_s(arguments.budget, arguments.confirmations, &trials);
-    let settings = CapacitySettings {
-        objective,
-        precision: arguments.precision,
-        confirmations: arguments.confirmations,
-        budget_s: budget_s.map_err(|it| search_run::too_short(it, trials.len(), ""))?,
-        arrival,
-        limits: TuningLimits::default(),
-    };
-    let open = capacity::open_loops(&trials, arrival);
-    trueput_runner::check_proposals(&open, &request.options, registry)?;
-    let search = SearchSettings::Capacity(settings);
-    request.create(trials, matrix.skipped, Some(search))
 }

@@ -1,29 +1,24 @@
 //! `trueput tune`: the values of an engine's knobs that serve it best, without a weaker promise.
 
-use super::choose::limits::Limits;
-use super::choose::{self, KnobSearch, Question};
-use crate::execute::PreparedRun;
 use crate::failure::{EXIT_CODES, Failure};
 use crate::plan_overrides::OF_A_NEW_RUN;
 use crate::run_options::RunOptions;
 use crate::search_run;
+use crate::search_run::choice::{
+    self, ChoiceQuestion, DEFAULT_CONFIRMATIONS, DEFAULT_PRECISION, KnobSearch,
+};
+use crate::search_run::limits::Limits;
+use crate::search_run::tuning::{self, TuningQuestion};
 use crate::size_limit::SizeLimit;
 use crate::trust::Trust;
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use trueput_host::{count_cores, read_memory_bytes};
-use trueput_record::TrialSpec;
 use trueput_record::objective::Objective;
-use trueput_record::search::{
-    SearchSettings, TrialPurpose, TrialRole, TuningScore, TuningSettings, TuningStrategy,
-};
+use trueput_record::search::{SearchSettings, TuningStrategy};
 use trueput_record::suggest::did_you_mean;
-use trueput_record::value::{format_seconds, parse_seconds};
+use trueput_record::value::parse_seconds;
 use trueput_runner::Registry;
-use trueput_tuner::budget::BudgetShortage;
-use trueput_tuner::search::MIN_TRIALS;
-use trueput_tuner::tuning::{SearchSpace, affordable_trials, searched_knobs};
 
 /// The default budget, seconds.
 const DEFAULT_BUDGET_S: f64 = 1_800.0;
@@ -102,6 +97,16 @@ enum Goal {
     Capacity { objective: Option<Objective> },
 }
 
+impl Goal {
+    /// The rate at which the 99th percentile counts, per second; `None` if it is not the goal.
+    fn p99_at_per_s(&self) -> Option<f64> {
+        match self {
+            Self::P99 { per_s } => Some(*per_s),
+            Self::Rate | Self::Capacity { .. } => None,
+        }
+    }
+}
+
 /// Reads what is better.
 fn parse_goal(text: &str) -> Result<Goal, Failure> {
     let wrong = || {
@@ -145,119 +150,66 @@ fn parse_strategy(text: &str) -> Result<TuningStrategy, Failure> {
 /// # Errors
 /// A usage error for an invalid plan, goal, limit, budget or folder, before anything runs.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
+    let (given, trust) = (&arguments.run, arguments.trust);
     let run = match &arguments.resume {
         Some(path) => {
-            let checks = (arguments.trust, arguments.size);
-            choose::open(path, arguments.budget, &arguments.run, checks, registry)?
+            let checks = (trust, arguments.size);
+            choice::open(path, arguments.budget, given, checks, registry)?
         }
-        None => create(arguments, registry)?,
+        None => {
+            let target = arguments.target.as_deref().unwrap_or_default();
+            let request = search_run::request(target, given, trust, registry)?;
+            let knobs = arguments.knob_search();
+            let budget_s = arguments.budget.unwrap_or(DEFAULT_BUDGET_S);
+            match &arguments.objective {
+                Goal::Capacity { objective } => {
+                    let question = capacity_question(objective.as_ref(), knobs, budget_s)?;
+                    choice::create(&question, request)?
+                }
+                goal => {
+                    let question = TuningQuestion {
+                        p99_at_per_s: goal.p99_at_per_s(),
+                        knobs,
+                        budget_s,
+                    };
+                    tuning::create(&question, request)?
+                }
+            }
+        }
     };
     // A capacity with the best knobs is a choice with one contender.
     let is_own = |search: &_| !matches!(search, SearchSettings::Capacity(_));
     search_run::carry_out(&run, is_own)
 }
 
+impl Arguments {
+    fn knob_search(&self) -> KnobSearch<'_> {
+        KnobSearch {
+            limits: self.within.unwrap_or_default(),
+            strategy: self.strategy,
+            has_presets: !self.no_presets,
+            named_knobs: Some(&self.search),
+        }
+    }
+}
+
 /// The question for a capacity with the best knobs: a choice with one contender.
-fn question<'a>(
-    arguments: &'a Arguments,
+fn capacity_question<'a>(
     objective: Option<&'a Objective>,
-) -> Result<Question<'a>, Failure> {
-    let limits = arguments.within.unwrap_or_default();
-    if limits.limits.space_factor.is_some() {
+    knobs: KnobSearch<'a>,
+    budget_s: f64,
+) -> Result<ChoiceQuestion<'a>, Failure> {
+    if knobs.limits.limits.space_factor.is_some() {
         return Err(Failure::usage(
             "relative space limits are not supported with --objective capacity: give a size, as in \
              space<1GiB",
         ));
     }
-    Ok(Question {
+    Ok(ChoiceQuestion {
         objective,
-        budget_s: Some(arguments.budget.unwrap_or(DEFAULT_BUDGET_S)),
-        precision: choose::DEFAULT_PRECISION,
-        confirmations: choose::DEFAULT_CONFIRMATIONS,
-        tuning: Some(KnobSearch {
-            limits,
-            strategy: arguments.strategy,
-            has_presets: !arguments.no_presets,
-            named_knobs: Some(&arguments.search),
-        }),
+        budget_s: Some(budget_s),
+        precision: DEFAULT_PRECISION,
+        confirmations: DEFAULT_CONFIRMATIONS,
+        tuning: Some(knobs),
     })
-}
-
-fn create<'a>(
-    arguments: &'a Arguments,
-    registry: &'a Registry,
-) -> Result<PreparedRun<'a>, Failure> {
-    let target = arguments.target.as_deref().unwrap_or_default();
-    let mut request = search_run::request(target, &arguments.run, arguments.trust, registry)?;
-    if let Goal::Capacity { objective } = &arguments.objective {
-        return choose::create(&question(arguments, objective.as_ref())?, request);
-    }
-    let reason = format!("'{target}' gives a rate; give --objective p99@RATE instead");
-    search_run::refuse_rate(&request.plan, &reason)?;
-    let limits = arguments.within.unwrap_or_default();
-    let conditions = &mut request.plan.conditions;
-    conditions.rate_per_s = match arguments.objective {
-        Goal::P99 { per_s } => vec![per_s],
-        _ => Vec::new(),
-    };
-    conditions.crash_and_recover |= limits.limits.recovery_s.is_some();
-    let matrix = request.expand()?;
-    let mut trials = matrix.trials;
-    limits.check_levels(trials.iter().map(|spec| spec.durability))?;
-    search_run::only_contender(&trials, target)?;
-    search_run::refuse_own_times(&trials[0], target, registry)?;
-    let first = &mut trials[0];
-    first.role = Some(TrialRole {
-        contender: 0,
-        purpose: TrialPurpose::Tuning,
-        configuration: Some(0),
-    });
-    let settings = tuning_settings(arguments, request.plan.seed, first, registry)?;
-    let search = SearchSettings::Tuning(settings);
-    request.create(trials, matrix.skipped, Some(search))
-}
-
-fn tuning_settings(
-    arguments: &Arguments,
-    seed: u64,
-    first: &TrialSpec,
-    registry: &Registry,
-) -> Result<TuningSettings, Failure> {
-    let engine = registry.engine(&first.engine).map_err(Failure::usage)?;
-    let limits = arguments.within.unwrap_or_default().limits;
-    let searched = searched_knobs(&arguments.search, engine, first).map_err(Failure::usage)?;
-    let space = SearchSpace {
-        engine,
-        first,
-        window_s: limits.window_s,
-        memory_bytes: read_memory_bytes(),
-        searched: &searched,
-    };
-    // Also refuses a space without knobs, before a run folder is made.
-    let presets = space.presets(count_cores()).map_err(Failure::usage)?;
-    let presets = arguments.strategy.presets(presets, !arguments.no_presets);
-    search_run::check_presets(arguments.strategy, &presets, first)?;
-    let budget_s = arguments.budget.unwrap_or(DEFAULT_BUDGET_S);
-    Ok(TuningSettings {
-        score: match arguments.objective {
-            Goal::P99 { .. } => TuningScore::P99,
-            _ => TuningScore::Rate,
-        },
-        limits,
-        trials: affordable_trials(budget_s, first).map_err(too_short)?,
-        seed,
-        budget_s,
-        presets,
-        searched,
-        strategy: arguments.strategy,
-    })
-}
-
-fn too_short(shortage: BudgetShortage) -> Failure {
-    Failure::usage(format!(
-        "a budget of {} is too short: {MIN_TRIALS} trials are the fewest that can show a \
-         difference; give {} or more, or a shorter --duration",
-        format_seconds(shortage.given_s),
-        search_run::at_least(shortage.least_s)
-    ))
 }

@@ -19,7 +19,7 @@ use crate::objective::Objective;
 use crate::ranges::RangeCheck;
 use crate::regular_file::{self, OpenMode};
 use crate::reserve;
-use crate::search::SearchSettings;
+use crate::search::{SearchEnd, SearchSettings};
 use crate::text::decode_utf8;
 use crate::trial::check_id;
 use crate::upgrade::{self, FileKind};
@@ -171,16 +171,6 @@ impl SufficiencyReason {
             Self::Budget => "the budget of time is spent",
         }
     }
-}
-
-/// The reason why a search proposed no more trials.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SearchEnd {
-    /// There was no time for the next trials.
-    TimeUp,
-    /// Every planned trial had ended.
-    NothingLeft,
 }
 
 /// The end of a run.

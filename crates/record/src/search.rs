@@ -50,6 +50,16 @@ impl SearchSettings {
     }
 }
 
+/// The reason why a search proposed no more trials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchEnd {
+    /// There was no time for the next trials.
+    TimeUp,
+    /// Every planned trial had ended.
+    NothingLeft,
+}
+
 /// The settings of a choice between contenders.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChoiceSettings {

@@ -19,6 +19,7 @@ mod over_time;
 mod published;
 mod rankings;
 pub mod scaling;
+mod search_stop;
 mod steadiness;
 pub(crate) mod tpcc;
 pub(crate) mod tuning;

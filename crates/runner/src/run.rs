@@ -24,10 +24,10 @@ use trueput_engine::{Parameter, ValueKind};
 use trueput_host as host;
 use trueput_host::run_work_folder::RunWorkFolder;
 use trueput_host::work_folder::WorkFolder;
-use trueput_record::folder::{DamagedLine, RankingSplit, RunEnd, SearchEnd, SufficiencyReason};
+use trueput_record::folder::{DamagedLine, RankingSplit, RunEnd, SufficiencyReason};
 use trueput_record::measurement::Outcome;
 use trueput_record::objective::Objective;
-use trueput_record::search::{SearchSettings, TrialRole};
+use trueput_record::search::{SearchEnd, SearchSettings, TrialRole};
 use trueput_record::trial::Settings;
 use trueput_record::{FORMAT_VERSION, RunFolder, RunManifest, TrialRecord, TrialSpec};
 

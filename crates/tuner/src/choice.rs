@@ -15,10 +15,9 @@ use trueput_findings::choice::{
     Candidate, Choice, RUN_OFF_PAIRS, candidate, choice, run_off_trial,
 };
 use trueput_findings::tuning::TunedConfiguration;
-use trueput_record::folder::SearchEnd;
 use trueput_record::search::{
-    CapacitySettings, ChoiceSettings, SearchSettings, TrialPurpose, TrialRole, TuningSettings,
-    UntunableContender,
+    CapacitySettings, ChoiceSettings, SearchEnd, SearchSettings, TrialPurpose, TrialRole,
+    TuningSettings, UntunableContender,
 };
 use trueput_record::trial_time::{estimated_s, expected_s, search_times_s};
 use trueput_record::{RunManifest, TrialRecord, TrialSpec};

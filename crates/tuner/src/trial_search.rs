@@ -3,7 +3,7 @@
 use crate::search::Incumbent;
 use trueput_findings::capacity::Capacity;
 use trueput_findings::choice::RunOff;
-use trueput_record::folder::SearchEnd;
+use trueput_record::search::SearchEnd;
 use trueput_record::trial::Settings;
 use trueput_record::{TrialRecord, TrialSpec};
 

@@ -570,7 +570,7 @@ pub fn end() -> RunEnd {
     RunEnd {
         format: FORMAT_VERSION,
         stop_reason: Some(trueput_record::folder::SufficiencyReason::Budget),
-        search_end: Some(trueput_record::folder::SearchEnd::TimeUp),
+        search_end: Some(trueput_record::search::SearchEnd::TimeUp),
         ended_at: "2026-11-21T20:47:00Z".to_owned(),
         complete: true,
         load_at_end: [2.0, 1.5, 1.0],

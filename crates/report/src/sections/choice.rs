@@ -5,6 +5,7 @@ use super::capacity::{
     marked_rate, none_keeps, notes, or_more, rate, storage_note, storage_of, unconfirmed, which,
 };
 use super::header;
+use super::search_stop::SearchStop;
 use super::tuning::{TuningView, gain_table, knob_shares, plan_blocks};
 use super::{Part, Section, SectionInput};
 use crate::document::{Block, Table};
@@ -20,7 +21,7 @@ use trueput_findings::power_loss::StoragePromise;
 use trueput_findings::shell::quoted;
 use trueput_findings::tuning::TuningFindings;
 use trueput_findings::units::{bytes, counted, number, separate};
-use trueput_record::search::{CapacitySettings, ChoiceSettings, SearchSettings};
+use trueput_record::search::{CapacitySettings, ChoiceSettings, SearchEnd, SearchSettings};
 use trueput_record::{Isolation, TrialRecord};
 
 /// A cost is mentioned if it is this many times that of another contender.
@@ -492,7 +493,10 @@ impl<'a> ChoiceView<'a> {
                 (None, _) if candidate.default.closed_loop_per_s.is_some() => untuned.push(name),
                 (None, _) => {}
                 (Some(found), _) => {
-                    notes.push(format!("{name}: {}", tuning_result(candidate, found)));
+                    notes.push(format!(
+                        "{name}: {}",
+                        tuning_result(candidate, found, self.stop())
+                    ));
                     notes.extend(knob_shares(found).map(|shares| {
                         format!("{name}: knobs that matter to its rate in closed loop: {shares}")
                     }));
@@ -500,12 +504,24 @@ impl<'a> ChoiceView<'a> {
             }
         }
         if !untuned.is_empty() {
-            notes.push(format!(
-                "Not tuned, for lack of time: {}. A new run with a longer --budget tunes more.",
-                untuned.join(", ")
-            ));
+            let untuned = untuned.join(", ");
+            notes.push(match self.stop() {
+                SearchStop::Ended(SearchEnd::TimeUp) => format!(
+                    "Not tuned, for lack of time: {untuned}. A new run with a longer --budget \
+                     tunes more."
+                ),
+                stop => format!("Not tuned: {untuned}: {}.", stop.reason()),
+            });
         }
         notes
+    }
+
+    /// Why what is missing was not tried. Earlier runs did not tell; most lacked time.
+    fn stop(&self) -> SearchStop {
+        match SearchStop::of(self.run.end.as_ref()) {
+            SearchStop::Unrecorded => SearchStop::Ended(SearchEnd::TimeUp),
+            stop => stop,
+        }
     }
 
     /// The commands that measure the recommendation again, by itself and over time.
@@ -554,7 +570,8 @@ impl<'a> ChoiceView<'a> {
 }
 
 /// What the search for a contender's knobs found, as a clause.
-fn tuning_result(candidate: &Candidate, found: &TuningFindings) -> String {
+fn tuning_result(candidate: &Candidate, found: &TuningFindings, stop: SearchStop) -> String {
+    let stopped = stop.reason();
     let trials = counted(found.search_trials as u64, "trial");
     match (&candidate.tuned, found.better()) {
         (Some(_), _) if candidate.is_tuned_better() => {
@@ -575,18 +592,18 @@ fn tuning_result(candidate: &Candidate, found: &TuningFindings) -> String {
         (Some(tuned), _) if tuned.fails_per_s.is_some() => format!(
             "{trials} found knobs with a higher rate in closed loop, but not at the objective"
         ),
-        (Some(_), _) | (None, Some(_)) => format!(
-            "{trials} found better knobs; the time was up before their capacity was measured"
-        ),
+        (Some(_), _) | (None, Some(_)) => {
+            format!("{trials} found better knobs; {stopped} before their capacity was measured")
+        }
         (None, None) if found.winner.is_none() => format!(
-            "the time was up after {trials}, before the best knobs were compared with the default"
+            "{stopped} after {trials}, before the best knobs were compared with the default"
         ),
         (None, None)
             if found.holdout_failures.is_empty()
                 && found.holdout.is_none_or(|it| it.ratio.is_none()) =>
         {
             format!(
-                "the time was up after {trials}, before the best knobs were compared with the \
+                "{stopped} after {trials}, before the best knobs were compared with the \
                  default often enough"
             )
         }

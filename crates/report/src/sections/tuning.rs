@@ -1,6 +1,7 @@
 //! The section on a search for knobs: by itself, and of a contender of a choice.
 
 use super::header;
+use super::search_stop::SearchStop;
 use super::{Part, Section, SectionInput};
 use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit};
 use crate::document::{Block, Table};
@@ -15,7 +16,6 @@ use trueput_findings::tuning::{
     CourseTrial, KnobGain, TunedConfiguration, TuningFindings, score, tuning,
 };
 use trueput_findings::units::{counted, seconds};
-use trueput_record::folder::SearchEnd;
 use trueput_record::search::{
     SearchSettings, TrialPurpose, TrialRole, TuningLimits, TuningScore, TuningSettings,
     TuningStrategy,
@@ -182,11 +182,7 @@ impl<'a> TuningView<'a> {
         let planned = found.planned_trials;
         let is_short = self.is_whole_run && ran + MAX_ROUND < planned;
         is_short.then(|| {
-            let reason = match &self.run.end {
-                None => "the run still goes on, or was cut short",
-                Some(end) if !end.complete => "the run was interrupted",
-                Some(end) => end_words(end.search_end),
-            };
+            let reason = SearchStop::of(self.run.end.as_ref()).reason();
             format!(
                 "{ran} of at most {planned} trials ran ({} in the search, {} in the holdout): \
                  {reason}.",
@@ -257,11 +253,7 @@ impl<'a> TuningView<'a> {
         let (pairs, rounds) = self.holdout_pairs();
         let is_cut_short = pairs == rounds;
         let mut text = if is_cut_short {
-            let stopped = match &self.run.end {
-                None => "the run still goes on, or was cut short,",
-                Some(end) if !end.complete => "the run was interrupted",
-                Some(end) => end_words(end.search_end),
-            };
+            let stopped = SearchStop::of(self.run.end.as_ref()).reason();
             let pairs = counted(pairs as u64, "pair");
             format!("Not known: {stopped} after {pairs} of the holdout, too few to tell.")
         } else {
@@ -655,15 +647,6 @@ fn without_process_numbers(reason: &str) -> String {
         }
     }
     text
-}
-
-/// Why a search that was not interrupted ended before all that was planned.
-fn end_words(end: Option<SearchEnd>) -> &'static str {
-    match end {
-        Some(SearchEnd::TimeUp) => "the time was up",
-        Some(SearchEnd::NothingLeft) => "nothing was left to try",
-        None => "the search ended",
-    }
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ use trueput_record::conditions::{Arrival, Rate};
 use trueput_record::flush_evidence::FlushEvidence;
 use trueput_record::measurement::{LatencySummary, OpenLoop, ResponseSummary};
 use trueput_record::search::{
-    CapacitySettings, ChoiceSettings, ContenderPresets, SearchSettings, TrialPurpose, TrialRole,
-    TuningLimits,
+    CapacitySettings, ChoiceSettings, ContenderPresets, SearchEnd, SearchSettings, TrialPurpose,
+    TrialRole, TuningLimits,
 };
 use trueput_record::storage::{PowerLoss, StorageStack};
 use trueput_record::{Durability, Outcome, TrialRecord, Value};
@@ -105,6 +105,35 @@ fn chosen(engines: &[&str], objective: &str) -> Run {
 fn the_page_of_a_tuned_contender_has_its_search_with_the_course_and_the_importance() {
     let page = chosen(&["lmdb", "sqlite"], "p99<5ms").page();
     assert_has!(page, SEARCH, COURSE, IMPORTANCE);
+}
+
+#[test]
+fn a_contender_that_was_not_tuned_has_the_recorded_reason() {
+    let mut run = chosen(&["lmdb", "sqlite"], "p99<5ms");
+    let lack = "Not tuned, for lack of time: sqlite. A new run with a longer --budget tunes more.";
+    // Earlier runs did not record how their search ended.
+    for (end, reason) in [
+        (None, lack),
+        (Some(SearchEnd::TimeUp), lack),
+        (
+            Some(SearchEnd::NothingLeft),
+            "Not tuned: sqlite: nothing was left to try.",
+        ),
+    ] {
+        run.end.as_mut().unwrap().search_end = end;
+        assert_has!(flat(&terminal(&run, 140)), reason);
+    }
+    run.end.as_mut().unwrap().complete = false;
+    assert_has!(
+        flat(&terminal(&run, 140)),
+        "Not tuned: sqlite: the run was interrupted."
+    );
+    run.trials
+        .retain(|it| it.spec.role.unwrap().purpose != TrialPurpose::Winner);
+    assert_has!(
+        flat(&terminal(&run, 140)),
+        "lmdb: the run was interrupted after"
+    );
 }
 
 #[test]

@@ -2,9 +2,8 @@
 
 use crate::support::{flat, report, spec, terminal, valid};
 use trueput_findings::Run;
-use trueput_record::folder::SearchEnd;
 use trueput_record::search::{
-    SearchSettings, TrialPurpose, TrialRole, TuningLimits, TuningPreset, TuningScore,
+    SearchEnd, SearchSettings, TrialPurpose, TrialRole, TuningLimits, TuningPreset, TuningScore,
     TuningSettings, TuningStrategy,
 };
 use trueput_record::{Durability, TrialRecord, Value};

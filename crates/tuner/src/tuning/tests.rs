@@ -6,9 +6,8 @@ use jiff::Timestamp;
 use std::collections::BTreeSet;
 use trueput_findings::tuning::tuning;
 use trueput_record::Value;
-use trueput_record::folder::SearchEnd;
 use trueput_record::measurement::{Measurement, OperationSummary};
-use trueput_record::search::{SearchSettings, TuningScore, TuningStrategy};
+use trueput_record::search::{SearchEnd, SearchSettings, TuningScore, TuningStrategy};
 
 const TRIALS: u32 = 160;
 

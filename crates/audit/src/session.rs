@@ -296,7 +296,7 @@ impl<'a> Session<'a> {
         };
         for control in &CONTROLS[..all] {
             let result = self.audit_control(control, storage)?;
-            let is_failed = result.verdict() == AuditVerdict::Failed;
+            let is_failed = result.verdict_on_tried_models() == AuditVerdict::Failed;
             results.push(result);
             // What stops the first control stops everything else.
             if is_failed {
@@ -388,7 +388,7 @@ impl<'a> Session<'a> {
         let needs_journal = result.durability.after_lost_power() != Survival::Nothing;
         let is_complete = has_journal || !needs_journal;
         let is_of_level = result.claim.is_none()
-            && match result.verdict() {
+            && match result.verdict_on_tried_models() {
                 AuditVerdict::Failed => false,
                 AuditVerdict::Undecided => is_complete,
                 AuditVerdict::Refuted => is_complete || result.is_refuted_on_usual_storage(),

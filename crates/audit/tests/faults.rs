@@ -210,7 +210,7 @@ fn ways() {
             StorageModel::Torn,
         ] {
             let result = audit_call(call, "none", model, 150);
-            let verdict = result.verdict();
+            let verdict = result.verdict_on_tried_models();
             assert_eq!(verdict, AuditVerdict::NotRefuted, "{call}: {result:?}");
         }
     }
@@ -244,7 +244,7 @@ fn rings() {
         } else {
             AuditVerdict::Undecided
         };
-        assert_eq!(result.verdict(), verdict, "{found:?}");
+        assert_eq!(result.verdict_on_tried_models(), verdict, "{found:?}");
         let doubt = found.undecided.as_ref();
         assert_eq!(doubt.is_none(), decided, "{found:?}");
         let named = doubt.is_none_or(|doubt| doubt.flushes[0].contains("by io_uring"));
@@ -271,7 +271,11 @@ fn cut_off() {
     let folder = bench.recording();
     let result = audit(&subject, "stopped", &folder, &options, &stop_at_the_end);
     assert_eq!(result.failure, None);
-    assert_eq!(result.verdict(), AuditVerdict::Undecided, "{result:?}");
+    assert_eq!(
+        result.verdict_on_tried_models(),
+        AuditVerdict::Undecided,
+        "{result:?}"
+    );
     let doubt = only(&result).undecided.as_ref().unwrap();
     assert_eq!((doubt.states, &doubt.damage), (0, &None));
 }
@@ -296,7 +300,11 @@ fn ring_recoveries() {
     assert!(seen.watched && seen.unknown == 0, "{seen:?}");
     let found = only(&result);
     assert!(found.recoveries > 0 && found.refuted == 0, "{found:?}");
-    assert_eq!(result.verdict(), AuditVerdict::Undecided, "{found:?}");
+    assert_eq!(
+        result.verdict_on_tried_models(),
+        AuditVerdict::Undecided,
+        "{found:?}"
+    );
 }
 
 /// At `async`, the control may lose one commit. Without a flush it loses a prefix, but more of it.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
 use trueput_record::audit::StorageModel;
-use trueput_record::audit_standing::{AuditStanding, ModelStanding};
+use trueput_record::audit_standing::{AuditStanding, ModelStanding, StandingVerdict};
 use trueput_record::{Durability, TrialRecord};
 
 /// The audits of a contender's promise at its level. Its `Display` is for a table.
@@ -102,19 +102,19 @@ impl AuditState {
     pub fn of(standing: &AuditStanding) -> Self {
         let sum = |figure: fn(&ModelStanding) -> u64| standing.refutations().map(figure).sum();
         let refuted = standing.models.iter().filter(|model| model.refuted > 0);
-        if standing.is_refuted() {
-            Self::Refuted {
+        match standing.verdict() {
+            StandingVerdict::Refuted => Self::Refuted {
                 refuted: sum(|model| model.refuted),
                 states: sum(|model| model.states),
                 models: standing.refutations().map(|model| model.model).collect(),
-            }
-        } else if standing.is_undecided() {
-            Self::Undecided
-        } else {
-            Self::NotRefuted {
-                states: standing.states(),
-                models: standing.decided().map(TriedStates::of).collect(),
-                refuted_by: refuted.map(|model| model.model).collect(),
+            },
+            StandingVerdict::Undecided => Self::Undecided,
+            StandingVerdict::RefutedOnWeakerStorage | StandingVerdict::NotRefuted => {
+                Self::NotRefuted {
+                    states: standing.states(),
+                    models: standing.decided().map(TriedStates::of).collect(),
+                    refuted_by: refuted.map(|model| model.model).collect(),
+                }
             }
         }
     }

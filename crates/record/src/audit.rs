@@ -371,9 +371,11 @@ impl AuditResult {
         self.claim.unwrap_or(self.durability)
     }
 
-    /// Returns the verdict.
+    /// Returns the verdict on all models that were tried, those weaker than usual storage included;
+    /// see [`AuditStanding::verdict`](crate::audit_standing::AuditStanding::verdict) for what it
+    /// says of the promise.
     #[must_use]
-    pub fn verdict(&self) -> AuditVerdict {
+    pub fn verdict_on_tried_models(&self) -> AuditVerdict {
         let has = |is_so: fn(&ModelResult) -> bool| self.models.iter().any(is_so);
         match &self.failure {
             _ if has(|model| model.refuted > 0) => AuditVerdict::Refuted,
@@ -465,7 +467,7 @@ impl AuditControl {
     pub fn came_out(&self, result: &AuditResult) -> bool {
         let seen = result.seen_flushes.as_ref();
         let is_watched = seen.is_none_or(|seen| seen.watched);
-        match result.verdict() {
+        match result.verdict_on_tried_models() {
             AuditVerdict::Failed => false,
             _ if self.needs_watch && !is_watched => true,
             AuditVerdict::Undecided => !self.is_refuted && !is_watched,
@@ -515,7 +517,7 @@ impl AuditRecord {
         let mut controls = self.controls.iter().zip(CONTROLS);
         let is_storage_seen = match self.storage_controls.as_slice() {
             [] => true,
-            [_, careless] => careless.verdict() == AuditVerdict::Refuted,
+            [_, careless] => careless.verdict_on_tried_models() == AuditVerdict::Refuted,
             _ => false,
         };
         self.controls.len() == expected
@@ -528,6 +530,6 @@ impl AuditRecord {
     #[must_use]
     pub fn blames_storage(&self) -> bool {
         let flushing = self.storage_controls.first();
-        flushing.is_some_and(|result| result.verdict() == AuditVerdict::Refuted)
+        flushing.is_some_and(|result| result.verdict_on_tried_models() == AuditVerdict::Refuted)
     }
 }

@@ -37,6 +37,34 @@ pub struct ModelStanding {
     pub counterexample: Option<CounterexampleSummary>,
 }
 
+/// What audits say of a promise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StandingVerdict {
+    /// A state of usual storage refuted it: it is not kept.
+    Refuted,
+    /// It depends on flushes of which nobody knows what they covered.
+    Undecided,
+    /// States refuted it, on storage weaker than usual only.
+    RefutedOnWeakerStorage,
+    /// No state refuted it.
+    NotRefuted,
+}
+
+impl StandingVerdict {
+    fn of<'a>(models: impl Iterator<Item = &'a ModelStanding>, is_undecided: bool) -> Self {
+        let refuting: Vec<_> = models.filter(|model| model.refuted > 0).collect();
+        if refuting.iter().any(|model| model.model.is_usual()) {
+            Self::Refuted
+        } else if is_undecided {
+            Self::Undecided
+        } else if refuting.is_empty() {
+            Self::NotRefuted
+        } else {
+            Self::RefutedOnWeakerStorage
+        }
+    }
+}
+
 /// A counterexample in words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CounterexampleSummary {
@@ -95,15 +123,37 @@ impl AuditStanding {
         self.models.iter().filter(|model| model.is_decided())
     }
 
-    /// Returns whether it is not known if the promise is kept: what data may be missing after lost
-    /// power was tried in no form that decided it.
+    /// Returns what the audits in all forms say of the promise. It is undecided if what data may be
+    /// missing after lost power was tried in no form that decided it.
     #[must_use]
-    pub fn is_undecided(&self) -> bool {
+    pub fn verdict(&self) -> StandingVerdict {
         let is_open = self.models.iter().any(|model| !model.is_decided());
-        let journal = self
-            .decided()
-            .any(|model| model.model == StorageModel::Journal);
-        is_open && !journal && !self.is_refuted()
+        let mut decided = self.decided();
+        let is_tried = decided.any(|model| model.model == StorageModel::Journal);
+        StandingVerdict::of(self.models.iter(), is_open && !is_tried)
+    }
+
+    /// Returns whether the promise is not kept on usual storage.
+    #[must_use]
+    pub fn is_refuted(&self) -> bool {
+        self.verdict() == StandingVerdict::Refuted
+    }
+
+    /// Returns the models that were tried in a form: below a file system in an image, or in files.
+    pub fn models_in<'a>(
+        &'a self,
+        file_system: Option<&'a str>,
+    ) -> impl Iterator<Item = &'a ModelStanding> {
+        let models = self.models.iter();
+        models.filter(move |model| model.file_system.as_deref() == file_system)
+    }
+
+    /// Returns what the audit in one form says of the promise. Alone it is undecided if one of its
+    /// models is.
+    #[must_use]
+    pub fn verdict_in(&self, file_system: Option<&str>) -> StandingVerdict {
+        let is_open = self.models_in(file_system).any(|model| model.undecided);
+        StandingVerdict::of(self.models_in(file_system), is_open)
     }
 
     /// Returns the number of states of usual storage that were tried, in all forms.
@@ -117,12 +167,6 @@ impl AuditStanding {
     pub fn refutations(&self) -> impl Iterator<Item = &ModelStanding> {
         let refuted = self.models.iter().filter(|model| model.refuted > 0);
         refuted.filter(|model| model.model.is_usual())
-    }
-
-    /// Returns whether the promise is not kept on usual storage.
-    #[must_use]
-    pub fn is_refuted(&self) -> bool {
-        self.refutations().next().is_some()
     }
 }
 
@@ -206,7 +250,7 @@ mod tests {
         block.models[0].file_system = Some("ext4".to_owned());
         let both = folder.clone().after(block.clone());
         assert_eq!(both.models.len(), 2);
-        assert!(both.is_refuted());
+        assert_eq!(both.verdict(), StandingVerdict::Refuted);
         assert_eq!(both.models, block.after(folder).models);
     }
 
@@ -215,26 +259,32 @@ mod tests {
         let kill = (StorageModel::Kill, 9, 0);
         let mut open = standing("1", &[kill, (StorageModel::Journal, 100, 0)]);
         open.models[1].undecided = true;
-        assert!(open.is_undecided() && open.states() == 9);
+        let undecided = StandingVerdict::Undecided;
+        assert_eq!((open.verdict(), open.states()), (undecided, 9));
         // More states of the same form that found nothing do not decide it.
         let more = standing("2", &[(StorageModel::Journal, 900, 0)]);
-        assert!(open.clone().after(more).is_undecided());
+        assert_eq!(open.clone().after(more).verdict(), undecided);
         let mut block = standing("3", &[(StorageModel::Journal, 50, 0)]);
         block.models[0].file_system = Some("ext4".to_owned());
         let decided = open.after(block);
-        assert!(!decided.is_undecided() && decided.states() == 59);
+        let not_refuted = StandingVerdict::NotRefuted;
+        assert_eq!((decided.verdict(), decided.states()), (not_refuted, 59));
+        let by_form = [None, Some("ext4")].map(|form| decided.verdict_in(form));
+        assert_eq!(by_form, [undecided, not_refuted]);
     }
 
     #[test]
     fn storage_weaker_than_usual_does_not_refute_a_promise() {
         let weak = [(StorageModel::Posix, 9, 1), (StorageModel::Torn, 9, 9)];
-        assert!(!standing("1", &weak).is_refuted());
+        let verdict = standing("1", &weak).verdict();
+        assert_eq!(verdict, StandingVerdict::RefutedOnWeakerStorage);
         for model in [
             StorageModel::Kill,
             StorageModel::Prefix,
             StorageModel::Journal,
         ] {
-            assert!(standing("1", &[(model, 9, 1)]).is_refuted(), "{model}");
+            let verdict = standing("1", &[(model, 9, 1)]).verdict();
+            assert_eq!(verdict, StandingVerdict::Refuted, "{model}");
         }
     }
 }

@@ -89,11 +89,11 @@ fn answer(record: &AuditRecord) -> Vec<Block> {
     let (refuted, weaker): (Vec<_>, Vec<_>) = record
         .results
         .iter()
-        .filter(|result| result.verdict() == AuditVerdict::Refuted)
+        .filter(|result| result.verdict_on_tried_models() == AuditVerdict::Refuted)
         .partition(|result| result.is_refuted_on_usual_storage());
     let is_decided = |result: &&AuditResult| {
         matches!(
-            result.verdict(),
+            result.verdict_on_tried_models(),
             AuditVerdict::NotRefuted | AuditVerdict::Refuted
         )
     };
@@ -158,7 +158,8 @@ fn nothing_audited(record: &AuditRecord) -> String {
 
 /// Names the promises that could not be decided, with the flushes on which they depend.
 fn undecided(record: &AuditRecord) -> Vec<Block> {
-    let is_open = |result: &&AuditResult| result.verdict() == AuditVerdict::Undecided;
+    let is_open =
+        |result: &&AuditResult| result.verdict_on_tried_models() == AuditVerdict::Undecided;
     let of_result = |result: &AuditResult| {
         let mut open = result.models.iter();
         let open = open.find_map(|model| Some((model.model, model.undecided.as_ref()?)));

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use trueput_findings::audits::{AuditedPromise, audited_promises};
 use trueput_findings::units::thousands;
 use trueput_record::audit::StorageModel;
-use trueput_record::audit_standing::{CounterexampleSummary, ModelStanding};
+use trueput_record::audit_standing::{CounterexampleSummary, ModelStanding, StandingVerdict};
 
 /// The audits of a run's contenders, as they were known when it ran.
 pub(crate) struct Audits;
@@ -43,22 +43,15 @@ struct Row<'a> {
 
 impl Row<'_> {
     fn models(&self) -> impl Iterator<Item = &ModelStanding> {
-        let models = self.promise.standing.models.iter();
-        models.filter(|model| model.file_system.as_deref() == self.file_system)
+        self.promise.standing.models_in(self.file_system)
     }
 
     fn verdict(&self) -> &'static str {
-        let is_usual = |model: &ModelStanding| model.model.is_usual();
-        match () {
-            () if self
-                .models()
-                .any(|model| model.refuted > 0 && is_usual(model)) =>
-            {
-                "REFUTED"
-            }
-            () if self.models().any(|model| model.undecided) => "UNDECIDED",
-            () if self.models().any(|model| model.refuted > 0) => "not refuted on usual storage",
-            () => "not refuted",
+        match self.promise.standing.verdict_in(self.file_system) {
+            StandingVerdict::Refuted => "REFUTED",
+            StandingVerdict::Undecided => "UNDECIDED",
+            StandingVerdict::RefutedOnWeakerStorage => "not refuted on usual storage",
+            StandingVerdict::NotRefuted => "not refuted",
         }
     }
 }

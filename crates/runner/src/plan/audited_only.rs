@@ -4,6 +4,7 @@ use crate::plan::matrix::Matrix;
 use crate::{AuditStore, AuditSubject, Registry, RegistryError};
 use std::collections::BTreeSet;
 use trueput_engine::Engine;
+use trueput_record::audit_standing::StandingVerdict;
 use trueput_record::{TrialSpec, Value};
 
 /// The reason why the trials of a matrix cannot be limited to audited promises.
@@ -67,18 +68,18 @@ fn reason(
         })
     });
     let (contender, level) = (spec.contender(), spec.durability);
-    Ok(match known {
-        Some(standing) if standing.is_refuted() => {
+    Ok(match known.map(|standing| standing.verdict()) {
+        Some(StandingVerdict::Refuted) => {
             Some(format!("{contender} {level}: an audit refuted the promise"))
         }
-        Some(standing) if standing.is_undecided() => Some(format!(
+        Some(StandingVerdict::Undecided) => Some(format!(
             "{contender} {level}: an audit could not decide whether the promise is kept: trueput \
              audit --form block --engine {contender} --durability {level}{}",
-            changed_knobs(spec, &*engine)
+            knob_options(spec, &*engine)
         )),
-        Some(_) => None,
+        Some(StandingVerdict::RefutedOnWeakerStorage | StandingVerdict::NotRefuted) => None,
         None => {
-            let knobs = changed_knobs(spec, &*engine);
+            let knobs = knob_options(spec, &*engine);
             Some(format!(
                 "{contender} {level} is not audited with these knobs: trueput audit --engine \
                  {contender} --durability {level}{knobs}"
@@ -88,7 +89,7 @@ fn reason(
 }
 
 /// Returns the options that set the trial's knobs that differ from their defaults.
-fn changed_knobs(spec: &TrialSpec, engine: &dyn Engine) -> String {
+fn knob_options(spec: &TrialSpec, engine: &dyn Engine) -> String {
     let is_changed = |name: &str, value: &Value| {
         let knob = engine.knobs().iter().find(|knob| knob.name == name);
         knob.is_none_or(|knob| *value != knob.kind.default_value())

@@ -265,7 +265,7 @@ fn write_page(record: &AuditRecord, folder: &Path) -> Result<(), Failure> {
 /// Returns the exit code of a record. What only weaker storage refutes counts if the user chose the
 /// models.
 fn exit_code(record: &AuditRecord, chose_models: bool) -> ExitCode {
-    let is_clean = |result: &AuditResult| match result.verdict() {
+    let is_clean = |result: &AuditResult| match result.verdict_on_tried_models() {
         AuditVerdict::NotRefuted => true,
         AuditVerdict::Refuted => !chose_models && !result.is_refuted_on_usual_storage(),
         AuditVerdict::Undecided | AuditVerdict::Failed => false,

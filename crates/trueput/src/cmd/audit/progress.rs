@@ -136,7 +136,7 @@ fn describe_result(result: &AuditResult) -> String {
         })
         .collect();
     let models = models.join(", ");
-    match (&result.failure, result.verdict()) {
+    match (&result.failure, result.verdict_on_tried_models()) {
         (Some(failure), AuditVerdict::Failed) => format!("{name}: no result: {failure}"),
         (_, AuditVerdict::Refuted | AuditVerdict::Undecided) => format!("{name}: {models}"),
         _ => format!("{name}: not refuted ({models})"),

@@ -187,9 +187,9 @@ fn find_refused_knob(
     if !opens_nothing {
         return Ok(found);
     }
-    let turned = changed_knobs(context, spec);
-    let each = turned.iter().map(|knob| vec![knob.clone()]);
-    let together = (turned.len() > 1).then(|| turned.clone());
+    let defaults = defaults_of_changed_knobs(context, spec);
+    let each = defaults.iter().map(|knob| vec![knob.clone()]);
+    let together = (defaults.len() > 1).then(|| defaults.clone());
     for knobs in each.chain(together) {
         let mut other = spec.clone();
         for (name, default) in &knobs {
@@ -214,8 +214,8 @@ fn find_refused_knob(
     Ok(found)
 }
 
-/// Returns the knobs of a trial that differ from their defaults, with their values.
-fn changed_knobs(context: &RunContext<'_>, spec: &TrialSpec) -> Vec<(String, Value)> {
+/// Returns the defaults of the knobs that a trial changes.
+fn defaults_of_changed_knobs(context: &RunContext<'_>, spec: &TrialSpec) -> Vec<(String, Value)> {
     let Ok(resolved) = context.resolve(spec) else {
         return Vec::new();
     };

@@ -10,7 +10,7 @@ use crate::image::Image;
 use crate::kill::kill_once;
 use crate::model_run::{ModelRun, is_of_storage};
 use crate::options::AuditOptions;
-use crate::recorded::{RecordedWorkload, record};
+use crate::recorded::{RecordedWorkload, record_workload};
 use crate::state_judge::{Images, StateJudge};
 use crate::subject::Subject;
 use crate::worker::Inspection;
@@ -116,7 +116,7 @@ fn try_models(
                 refuted: 0,
             });
             if !options.is_recorded {
-                result.version = record(subject, options, folder, scratch)?;
+                result.version = record_workload(subject, options, folder, scratch)?;
             }
             recorded = Some(read_recording(folder, options, result)?);
         }
@@ -236,7 +236,7 @@ struct Attempt<'a> {
 }
 
 /// The states of a model, shared by the threads that try them.
-struct Search<'a> {
+struct SharedStates<'a> {
     exploration: Exploration<'a>,
     /// By hash, what an inspection of equal files found.
     known: HashMap<u64, Inspection>,
@@ -354,7 +354,7 @@ impl Attempt<'_> {
             self.options.file_system.as_ref().map(|_| REGION_BYTES),
             self.reading,
         );
-        let search = Mutex::new(Search {
+        let shared = Mutex::new(SharedStates {
             exploration,
             known: HashMap::new(),
             run,
@@ -368,32 +368,32 @@ impl Attempt<'_> {
         std::thread::scope(|scope| {
             for _ in 0..self.threads() {
                 scope.spawn(|| {
-                    while self.try_one(&judge, &search) {
-                        let search = lock(&search);
-                        self.report(Stage::Trying(self.model), search.run);
+                    while self.try_one(&judge, &shared) {
+                        let shared = lock(&shared);
+                        self.report(Stage::Trying(self.model), shared.run);
                     }
                 });
             }
         });
-        let search = search.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if let Some(mut refuting) = search.refuting {
-            if search.failure.is_none() {
-                self.report(Stage::Shrinking(self.model), search.run);
+        let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mut refuting) = shared.refuting {
+            if shared.failure.is_none() {
+                self.report(Stage::Shrinking(self.model), shared.run);
                 let how = (self.model, self.reading);
                 refuting = shrink(&judge, recorded, how, self.guarantee(), refuting);
             }
             let (state, damage) = refuting;
-            search.run.counterexample = Some(Counterexample {
+            shared.run.counterexample = Some(Counterexample {
                 id: String::new(),
                 words: describe(recorded, &state),
                 state,
                 recovery: None,
                 damage,
             });
-        } else if let Some((state, crash, damage)) = search.recovery {
+        } else if let Some((state, crash, damage)) = shared.recovery {
             let mut words = describe(recorded, &state);
             words.push(describe_recovery(&crash));
-            search.run.counterexample = Some(Counterexample {
+            shared.run.counterexample = Some(Counterexample {
                 id: String::new(),
                 state,
                 recovery: Some(crash),
@@ -401,7 +401,7 @@ impl Attempt<'_> {
                 words,
             });
         }
-        search.failure.map_or(Ok(()), Err)
+        shared.failure.map_or(Ok(()), Err)
     }
 
     fn guarantee(&self) -> Guarantee {
@@ -409,38 +409,38 @@ impl Attempt<'_> {
     }
 
     /// Tries the next state. Returns whether there may be more.
-    fn try_one(&self, judge: &StateJudge<'_>, search: &Mutex<Search<'_>>) -> bool {
+    fn try_one(&self, judge: &StateJudge<'_>, shared: &Mutex<SharedStates<'_>>) -> bool {
         let Some(NextState {
             state,
             image,
             hash,
             number,
-        }) = self.next_state(judge, search)
+        }) = self.next_state(judge, shared)
         else {
             return false;
         };
         match judge.inspect(&image) {
             Ok(Some(inspection)) => {
                 {
-                    let mut search = lock(search);
-                    search.known.insert(hash, inspection.clone());
-                    self.note(judge, &mut search, state.clone(), &inspection, true);
+                    let mut shared = lock(shared);
+                    shared.known.insert(hash, inspection.clone());
+                    self.note(judge, &mut shared, state.clone(), &inspection, true);
                 }
                 // In the block form, the file system's own recovery would be cut, too.
                 let is_sampled =
                     number.is_multiple_of(RECOVERY_EVERY) && self.options.file_system.is_none();
                 if is_sampled && inspection.damage.is_none() {
-                    self.crash_recovery(judge, search, &state, number)
+                    self.crash_recovery(judge, shared, &state, number)
                 } else {
                     true
                 }
             }
             Ok(None) => {
-                lock(search).run.was_cut_off = true;
+                lock(shared).run.was_cut_off = true;
                 false
             }
             Err(error) => {
-                lock(search).failure = Some(error);
+                lock(shared).failure = Some(error);
                 false
             }
         }
@@ -450,27 +450,27 @@ impl Attempt<'_> {
     fn crash_recovery(
         &self,
         judge: &StateJudge<'_>,
-        search: &Mutex<Search<'_>>,
+        shared: &Mutex<SharedStates<'_>>,
         state: &CrashState,
         number: u64,
     ) -> bool {
         let how = (self.model, self.reading);
         let attempts = judge.crash_recovery(how, state, number, self.guarantee());
-        let mut search = lock(search);
+        let mut shared = lock(shared);
         match attempts {
             Ok(attempts) => {
-                search.run.recoveries += u64::from(!attempts.is_empty());
+                shared.run.recoveries += u64::from(!attempts.is_empty());
                 for attempt in attempts {
-                    search.run.has_unknown_flush |= attempt.has_unknown_flush;
-                    search.run.count(true, attempt.damage.as_ref());
-                    if let (Some(damage), None) = (attempt.damage, &search.recovery) {
-                        search.recovery = Some((state.clone(), attempt.crash, damage));
+                    shared.run.has_unknown_flush |= attempt.has_unknown_flush;
+                    shared.run.count(true, attempt.damage.as_ref());
+                    if let (Some(damage), None) = (attempt.damage, &shared.recovery) {
+                        shared.recovery = Some((state.clone(), attempt.crash, damage));
                     }
                 }
                 true
             }
             Err(error) => {
-                search.failure = Some(error);
+                shared.failure = Some(error);
                 false
             }
         }
@@ -478,32 +478,36 @@ impl Attempt<'_> {
 
     /// Returns the next state whose files are new. Those whose files are known are judged on the
     /// way: another cut may demand more.
-    fn next_state(&self, judge: &StateJudge<'_>, search: &Mutex<Search<'_>>) -> Option<NextState> {
+    fn next_state(
+        &self,
+        judge: &StateJudge<'_>,
+        shared: &Mutex<SharedStates<'_>>,
+    ) -> Option<NextState> {
         loop {
-            let mut search = lock(search);
+            let mut shared = lock(shared);
             // One state is enough to show that the promise depends on what some flushes covered.
-            let is_shown = self.reading == Reading::Strict && search.run.refuted > 0;
-            let enough = search.run.states >= self.options.states || search.stale > STALE_STATES;
+            let is_shown = self.reading == Reading::Strict && shared.run.refuted > 0;
+            let enough = shared.run.states >= self.options.states || shared.stale > STALE_STATES;
             let enough = enough || is_shown;
-            if enough || search.failure.is_some() {
+            if enough || shared.failure.is_some() {
                 return None;
             }
-            if self.is_reading_over(search.run) {
-                search.run.was_cut_off = true;
+            if self.is_reading_over(shared.run) {
+                shared.run.was_cut_off = true;
                 return None;
             }
-            let state = search.exploration.next()?;
+            let state = shared.exploration.next()?;
             let image = judge.image(&state);
             let hash = image.hash();
-            match search.known.get(&hash).cloned() {
-                Some(inspection) => self.note(judge, &mut search, state, &inspection, false),
+            match shared.known.get(&hash).cloned() {
+                Some(inspection) => self.note(judge, &mut shared, state, &inspection, false),
                 None => {
-                    search.begun += 1;
+                    shared.begun += 1;
                     return Some(NextState {
                         state,
                         image,
                         hash,
-                        number: search.begun - 1,
+                        number: shared.begun - 1,
                     });
                 }
             }
@@ -513,27 +517,27 @@ impl Attempt<'_> {
     fn note(
         &self,
         judge: &StateJudge<'_>,
-        search: &mut Search<'_>,
+        shared: &mut SharedStates<'_>,
         state: CrashState,
         inspection: &Inspection,
         is_distinct: bool,
     ) {
-        search.stale = if is_distinct { 0 } else { search.stale + 1 };
+        shared.stale = if is_distinct { 0 } else { shared.stale + 1 };
         let damage = judge.judge(&state, inspection, self.guarantee());
-        search.run.count(is_distinct, damage.as_ref());
+        shared.run.count(is_distinct, damage.as_ref());
         let Some(damage) = damage.filter(|damage| !is_of_storage(Some(damage))) else {
             return;
         };
-        let is_smaller = search
+        let is_smaller = shared
             .refuting
             .as_ref()
             .is_none_or(|(smallest, _)| state.losses() < smallest.losses());
         if is_smaller {
-            search.refuting = Some((state, damage));
+            shared.refuting = Some((state, damage));
         }
     }
 }
 
-fn lock<'a, 'b>(search: &'a Mutex<Search<'b>>) -> MutexGuard<'a, Search<'b>> {
-    search.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<'a, 'b>(shared: &'a Mutex<SharedStates<'b>>) -> MutexGuard<'a, SharedStates<'b>> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

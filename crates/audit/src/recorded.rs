@@ -5,9 +5,9 @@ use crate::failure::{Failure, NoReport};
 use crate::flush_scope::is_unknown;
 use crate::history::{Commit, History};
 use crate::options::AuditOptions;
-use crate::process::{MIN_ROOM_BYTES, Worker};
 use crate::subject::Subject;
 use crate::worker::{Assignment, Report, Task};
+use crate::worker_process::{MIN_ROOM_BYTES, Worker};
 use crate::write_back_loop::WriteBackLoop;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -149,7 +149,7 @@ pub(crate) fn mount(program: &Path, scratch: &Path, log: &Path) -> Result<Mount,
 
 /// Records the workload of a subject into `folder`, with its files below `scratch`. Returns the
 /// version that the engine reports.
-pub(crate) fn record(
+pub(crate) fn record_workload(
     subject: &Subject,
     options: &AuditOptions,
     folder: &Path,

@@ -1,9 +1,9 @@
 //! The replay of a counterexample that is in the folder of an audit. Former replays stay.
 
 use crate::Error;
+use crate::audit_all::{Scratch, default_options, hash_build};
 use crate::options::AuditOptions;
 use crate::replay::{Replay, StoredRecording, replay};
-use crate::session::{Scratch, default_options, hash_build};
 use crate::subject::Subject;
 use std::fs;
 use std::io::ErrorKind;

@@ -104,13 +104,13 @@ pub fn audit_all(
     if let Some(budget) = request.budget {
         check_budget(budget, subjects.len(), request.file_system.is_some())?;
     }
-    let session = Session::begin(request, registry, observe)?;
-    let (subjects, skipped) = session.skip_untestable(subjects, skipped);
-    session.audit_all(&subjects, skipped)
+    let command = AuditCommand::begin(request, registry, observe)?;
+    let (subjects, skipped) = command.skip_untestable(subjects, skipped);
+    command.audit_all(&subjects, skipped)
 }
 
 /// The audits of one command.
-struct Session<'a> {
+struct AuditCommand<'a> {
     request: &'a AuditRequest,
     registry: &'a Registry,
     observe: &'a (dyn Fn(AuditEvent<'_>) + Sync),
@@ -121,7 +121,7 @@ struct Session<'a> {
     audits: Option<AuditStore>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> AuditCommand<'a> {
     /// Creates the folder of the audits.
     fn begin(
         request: &'a AuditRequest,

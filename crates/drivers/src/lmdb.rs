@@ -1,9 +1,9 @@
 //! LMDB, by its C API: compiled in through `lmdb-master-sys`, or any other build that a plan names.
 
 mod build;
+mod calls;
 mod environment;
 mod error;
-mod session;
 
 use crate::library::{self, LibrarySearch};
 use crate::mapped_session::unflushed_meta_page;

@@ -1,10 +1,10 @@
 //! libmdbx, a descendant of LMDB, by its own C API, from a library that is loaded at run time.
 
 mod api;
+mod calls;
 mod environment;
 mod error;
 mod knobs;
-mod session;
 
 use crate::library::{self, LibraryOrigin, LibrarySearch};
 use crate::lmdb::check_reader_slots;

@@ -14,8 +14,10 @@
 //! | checks | [`read_check::ReadValidator`], [`read_check::ReadCounts`] | what a read may return |
 //! | reads | [`record_reader::RecordReader`] | alone or in a transaction |
 //! | after the trial | [`final_check::verify`] | [`expected_state::ReplayableJob`] |
-//! | transactions | [`executor::TransactionExecutor`] | their operations |
+//! | transactions | [`executor::TransactionExecutor`], of `custom` and `trace` | their operations |
 //! | work | [`units::run_units`], [`transaction::transact`], [`load::load_unless_loaded`] | none |
+//!
+//! `micro` and `ycsb` have a loop of their own, which knows their few operations.
 //!
 //! Nothing here allocates, locks or formats within the measured loop, except to report an error.
 

@@ -410,7 +410,8 @@ impl JobDatabase<'_> {
     }
 }
 
-/// One worker's share of a trial.
+/// One worker's share of a trial. `keyed::transaction` adds the retried transaction and the single
+/// read, `transact` and `point_read`.
 pub struct JobTask<'a> {
     /// The worker's own session.
     pub session: &'a mut dyn Session,

@@ -104,13 +104,13 @@ impl HistoryConfig {
     pub fn plan<'r>(
         &self,
         random: &mut Random,
-        room: &'r mut [PlannedOperation],
-    ) -> &'r [PlannedOperation] {
+        room: &'r mut [HistoryOperation],
+    ) -> &'r [HistoryOperation] {
         let count = 1 + random.below(self.operations.into()) as usize;
         let plan = &mut room[..count];
         for planned in &mut *plan {
             let writes = random.below(100) < self.write_percent;
-            *planned = PlannedOperation {
+            *planned = HistoryOperation {
                 slot: random.below(self.keys.into()) as usize,
                 access: if writes {
                     self.draw_write(random)
@@ -151,7 +151,7 @@ impl Access {
 
 /// An operation that a transaction will do.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct PlannedOperation {
+pub(super) struct HistoryOperation {
     /// The place of the key among those in use.
     pub slot: usize,
     /// What it does.

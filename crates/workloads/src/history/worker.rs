@@ -3,7 +3,7 @@
 //! Nothing here allocates, locks or formats between two transactions, except to report an error.
 
 use super::config::{
-    Access, HistoryConfig, KEY_BYTES, PlannedOperation, RECORDED, UNRECORDED, write_key,
+    Access, HistoryConfig, HistoryOperation, KEY_BYTES, RECORDED, UNRECORDED, write_key,
 };
 use super::transactions::{History, Operation, OperationKind, Outcome};
 use super::version::{Key, ValueBuffer, Version};
@@ -50,7 +50,7 @@ pub(super) struct Worker<'w> {
     is_recorded: bool,
     /// Keys in use; those of transactions that are not recorded follow.
     slots: Vec<Slot>,
-    plan: Vec<PlannedOperation>,
+    plan: Vec<HistoryOperation>,
     value: ValueBuffer,
     /// Versions written so far.
     writes: u64,
@@ -66,7 +66,7 @@ impl<'w> Worker<'w> {
         let recorded = if checks { recorded } else { 0 };
         // As many as a transaction has on average if each of them reads and writes.
         let operations = recorded.saturating_mul(config.operations as usize + 1);
-        let planned = PlannedOperation {
+        let planned = HistoryOperation {
             slot: 0,
             access: Access::Get,
         };
@@ -174,7 +174,7 @@ impl<'w> Worker<'w> {
     fn operate(
         &mut self,
         session: &mut dyn Session,
-        planned: PlannedOperation,
+        planned: HistoryOperation,
     ) -> EngineResult<bool> {
         let family = if self.is_recorded {
             RECORDED

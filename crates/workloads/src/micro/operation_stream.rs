@@ -26,7 +26,7 @@ pub(super) enum Operation {
 
 /// One operation and its record's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct PlannedOperation {
+pub(super) struct MicroOperation {
     pub operation: Operation,
     pub item: u64,
 }
@@ -129,7 +129,7 @@ impl OperationStream {
 
     /// Draws the next operation. The stream has no end: the worker stops after its share.
     #[inline]
-    pub(super) fn next_operation(&mut self) -> PlannedOperation {
+    pub(super) fn next_operation(&mut self) -> MicroOperation {
         match &mut self.source {
             OperationSource::Share {
                 operation,
@@ -138,7 +138,7 @@ impl OperationStream {
             } => {
                 let index = *next;
                 *next += 1;
-                PlannedOperation {
+                MicroOperation {
                     operation: *operation,
                     item: order.as_ref().map_or(index, |order| order.at(index)),
                 }
@@ -147,7 +147,7 @@ impl OperationStream {
                 operation,
                 chooser,
                 items,
-            } => PlannedOperation {
+            } => MicroOperation {
                 operation: *operation,
                 item: chooser.next_among(*items, &mut self.random),
             },
@@ -175,7 +175,7 @@ impl WriteStream for OperationStream {
 }
 
 impl MixedOperations {
-    fn next_operation(&mut self, random: &mut Random) -> PlannedOperation {
+    fn next_operation(&mut self, random: &mut Random) -> MicroOperation {
         let MixPercentages {
             update,
             insert,
@@ -198,7 +198,7 @@ impl MixedOperations {
             _ if self.can_read_inserted => self.inserted.choose(&mut self.read_chooser, random),
             _ => self.read_chooser.next_among(self.records, random),
         };
-        PlannedOperation { operation, item }
+        MicroOperation { operation, item }
     }
 }
 

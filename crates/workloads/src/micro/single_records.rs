@@ -4,7 +4,7 @@
 
 use super::config::{MicroConfig, Test, WorkerRole};
 use super::kinds::Kind;
-use super::operation_stream::{Operation, OperationStream, PlannedOperation};
+use super::operation_stream::{MicroOperation, Operation, OperationStream};
 use super::scan;
 use super::worker::Worker;
 use crate::generate::value::Values;
@@ -67,7 +67,7 @@ impl Worker<'_> {
         })
     }
 
-    fn run_operation(&mut self, task: &mut JobTask<'_>, step: PlannedOperation) -> Result<Kind> {
+    fn run_operation(&mut self, task: &mut JobTask<'_>, step: MicroOperation) -> Result<Kind> {
         match step.operation {
             Operation::Read => self.read(task, step.item).map(|()| Kind::Read),
             Operation::ReadMissing => self.read_missing(task, step.item).map(|()| Kind::Read),
@@ -122,12 +122,12 @@ impl Worker<'_> {
     }
 
     /// Begins a write of a record that was loaded; `None` for a new record, which has no other.
-    fn begin_write(&mut self, step: PlannedOperation) -> Option<PendingWrite> {
+    fn begin_write(&mut self, step: MicroOperation) -> Option<PendingWrite> {
         let deletes = step.operation == Operation::Delete;
         (step.operation != Operation::Insert).then(|| self.tracker.begin_write(step.item, deletes))
     }
 
-    fn write(&mut self, task: &mut JobTask<'_>, step: PlannedOperation) -> Result<()> {
+    fn write(&mut self, task: &mut JobTask<'_>, step: MicroOperation) -> Result<()> {
         let write = self.begin_write(step);
         if step.operation == Operation::Delete {
             let key = self.maker.key(step.item);
@@ -169,7 +169,7 @@ impl Worker<'_> {
     fn write_batch(
         &mut self,
         task: &mut JobTask<'_>,
-        batch: &[(PlannedOperation, Option<PendingWrite>)],
+        batch: &[(MicroOperation, Option<PendingWrite>)],
     ) -> Result<()> {
         let Self {
             maker,

@@ -31,7 +31,7 @@ const DRAWN_TOGETHER: usize = 16;
 
 /// An operation that was drawn.
 #[derive(Debug, Clone, Copy)]
-struct PlannedOperation {
+struct YcsbOperation {
     kind: Kind,
     /// The record; of an insert, none yet.
     item: u64,
@@ -41,7 +41,7 @@ struct PlannedOperation {
     field: Option<u64>,
 }
 
-const UNDRAWN: PlannedOperation = PlannedOperation {
+const UNDRAWN: YcsbOperation = YcsbOperation {
     kind: Kind::Read,
     item: 0,
     records: 1,
@@ -61,7 +61,7 @@ struct OperationDraws {
     scan_records: LengthChooser,
     scan_lengths: Random,
     field_choices: Random,
-    drawn: [PlannedOperation; DRAWN_TOGETHER],
+    drawn: [YcsbOperation; DRAWN_TOGETHER],
     /// The place in `drawn` of the next operation.
     next: usize,
 }
@@ -79,7 +79,7 @@ impl OperationDraws {
         self.next = 0;
     }
 
-    fn draw(&mut self) -> PlannedOperation {
+    fn draw(&mut self) -> YcsbOperation {
         let kind = Kind::ALL[self.mix.next(&mut self.mixes)];
         let item = match kind {
             Kind::Insert => 0,
@@ -95,7 +95,7 @@ impl OperationDraws {
         let reads_for_client = matches!(kind, Kind::Read | Kind::Scan | Kind::ReadModifyWrite);
         let draws_field = reads_for_client && !self.reads_all_fields;
         let field = draws_field.then(|| self.field_choices.below(self.fields));
-        PlannedOperation {
+        YcsbOperation {
             kind,
             item,
             records,
@@ -103,7 +103,7 @@ impl OperationDraws {
         }
     }
 
-    fn take(&mut self) -> PlannedOperation {
+    fn take(&mut self) -> YcsbOperation {
         self.next += 1;
         self.drawn[self.next - 1]
     }
@@ -212,7 +212,7 @@ impl<'a> Worker<'a> {
         Ok(findings)
     }
 
-    fn operate(&mut self, task: &mut JobTask<'_>, operation: PlannedOperation) -> Result<()> {
+    fn operate(&mut self, task: &mut JobTask<'_>, operation: YcsbOperation) -> Result<()> {
         match operation.kind {
             Kind::Insert => self.insert(task),
             Kind::Scan => self.scan(task, operation),
@@ -221,8 +221,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn read(&mut self, task: &mut JobTask<'_>, operation: PlannedOperation) -> Result<()> {
-        let PlannedOperation { item, field, .. } = operation;
+    fn read(&mut self, task: &mut JobTask<'_>, operation: YcsbOperation) -> Result<()> {
+        let YcsbOperation { item, field, .. } = operation;
         let floor = self.shared.validator.floor(item);
         let (session, meter) = (&mut *task.session, &mut *task.meter);
         retry(meter, doing("reading", item), |_| {
@@ -263,8 +263,8 @@ impl<'a> Worker<'a> {
 
     /// Reads a record and puts its next version. For YCSB's read-modify-write it is first read as a
     /// client reads it.
-    fn update(&mut self, task: &mut JobTask<'_>, operation: PlannedOperation) -> Result<()> {
-        let PlannedOperation { item, field, .. } = operation;
+    fn update(&mut self, task: &mut JobTask<'_>, operation: YcsbOperation) -> Result<()> {
+        let YcsbOperation { item, field, .. } = operation;
         let twice = operation.kind == Kind::ReadModifyWrite;
         let shared = self.shared;
         let versions = shared.validator.versions;
@@ -305,8 +305,8 @@ impl<'a> Worker<'a> {
         acknowledged.map_err(|error| Error::Workload(error.to_string()))
     }
 
-    fn scan(&mut self, task: &mut JobTask<'_>, operation: PlannedOperation) -> Result<()> {
-        let PlannedOperation {
+    fn scan(&mut self, task: &mut JobTask<'_>, operation: YcsbOperation) -> Result<()> {
+        let YcsbOperation {
             item,
             records: wanted,
             field,

@@ -83,16 +83,12 @@ impl<'a> RunRequest<'a> {
         search: Option<SearchSettings>,
     ) -> Result<PreparedRun<'a>, Failure> {
         let overrides = &self.given.overrides;
-        let cache_bytes = match self.plan.conditions.cache_bytes[..] {
-            [size] => size,
-            _ => None,
-        };
         let run = NewRun {
             name: self.plan.name,
             about: self.plan.about,
             trials,
             skipped,
-            cache_bytes,
+            cache_bytes: self.plan.conditions.shared_cache_bytes(),
             command: command_line(),
             include_assertions: overrides.include_assertions,
             split_by: overrides.split_by,

@@ -4,6 +4,15 @@ use super::ConditionLists;
 use crate::filesystem::FileSystem;
 
 impl ConditionLists {
+    /// Returns the size of every engine's own cache, bytes; `None` if there is none or several.
+    #[must_use]
+    pub fn shared_cache_bytes(&self) -> Option<u64> {
+        match self.cache_bytes[..] {
+            [size] => size,
+            _ => None,
+        }
+    }
+
     /// Returns the image size if one is set and no file system uses it.
     #[must_use]
     pub fn unused_image(&self) -> Option<u64> {

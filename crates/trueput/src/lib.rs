@@ -27,11 +27,11 @@ mod cmd;
 mod conditions;
 #[cfg(test)]
 mod documented;
-mod execute;
 mod failure;
 mod output;
 mod page;
 mod plan_overrides;
+mod prepared_run;
 mod progress;
 mod published_plan;
 mod repeats;

@@ -1,7 +1,7 @@
 //! A run that is resumed. Its folder may come from anybody, so it is checked first.
 
-use crate::execute::PreparedRun;
 use crate::failure::Failure;
+use crate::prepared_run::PreparedRun;
 use crate::repeats;
 use crate::run_options::RunOptions;
 use crate::size_limit::{SizeLimit, explained};

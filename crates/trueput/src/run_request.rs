@@ -1,7 +1,7 @@
 //! The way from a command line to a run, the same for every command that runs the trials of a plan.
 
-use crate::execute::{PreparedRun, command_line};
 use crate::failure::Failure;
+use crate::prepared_run::{PreparedRun, command_line};
 use crate::repeats::Repeats;
 use crate::run_options::RunOptions;
 use crate::signals;

@@ -6,10 +6,10 @@ pub mod limits;
 pub mod tuning;
 
 use crate::built_in_plans::plan_or_workload;
-use crate::execute::{self, PreparedRun};
 use crate::failure::Failure;
 use crate::output;
 use crate::plan_overrides::PlanOverrides;
+use crate::prepared_run::{self, PreparedRun};
 use crate::repeats::parse_part;
 use crate::run_options::RunOptions;
 use crate::run_request::RunRequest;
@@ -152,7 +152,7 @@ fn objective(
 fn only_contender(trials: &[TrialSpec], target: &str) -> Result<(), Failure> {
     let instead = match trials {
         [_] => return Ok(()),
-        _ => choices(trials, ContenderDifference::Contenders),
+        _ => describe_differences(trials, ContenderDifference::Contenders),
     };
     let instead = instead.unwrap_or_else(|| {
         "name one engine, level and number of workers, as in --engine sqlite --durability sync \
@@ -175,7 +175,7 @@ enum ContenderDifference {
 }
 
 /// Says what has several values in these trials, so that one can be given; `None` if nothing has.
-fn choices(trials: &[TrialSpec], differing: ContenderDifference) -> Option<String> {
+fn describe_differences(trials: &[TrialSpec], differing: ContenderDifference) -> Option<String> {
     const MAX_NAMED: usize = 4;
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     for (name, value) in trials.iter().flat_map(|spec| named_values(spec, differing)) {
@@ -303,7 +303,7 @@ fn resume_command(manifest: &RunManifest, path: &Path) -> String {
     let search = manifest.search.as_ref();
     let command = search.map_or("run", SearchSettings::command);
     let path = path.display().to_string();
-    let program = execute::program_name();
+    let program = prepared_run::program_name();
     format!("{program} {command} --resume {}", quoted(&path))
 }
 
@@ -375,9 +375,9 @@ pub fn carry_out(
             .map_err(Failure::from)
             .and_then(|loaded| output::json_lines(&found(&loaded).to_string()))
     } else {
-        execute::report(&run.folder, run.given.screen)
+        prepared_run::report(&run.folder, run.given.screen)
     };
-    execute::finish(&summary, written)
+    prepared_run::finish(&summary, written)
 }
 
 /// What a search found.

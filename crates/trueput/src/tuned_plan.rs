@@ -1,9 +1,9 @@
 //! The plan of the best knobs that a search found: a file in its run folder, which runs the default
 //! and these knobs in turns.
 
-use crate::execute::PreparedRun;
 use crate::failure::Failure;
 use crate::output;
+use crate::prepared_run::PreparedRun;
 use serde_json::json;
 use std::io::{ErrorKind, Write};
 use std::path::Path;

@@ -4,11 +4,11 @@ mod progress;
 mod replay;
 mod subjects;
 
-use crate::execute;
 use crate::failure::{FAILED, Failure, INTERRUPTED};
 use crate::output::{self, ChartsWhen};
 use crate::page::describe_page;
 use crate::plan_overrides::{KnobSetting, parse_knob, parse_positive, parse_seed};
+use crate::prepared_run;
 use crate::screen::Screen;
 use crate::signals;
 use crate::size_limit::SizeLimit;
@@ -241,7 +241,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         seed: arguments.seed,
         commits: arguments.commits,
         file_system,
-        command: execute::command_line(),
+        command: prepared_run::command_line(),
         stop: signals::stop_flag()?,
     };
     let progress = AuditProgress::new(arguments.json);

@@ -2,9 +2,9 @@
 
 use crate::bundle;
 use crate::cmd::compare_gate::Gate;
-use crate::execute::program_name;
 use crate::failure::Failure;
 use crate::output::{self, ChartsWhen};
+use crate::prepared_run::program_name;
 use crate::repeats::parse_part;
 use crate::screen::Screen;
 use crate::size_limit::SizeLimit;

@@ -1,9 +1,9 @@
 //! `trueput history`: shows the rates of one plan over many runs, and their changes.
 
 use crate::bundle;
-use crate::execute::program_name;
 use crate::failure::Failure;
 use crate::output::{self, ChartsWhen};
+use crate::prepared_run::program_name;
 use crate::screen::Screen;
 use crate::size_limit::SizeLimit;
 use clap::Args;

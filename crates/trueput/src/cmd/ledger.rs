@@ -3,10 +3,10 @@
 mod step;
 
 use crate::built_in_plans::plan_or_workload;
-use crate::execute::{self, PreparedRun};
 use crate::failure::{EXIT_CODES, Failure};
 use crate::output::{self, ChartsWhen};
 use crate::page::{describe_page, write_own_page};
+use crate::prepared_run::{self, PreparedRun};
 use crate::run_options::RunOptions;
 use crate::run_request::RunRequest;
 use crate::trust::Trust;
@@ -82,7 +82,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let run = request.create(matrix.trials, matrix.skipped, None)?;
     let mut progress = run.progress();
     let summary = run.run_trials(&mut |event| progress.observe(event))?;
-    execute::finish(&summary, write_ablation(&run))
+    prepared_run::finish(&summary, write_ablation(&run))
 }
 
 fn write_ablation(run: &PreparedRun<'_>) -> Result<(), Failure> {

@@ -2,9 +2,9 @@
 //! and delays of the network than were measured.
 
 use crate::bundle;
-use crate::execute::program_name;
 use crate::failure::Failure;
 use crate::output::{self, ChartsWhen};
+use crate::prepared_run::program_name;
 use crate::screen::Screen;
 use crate::size_limit::SizeLimit;
 use clap::Args;

@@ -6,7 +6,7 @@ use crate::output::{self, ChartsWhen};
 use crate::page::{check_is_page, describe_page, write_own_page, write_page};
 use crate::screen::Screen;
 use crate::size_limit::SizeLimit;
-use crate::{bundle, execute};
+use crate::{bundle, prepared_run};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -112,13 +112,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             }
         }
         ([report], None) if is_answer => {
-            execute::write_answer(report, screen, &closing_lines(report))?;
+            prepared_run::write_answer(report, screen, &closing_lines(report))?;
         }
         ([report], None) => {
             output::document(&report.render(arguments.format, style), arguments.format)?;
         }
         (several, None) if is_answer => {
-            let text = merge::answer(several, screen.layout(), &execute::program_name());
+            let text = merge::answer(several, screen.layout(), &prepared_run::program_name());
             output::document(&text, Format::Terminal)?;
         }
         (several, None) => {
@@ -132,7 +132,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 /// Links to the rest of the results, printed below the answer.
 fn closing_lines(report: &Run) -> Vec<String> {
     let mut closing = vec![
-        execute::everything(report),
+        prepared_run::everything(report),
         format!("run folder: {}", report.shown_as.display()),
     ];
     let page = report.page_path();

@@ -1,8 +1,8 @@
 //! `trueput run`: expands a plan, runs its trials, ends with the table.
 
-use crate::execute::PreparedRun;
 use crate::failure::{EXIT_CODES, Failure};
 use crate::plan_overrides::OF_A_NEW_RUN;
+use crate::prepared_run::PreparedRun;
 use crate::published_plan::{self, parse_scale};
 use crate::repeats::Repeats;
 use crate::run_options::RunOptions;

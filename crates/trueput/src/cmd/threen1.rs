@@ -3,12 +3,12 @@
 
 mod resume;
 
-use crate::execute::{self, PreparedRun};
 use crate::failure::{EXIT_CODES, Failure};
 use crate::output;
 use crate::plan_overrides::{
     KnobSetting, PlanOverrides, RunDirectories, Setting, WorkerChoice, parse_knob,
 };
+use crate::prepared_run::{self, PreparedRun};
 use crate::progress::Progress;
 use crate::repeats::{self, Repeats};
 use crate::run_options::RunOptions;
@@ -113,13 +113,13 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             Ok(())
         }
         LineFormat::Words(_) => {
-            output::line("").and_then(|()| execute::report(&run.folder, arguments.screen))
+            output::line("").and_then(|()| prepared_run::report(&run.folder, arguments.screen))
         }
     });
     if summary.interrupted || summary.failed > 0 {
         output::note("to continue: the same command and input with --resume");
     }
-    execute::finish(&summary, written)
+    prepared_run::finish(&summary, written)
 }
 
 /// The problems that an earlier part of a resumed run has solved.

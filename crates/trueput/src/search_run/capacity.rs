@@ -1,8 +1,8 @@
 //! A new search for capacities: its contenders, its settings and its run.
 
 use super::{objective, refuse_fixed_work, refuse_rate, too_short};
-use crate::execute::PreparedRun;
 use crate::failure::Failure;
+use crate::prepared_run::PreparedRun;
 use crate::run_request::RunRequest;
 use trueput_record::objective::Objective;
 use trueput_record::search::{CapacitySettings, SearchSettings, TuningLimits};

@@ -2,11 +2,11 @@
 
 use super::limits::Limits;
 use super::{
-    ContenderDifference, check_presets, choices, objective, only_contender, refuse_fixed_work,
-    too_short,
+    ContenderDifference, check_presets, describe_differences, objective, only_contender,
+    refuse_fixed_work, too_short,
 };
-use crate::execute::PreparedRun;
 use crate::failure::Failure;
+use crate::prepared_run::PreparedRun;
 use crate::resumed;
 use crate::run_options::RunOptions;
 use crate::run_request::RunRequest;
@@ -258,7 +258,7 @@ fn one_question(trials: Vec<TrialSpec>, target: &str) -> Result<Vec<TrialSpec>, 
         )));
     }
     if others.any(|spec| Some(question(spec)) != first) {
-        let instead = choices(&trials, ContenderDifference::Questions)
+        let instead = describe_differences(&trials, ContenderDifference::Questions)
             .unwrap_or_else(|| "give one value of each setting and condition".to_owned());
         return Err(Failure::usage(format!(
             "'{target}' expands to several comparisons; choose takes one: {instead}"

@@ -2,8 +2,8 @@
 
 use super::choice::KnobSearch;
 use super::{at_least, check_presets, only_contender, refuse_own_times, refuse_rate};
-use crate::execute::PreparedRun;
 use crate::failure::Failure;
+use crate::prepared_run::PreparedRun;
 use crate::run_request::RunRequest;
 use trueput_host::{count_cores, read_memory_bytes};
 use trueput_record::TrialSpec;

@@ -4,7 +4,7 @@
 //! differences between algorithm configurations through ablation", 2016, start from the same
 //! question). A parameter that loses nothing can stay at its default.
 
-use crate::search::{ConfigurationId, Search};
+use crate::rounds::{ConfigurationId, Rounds};
 use serde::{Deserialize, Serialize};
 use trueput_record::trial::Settings;
 
@@ -20,7 +20,7 @@ pub struct AblationStep {
 /// Returns the steps of a configuration: the parameters of greatest importance to the search first.
 /// Steps that the fence refuses are left out. Empty for the default.
 #[must_use]
-pub fn ablation(search: &Search, winner: ConfigurationId) -> Vec<AblationStep> {
+pub fn ablation(search: &Rounds, winner: ConfigurationId) -> Vec<AblationStep> {
     let Some(winner) = search.configuration(winner) else {
         return Vec::new();
     };

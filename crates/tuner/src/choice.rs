@@ -5,7 +5,7 @@ use crate::budget::{Budget, BudgetShortage, SharedBudget};
 use crate::capacity::{
     CapacitySearch, fewest_trials, judged_trial, last_probed, next_trial, usual_trials,
 };
-use crate::search;
+use crate::rounds;
 use crate::trial_search::{Proposal, SearchNews, TrialSearch, number_cells, trial_id};
 use crate::tuning::TuningSearch;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ use trueput_record::trial_time::{estimated_s, expected_s, search_times_s};
 use trueput_record::{RunManifest, TrialRecord, TrialSpec};
 
 /// Trials of a search for knobs at least.
-pub const MIN_TUNING_TRIALS: u32 = search::MIN_TRIALS as u32;
+pub const MIN_TUNING_TRIALS: u32 = rounds::MIN_TRIALS as u32;
 
 /// The part of the time for everything but the run-off.
 const SEARCH_PART: f64 = 0.9;

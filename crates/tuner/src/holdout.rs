@@ -6,7 +6,7 @@
 //! pairs: see [`trueput_findings::tuning::is_claimed`]. "No better than the default" is a valid
 //! answer.
 
-use crate::search::{ConfigurationId, Search};
+use crate::rounds::{ConfigurationId, Rounds};
 use serde::{Deserialize, Serialize};
 
 /// The pairs below which nothing but winner and default is in the holdout.
@@ -48,7 +48,7 @@ impl Holdout {
     /// Plans the holdout of a search that is over. Presets and random ones are in it if ten or more
     /// rounds are affordable with them. `None` if all but the default failed.
     #[must_use]
-    pub fn new(search: &Search) -> Option<Self> {
+    pub fn new(search: &Rounds) -> Option<Self> {
         let winner = search.winner()?;
         let trials = search.holdout_trials();
         let mut entries = vec![

@@ -11,7 +11,7 @@
 //! - `choice`: the contender that keeps an objective at the highest rate, by default and tuned
 //! - `fence`: which configurations keep the promise that was asked for
 //! - `space`: the parameters that a search may change, as a unit cube
-//! - `search`: the state machine that proposes rounds of trials and keeps their archive
+//! - `rounds`: the state machine that proposes rounds of trials and keeps their archive
 //! - `holdout`: whether the winner of a search is better, from trials that the search has not seen
 //! - `ablation`: what each changed parameter of a winner contributes
 //! - `presets`: published advice on the knobs of an engine
@@ -26,9 +26,9 @@ pub mod fence;
 pub mod holdout;
 mod of_run;
 pub mod presets;
+pub mod rounds;
 #[cfg(test)]
 mod samples;
-pub mod search;
 mod sobol;
 pub mod space;
 mod trial_search;

@@ -1,6 +1,6 @@
 //! What all searches have in common: they propose trials from the results so far.
 
-use crate::search::Incumbent;
+use crate::rounds::Incumbent;
 use trueput_findings::capacity::Capacity;
 use trueput_findings::choice::RunOff;
 use trueput_record::search::SearchEnd;

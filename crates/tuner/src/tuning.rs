@@ -8,8 +8,8 @@ pub use knobs::{SearchSpace, searched_knobs};
 use crate::ablation::ablation;
 use crate::budget::{Budget, BudgetShortage, TrialTimes};
 use crate::holdout::{Holdout, Role};
-use crate::search::{
-    ConfigurationId, Failure as TrialFailure, FailureKind, MIN_TRIALS, Outcome, Preset, Search,
+use crate::rounds::{
+    ConfigurationId, Failure as TrialFailure, FailureKind, MIN_TRIALS, Outcome, Preset, Rounds,
     SearchPlan,
 };
 use crate::trial_search::{Proposal, SearchNews, TrialSearch, number_cells};
@@ -35,7 +35,7 @@ const ABLATION_ROUNDS: usize = 3;
 /// A search for the knobs of one contender.
 #[derive(Debug)]
 pub struct TuningSearch<'a> {
-    search: Search,
+    search: Rounds,
     settings: TuningSettings,
     first: TrialSpec,
     manifest: &'a RunManifest,
@@ -59,7 +59,7 @@ struct WantedTrial {
 /// The part of a search that a trial belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SearchPart {
-    Search,
+    Rounds,
     Holdout,
     Ablation,
 }
@@ -92,7 +92,7 @@ impl<'a> TuningSearch<'a> {
             presets: presets(&settings),
         };
         Ok(Self {
-            search: Search::new(space, plan)?,
+            search: Rounds::new(space, plan)?,
             budget: Budget::new(begin_s, settings.budget_s),
             settings,
             first,
@@ -150,7 +150,7 @@ impl<'a> TuningSearch<'a> {
             let entries = round.entries.iter();
             let found: Vec<Option<Outcome>> = entries
                 .clone()
-                .map(|entry| self.outcome(ended, entry.configuration, number, SearchPart::Search))
+                .map(|entry| self.outcome(ended, entry.configuration, number, SearchPart::Rounds))
                 .collect();
             if let Some(outcomes) = found.iter().cloned().collect::<Option<Vec<_>>>() {
                 if self.search.record_round(outcomes).is_err() {
@@ -471,7 +471,7 @@ pub fn affordable_trials(budget_s: f64, first: &TrialSpec) -> Result<u32, Budget
 
 fn part_of(trial: &TrialRecord) -> SearchPart {
     match trial.spec.role.map(|role| role.purpose) {
-        Some(TrialPurpose::Tuning) => SearchPart::Search,
+        Some(TrialPurpose::Tuning) => SearchPart::Rounds,
         Some(TrialPurpose::Ablation) => SearchPart::Ablation,
         _ => SearchPart::Holdout,
     }
@@ -479,7 +479,7 @@ fn part_of(trial: &TrialRecord) -> SearchPart {
 
 /// A trial of a configuration of the search.
 fn wanted(
-    search: &Search,
+    search: &Rounds,
     configuration: ConfigurationId,
     purpose: TrialPurpose,
     round: u32,

@@ -6,7 +6,7 @@ use trueput_record::trial::Settings;
 use trueput_record::value::format_seconds;
 use trueput_report::last_probe;
 use trueput_tuner::SearchNews;
-use trueput_tuner::search::Incumbent;
+use trueput_tuner::rounds::Incumbent;
 
 /// One line; `None` if there is nothing to tell yet.
 pub fn line(news: &SearchNews) -> Option<String> {

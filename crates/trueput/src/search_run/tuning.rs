@@ -13,7 +13,7 @@ use trueput_record::search::{
 use trueput_record::value::format_seconds;
 use trueput_runner::Registry;
 use trueput_tuner::budget::BudgetShortage;
-use trueput_tuner::search::MIN_TRIALS;
+use trueput_tuner::rounds::MIN_TRIALS;
 use trueput_tuner::tuning::{SearchSpace, affordable_trials, searched_knobs};
 
 /// A question that a search for knobs answers.

@@ -5,8 +5,8 @@ use trueput_findings::tuning::{compare_holdout, is_claimed};
 use trueput_record::search::TuningStrategy;
 use trueput_record::trial::Settings;
 use trueput_tuner::holdout::{Holdout, Role};
-use trueput_tuner::search::{
-    ConfigurationId, Failure, FailureKind, Outcome, Preset, Search, SearchPlan,
+use trueput_tuner::rounds::{
+    ConfigurationId, Failure, FailureKind, Outcome, Preset, Rounds, SearchPlan,
 };
 
 /// The deviation of the noise of a single score.
@@ -44,7 +44,7 @@ impl Machine {
     }
 
     /// One trial of a configuration.
-    pub fn run(&mut self, landscape: Landscape, search: &Search, settings: &Settings) -> Outcome {
+    pub fn run(&mut self, landscape: Landscape, search: &Rounds, settings: &Settings) -> Outcome {
         self.trials += 1.0;
         self.level += 0.02 * self.normal();
         let drift = self.level + 0.3 * (self.trials / 12.0).sin();
@@ -72,14 +72,14 @@ pub fn search_of(
     strategy: TuningStrategy,
     trials: usize,
     seed: u64,
-) -> Search {
+) -> Rounds {
     let plan = SearchPlan {
         seed,
         trials,
         strategy,
         presets: presets(landscape),
     };
-    Search::new(landscape.space(), plan).unwrap()
+    Rounds::new(landscape.space(), plan).unwrap()
 }
 
 /// A preset that gains something: the compression of a guide.
@@ -94,7 +94,7 @@ fn presets(landscape: Landscape) -> Vec<Preset> {
 }
 
 /// Runs the rounds of a search until it is over.
-pub fn run_search(search: &mut Search, landscape: Landscape, machine: &mut Machine) {
+pub fn run_search(search: &mut Rounds, landscape: Landscape, machine: &mut Machine) {
     while let Some(round) = search.next_round() {
         let outcomes = round.entries.iter().map(|entry| {
             let settings = &search.configuration(entry.configuration).unwrap().settings;
@@ -106,7 +106,7 @@ pub fn run_search(search: &mut Search, landscape: Landscape, machine: &mut Machi
 }
 
 /// Runs the holdout of a search, and judges it as a search of an engine is judged.
-fn claims_winner(search: &Search, landscape: Landscape, machine: &mut Machine) -> bool {
+fn claims_winner(search: &Rounds, landscape: Landscape, machine: &mut Machine) -> bool {
     let Some(holdout) = Holdout::new(search) else {
         return false;
     };

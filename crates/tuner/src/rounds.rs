@@ -1,4 +1,4 @@
-//! The search: a state machine that proposes rounds of trials and learns from their outcomes.
+//! The rounds of a search for knobs: a state machine that proposes rounds of trials and learns from their outcomes.
 //!
 //! A round has the default configuration, the incumbent (the best so far) and some challengers,
 //! each once. Scores are compared within their round, so what the machine does to all trials of a
@@ -113,7 +113,7 @@ pub struct CourseStep {
 
 /// A search. See the module's documentation.
 #[derive(Debug)]
-pub struct Search {
+pub struct Rounds {
     space: Space,
     plan: SearchPlan,
     archive: Archive,
@@ -123,7 +123,7 @@ pub struct Search {
     course: Vec<CourseStep>,
 }
 
-impl Search {
+impl Rounds {
     /// Starts a search. Presets that the fence refuses are left out.
     ///
     /// # Errors

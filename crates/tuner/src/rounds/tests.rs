@@ -44,13 +44,13 @@ fn preset(name: &str, settings: &[(&str, trueput_record::Value)]) -> Preset {
 }
 
 /// A score without noise: the higher the share, the better.
-fn score(search: &Search, entry: &Entry) -> Outcome {
+fn score(search: &Rounds, entry: &Entry) -> Outcome {
     let settings = &search.configuration(entry.configuration).unwrap().settings;
     let point = search.space().point(settings);
     Outcome::Score(100.0 * (1.0 + point[0]))
 }
 
-fn outcomes(search: &Search, round: &Round) -> Vec<Outcome> {
+fn outcomes(search: &Rounds, round: &Round) -> Vec<Outcome> {
     round
         .entries
         .iter()
@@ -67,7 +67,7 @@ fn failure(reason: &str) -> Outcome {
 }
 
 /// Runs a search to its end and calls `check` before each round is recorded.
-fn run(search: &mut Search, mut check: impl FnMut(&Search, &Round)) {
+fn run(search: &mut Rounds, mut check: impl FnMut(&Rounds, &Round)) {
     while let Some(round) = search.next_round() {
         check(search, &round);
         let outcomes = outcomes(search, &round);
@@ -77,7 +77,7 @@ fn run(search: &mut Search, mut check: impl FnMut(&Search, &Round)) {
 
 #[test]
 fn default_and_incumbent_are_in_every_round_and_a_quarter_of_the_trials_is_left() {
-    let mut search = Search::new(open(), plan(80, Vec::new())).unwrap();
+    let mut search = Rounds::new(open(), plan(80, Vec::new())).unwrap();
     run(&mut search, |search, round| {
         let count = |id| {
             round
@@ -101,7 +101,7 @@ fn default_and_incumbent_are_in_every_round_and_a_quarter_of_the_trials_is_left(
 
 #[test]
 fn an_incumbent_is_repeated_and_as_often_as_the_one_before_it() {
-    let mut search = Search::new(open(), plan(200, Vec::new())).unwrap();
+    let mut search = Rounds::new(open(), plan(200, Vec::new())).unwrap();
     let mut before = search.incumbent();
     run(&mut search, |search, _| {
         let incumbent = search.incumbent();
@@ -114,7 +114,7 @@ fn an_incumbent_is_repeated_and_as_often_as_the_one_before_it() {
 
 #[test]
 fn recorded_outcomes_lead_to_the_same_next_round() {
-    let mut whole = Search::new(open(), plan(80, Vec::new())).unwrap();
+    let mut whole = Rounds::new(open(), plan(80, Vec::new())).unwrap();
     let mut recorded = Vec::new();
     while let Some(round) = whole.next_round() {
         assert_eq!(
@@ -122,7 +122,7 @@ fn recorded_outcomes_lead_to_the_same_next_round() {
             Some(&round),
             "until it is recorded"
         );
-        let mut resumed = Search::new(open(), plan(80, Vec::new())).unwrap();
+        let mut resumed = Rounds::new(open(), plan(80, Vec::new())).unwrap();
         for (round, outcomes) in &recorded {
             assert_eq!(resumed.next_round().as_ref(), Some(round));
             resumed.record_round(Clone::clone(outcomes)).unwrap();
@@ -155,7 +155,7 @@ fn what_the_fence_refuses_is_never_proposed() {
             strategy,
             ..plan(100, vec![unsafe_preset.clone()])
         };
-        let mut search = Search::new(space(Box::new(fence)), plan).unwrap();
+        let mut search = Rounds::new(space(Box::new(fence)), plan).unwrap();
         run(&mut search, |_, _| {});
         let all = search.configurations();
         assert!(all.len() > 10 && all.iter().all(|one| !one.settings.contains_key("flush")));
@@ -164,7 +164,7 @@ fn what_the_fence_refuses_is_never_proposed() {
 
 #[test]
 fn a_failure_is_kept_with_its_reason_and_never_repeated() {
-    let mut search = Search::new(open(), plan(80, Vec::new())).unwrap();
+    let mut search = Rounds::new(open(), plan(80, Vec::new())).unwrap();
     let mut failed = Vec::new();
     while let Some(round) = search.next_round() {
         let outcome = |entry: &Entry| {
@@ -197,7 +197,7 @@ fn a_failure_is_kept_with_its_reason_and_never_repeated() {
 
 #[test]
 fn scores_of_a_round_without_the_default_do_not_count() {
-    let mut search = Search::new(open(), plan(40, Vec::new())).unwrap();
+    let mut search = Rounds::new(open(), plan(40, Vec::new())).unwrap();
     let round = search.next_round().unwrap();
     let outcome = |entry: &Entry| match entry.configuration {
         ConfigurationId::DEFAULT => failure("neighbor"),
@@ -222,7 +222,7 @@ fn scores_of_a_round_without_the_default_do_not_count() {
 
 #[test]
 fn a_search_ends_when_the_default_fails_three_times_in_a_row() {
-    let mut search = Search::new(open(), plan(200, Vec::new())).unwrap();
+    let mut search = Rounds::new(open(), plan(200, Vec::new())).unwrap();
     let mut rounds = 0;
     while let Some(round) = search.next_round() {
         let outcome = |entry: &Entry| match entry.configuration {
@@ -238,7 +238,7 @@ fn a_search_ends_when_the_default_fails_three_times_in_a_row() {
 
 #[test]
 fn a_default_that_breaks_a_constraint_is_compared_with_and_never_the_incumbent() {
-    let mut search = Search::new(open(), plan(80, Vec::new())).unwrap();
+    let mut search = Rounds::new(open(), plan(80, Vec::new())).unwrap();
     while let Some(round) = search.next_round() {
         // The lower the share, the better; what is below 0.2 takes too much memory.
         let outcome = |entry: &Entry| {
@@ -268,7 +268,7 @@ fn a_default_that_breaks_a_constraint_is_compared_with_and_never_the_incumbent()
 
 #[test]
 fn the_best_challenger_is_in_the_holdout_if_nothing_is_better_than_the_default() {
-    let mut search = Search::new(open(), plan(80, Vec::new())).unwrap();
+    let mut search = Rounds::new(open(), plan(80, Vec::new())).unwrap();
     while let Some(round) = search.next_round() {
         let outcome = |entry: &Entry| match entry.configuration {
             ConfigurationId::DEFAULT => Outcome::Score(205.0),
@@ -290,14 +290,14 @@ fn the_best_challenger_is_in_the_holdout_if_nothing_is_better_than_the_default()
 
 #[test]
 fn bad_input_is_refused_and_leaves_the_round_pending() {
-    let refusal = |trials, presets| Search::new(open(), plan(trials, presets)).unwrap_err();
+    let refusal = |trials, presets| Rounds::new(open(), plan(trials, presets)).unwrap_err();
     assert!(refusal(23, Vec::new()).contains("it takes at least 24"));
     let unknown = vec![preset("guide", &[("shares", 0.5.into())])];
     assert!(refusal(60, unknown).contains("preset 'guide': the search has no setting 'shares'"));
     let closed = space(Box::new(|_| Err("weaker".to_owned())));
-    let refused = Search::new(closed, plan(60, Vec::new())).unwrap_err();
+    let refused = Rounds::new(closed, plan(60, Vec::new())).unwrap_err();
     assert!(refused.contains("the default configuration is not allowed: weaker"));
-    let mut search = Search::new(open(), plan(60, Vec::new())).unwrap();
+    let mut search = Rounds::new(open(), plan(60, Vec::new())).unwrap();
     assert!(
         search
             .record_round(Vec::new())

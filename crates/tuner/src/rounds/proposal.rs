@@ -1,7 +1,7 @@
 //! New configurations to try.
 
 use super::archive::{ConfigurationId, Fate, Purpose};
-use super::{Entry, FOREST_FROM, Search, stream};
+use super::{Entry, FOREST_FROM, Rounds, stream};
 use crate::sobol::SobolSequence;
 use trueput_findings::forest::{Forest, Sample, expected_improvement};
 use trueput_findings::tuning::FAILURE_FACTOR;
@@ -27,7 +27,7 @@ const MAX_DRAWS: usize = 2000;
 /// trials, which another trial at that point would not remove.
 const DEVIATION_PART: f64 = 0.3;
 
-impl Search {
+impl Rounds {
     /// Adds up to `slots` new configurations.
     pub(super) fn propose(&mut self, slots: usize, entries: &mut Vec<Entry>) {
         let mut samples = self.samples();

@@ -1,6 +1,6 @@
 //! Racing: which configurations are repeated, dropped or become the incumbent.
 
-use super::Search;
+use super::Rounds;
 use super::archive::{Configuration, ConfigurationId, Fate};
 
 /// The repeats after which a configuration is not repeated further, unless it is the incumbent.
@@ -14,7 +14,7 @@ const ENOUGH_REPEATS: usize = 4;
 /// for equals, is dropped.
 const DROP_LEVEL: f64 = 0.9;
 
-impl Search {
+impl Rounds {
     /// Ranks the configurations that may be repeated, the most promising first: by the upper end of
     /// one standard error. One with more repeats than the incumbent waits for it.
     pub(super) fn racers(&self) -> Vec<ConfigurationId> {

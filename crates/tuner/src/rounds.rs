@@ -1,4 +1,5 @@
-//! The rounds of a search for knobs: a state machine that proposes rounds of trials and learns from their outcomes.
+//! The rounds of a search for knobs: a state machine that proposes trials and learns from their
+//! outcomes.
 //!
 //! A round has the default configuration, the incumbent (the best so far) and some challengers,
 //! each once. Scores are compared within their round, so what the machine does to all trials of a
@@ -111,7 +112,7 @@ pub struct CourseStep {
     pub factor: f64,
 }
 
-/// A search. See the module's documentation.
+/// The rounds of a search. See the module's documentation.
 #[derive(Debug)]
 pub struct Rounds {
     space: Space,

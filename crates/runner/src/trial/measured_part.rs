@@ -73,7 +73,7 @@ pub(crate) struct WorkerGroupSpec<'a> {
     pub directory: &'a Path,
     /// The number of trials that ran on this load before.
     pub generation: u32,
-    /// The number of workers.
+    /// The sessions: the workers, and those that the job adds.
     pub sessions: u32,
     /// The units of work; 0 if a duration ends the trial.
     pub total_units: u64,

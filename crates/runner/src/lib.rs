@@ -43,7 +43,7 @@ pub use trial::conformance_cache::ConformanceCache;
 pub use trial::phase_limit::HANG_TIMEOUT;
 pub use workers::delegated::{DelegatedTask, DelegatedWorker, TaskOutcome};
 pub use workers::meter;
-pub use workers::process::main as worker_main;
+pub use workers::worker_main::main as worker_main;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

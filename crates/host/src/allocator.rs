@@ -52,7 +52,8 @@ const LIBRARIES: [AllocatorLibrary; 3] = [
 /// An allocator whose library is not on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "allocator '{allocator}' is not installed ({file} not found); on Debian: apt-get install {package}"
+    "allocator '{allocator}' is not installed ({file} not found); on Debian: apt-get install \
+     {package}"
 )]
 pub(crate) struct MissingAllocator {
     allocator: Allocator,

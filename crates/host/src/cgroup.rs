@@ -44,7 +44,11 @@ pub struct MemoryGroup {
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryLimitError {
     /// The machine has less.
-    #[error("a memory limit of {} exceeds this machine's {}", format_bytes(*bytes), format_bytes(*has_bytes))]
+    #[error(
+        "a memory limit of {} exceeds this machine's {}",
+        format_bytes(*bytes),
+        format_bytes(*has_bytes)
+    )]
     AboveMachine {
         /// The limit, bytes.
         bytes: u64,

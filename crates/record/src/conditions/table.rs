@@ -462,8 +462,7 @@ conditions! {
         trial memory_bytes: Option<u64>, as size_text;
     /// Size of every engine's own cache, by its own knob, as in 256MiB; preset: each knob's own
     /// default. SQLite's is per worker. Refused where an engine has no such knob
-    // No field of a trial: the expansion of a plan turns it into each engine's knob
-    // (`plan/matrix/cache.rs` of the runner), and `RunManifest::cache_bytes` keeps it.
+    // No field of a trial: the runner's `plan/matrix/cache.rs` makes it each engine's knob.
     "cache" "SIZE" List(list::split): cache_bytes {Option<Bytes> or "preset" in 0 B..};
     /// File systems; one with options, as in ext4:mount=noatime, must be the only or the last one
     /// (see docs/FILESYSTEMS.md)

@@ -331,7 +331,9 @@ fn what_is_drawn_in_place_on_a_terminal_is_ascii_in_an_ascii_locale() {
     let drawn = |locale: &str| {
         let mut script = Command::new("script");
         script.args(["-qec", &run, "/dev/null"]);
-        script.current_dir(bench.path()).env("LC_ALL", locale);
+        // Nothing is drawn in place on a terminal without a name.
+        script.current_dir(bench.path()).env("TERM", "xterm");
+        script.env("LC_ALL", locale);
         script.env("XDG_CACHE_HOME", SHARED_CACHE);
         script.stdin(Stdio::null()).output()
     };

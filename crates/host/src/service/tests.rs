@@ -339,7 +339,7 @@ fn one_that_is_dropped_is_stopped_with_its_children() {
     let folder = folder();
     let deaf = Script {
         make: "touch made",
-        serve: "trap '' TERM; sleep 60 & touch ready; wait",
+        serve: "trap '' TERM; sleep 60 & : >ready; wait",
     };
     let mut server = start(&deaf, folder.path()).unwrap();
     let all = list_members(server.pid());

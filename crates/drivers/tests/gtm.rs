@@ -32,7 +32,7 @@ fn engine() -> Option<&'static dyn Engine> {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_contract_is_kept_at_every_level() {
     let Some(engine) = engine() else { return };
     assert!(support::levels(engine).eq(LEVELS));
@@ -42,21 +42,21 @@ fn the_contract_is_kept_at_every_level() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn no_anomaly_occurs_that_the_stated_isolation_proscribes() {
     let Some(engine) = engine() else { return };
     support::is_isolated_as_stated_with_every_setting(engine);
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_contract_is_kept_with_a_mapped_file() {
     let Some(engine) = engine() else { return };
     keeps_the_contract(engine, Durability::Buffered, MAPPED_FILE);
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_journal_is_in_the_folder_that_the_knob_names() {
     let Some(engine) = engine() else { return };
     keeps_the_contract(engine, Durability::Sync, "log_directory=log");
@@ -87,7 +87,7 @@ fn the_journal_is_in_the_folder_that_the_knob_names() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn knobs_reach_gtm_and_it_says_what_it_made_of_them() {
     let Some(engine) = engine() else { return };
     let knobs = "block_size=8KiB global_buffers=5000 journal_buffers=128 epoch_interval=100 \
@@ -107,7 +107,7 @@ fn knobs_reach_gtm_and_it_says_what_it_made_of_them() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_database_is_not_opened_with_other_settings_than_it_was_made_with() {
     let Some(engine) = engine() else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -118,7 +118,7 @@ fn a_database_is_not_opened_with_other_settings_than_it_was_made_with() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn what_a_transaction_read_and_another_changed_is_a_conflict() {
     let Some(engine) = engine() else { return };
     let database = TestDatabase::open(engine, Durability::Buffered, "");
@@ -154,7 +154,7 @@ fn what_a_transaction_read_and_another_changed_is_a_conflict() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_transaction_with_long_values_is_read_back_by_get_and_by_scan() {
     let Some(engine) = engine() else { return };
     let database = TestDatabase::open(engine, Durability::Buffered, "");
@@ -184,7 +184,7 @@ fn a_transaction_with_long_values_is_read_back_by_get_and_by_scan() {
 
 /// Not a test of its own: commits and dies, in the process that [`killed`] starts.
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn die_in_child() {
     let Ok(directory) = std::env::var(DIRECTORY) else {
         return;
@@ -262,7 +262,7 @@ fn recovered(directory: &Path, level: Durability, knobs: &str) -> u64 {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_killed_process_loses_nothing_at_sync_though_its_shared_memory_goes_too() {
     let Some(_) = engine() else { return };
     for knobs in [
@@ -282,7 +282,7 @@ fn a_killed_process_loses_nothing_at_sync_though_its_shared_memory_goes_too() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_killed_process_keeps_what_its_timer_wrote_at_buffered() {
     let Some(_) = engine() else { return };
     for knobs in ["access_method=BG", "access_method=MM"] {
@@ -305,7 +305,7 @@ fn a_killed_process_keeps_what_its_timer_wrote_at_buffered() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn its_own_check_takes_a_good_database_and_refuses_a_damaged_one() {
     let Some(engine) = engine() else { return };
     let knobs = engine.audit_knobs().iter();
@@ -342,7 +342,7 @@ fn its_own_check_takes_a_good_database_and_refuses_a_damaged_one() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_path_that_is_no_gtm_is_refused_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let missing = ENGINE.with_library(Path::new("/nowhere/libgtmshr.so"));

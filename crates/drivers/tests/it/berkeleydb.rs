@@ -15,7 +15,7 @@ fn engine() -> Option<&'static dyn Engine> {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn berkeley_db_reports_the_settings_that_the_promise_names() {
     let Some(engine) = engine() else { return };
     let flags = [
@@ -40,7 +40,7 @@ fn berkeley_db_reports_the_settings_that_the_promise_names() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_contract_is_kept_with_other_access_methods_isolations_and_logs() {
     let Some(engine) = engine() else { return };
     keeps_the_contract(engine, Durability::Async, "log_directory=log");
@@ -58,7 +58,7 @@ fn the_contract_is_kept_with_other_access_methods_isolations_and_logs() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn knobs_reach_berkeley_db() {
     let Some(engine) = engine() else { return };
     let knobs = "cache_size=1GiB page_size=8192 access_method=hash log_buffer=1MiB \
@@ -73,7 +73,7 @@ fn knobs_reach_berkeley_db() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_log_file_too_small_for_its_buffer_is_refused_by_name() {
     let Some(engine) = engine() else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -85,7 +85,7 @@ fn a_log_file_too_small_for_its_buffer_is_refused_by_name() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_database_changes_its_level_from_one_opening_to_the_next() {
     let Some(engine) = engine() else { return };
     let order = ["sync", "none", "async", "none", "none", "buffered", "sync"];
@@ -102,7 +102,7 @@ fn a_database_changes_its_level_from_one_opening_to_the_next() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_scan_of_many_pages_fits_the_table_of_locks() {
     let Some(engine) = engine() else { return };
     let database = TestDatabase::open(engine, Durability::Buffered, "");
@@ -126,7 +126,7 @@ fn a_scan_of_many_pages_fits_the_table_of_locks() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_transaction_beyond_the_log_in_memory_is_full_and_names_the_knob() {
     let Some(engine) = engine() else { return };
     let database = TestDatabase::open(engine, Durability::None, "none_log_buffer=1MiB");
@@ -145,7 +145,7 @@ fn a_transaction_beyond_the_log_in_memory_is_full_and_names_the_knob() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn checkpoints_and_log_switches_are_seen_from_outside() {
     let Some(engine) = engine() else { return };
     for place in ["beside", "log"] {
@@ -160,7 +160,7 @@ fn checkpoints_and_log_switches_are_seen_from_outside() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_deadlock_is_reported_as_one() {
     let Some(engine) = engine() else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -168,7 +168,7 @@ fn a_deadlock_is_reported_as_one() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn guarded_writers_that_overlap_lose_no_record() {
     let Some(engine) = engine() else { return };
     for knobs in ["", "read_for_update=false"] {
@@ -179,14 +179,14 @@ fn guarded_writers_that_overlap_lose_no_record() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_record_that_overlapping_writers_would_lose_is_counted() {
     let Some(engine) = engine() else { return };
     assert_eq!(overlap::counted_without_one(engine), 1);
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_put_is_guarded_unless_its_transaction_has_looked_the_key_up() {
     let Some(engine) = engine() else { return };
     // Locks asked for by one transaction that gets, deletes and puts keys.
@@ -221,7 +221,7 @@ fn a_put_is_guarded_unless_its_transaction_has_looked_the_key_up() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_workaround_is_stated_with_the_knobs_that_have_one() {
     let stated = |knobs| {
         let workaround = ENGINE.workaround(&resolve(&ENGINE, knobs));
@@ -238,7 +238,7 @@ fn the_workaround_is_stated_with_the_knobs_that_have_one() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn what_can_lose_records_is_a_known_defect_and_states_no_isolation() {
     for isolation in ["locking", "snapshot"] {
         let stated = |knobs: &str| {

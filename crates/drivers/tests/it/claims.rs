@@ -286,7 +286,7 @@ tests! {
         the_flags_that_are_reported_are_those_that_the_promise_names
         a_full_map_is_full_and_the_database_lives_on
         more_sessions_than_reader_slots_are_refused_by_name
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         a_killed_process_loses_no_acknowledged_commit
         a_file_that_is_no_library_of_the_engine_is_refused_in_one_line;
     sqlite ["", "without_rowid=false"]:
@@ -294,7 +294,7 @@ tests! {
         what_is_committed_is_there_after_reopening_at_every_level
         an_aborted_transaction_leaves_nothing
         scans_keep_to_their_bounds_in_both_directions
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         a_killed_process_loses_no_acknowledged_commit
         a_file_that_is_no_library_of_the_engine_is_refused_in_one_line;
     redb ["commits_per_sync=1000"]:
@@ -303,9 +303,9 @@ tests! {
         an_aborted_transaction_leaves_nothing
         scans_keep_to_their_bounds_in_both_directions
         a_second_opening_is_refused_in_words
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         a_killed_process_loses_no_acknowledged_commit
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         a_killed_process_leaves_a_prefix_at_buffered
         the_version_is_the_locked_one;
     fjall ["concurrency=single-writer", "concurrency=optimistic"]:
@@ -314,53 +314,53 @@ tests! {
         an_aborted_transaction_leaves_nothing
         scans_keep_to_their_bounds_in_both_directions
         a_second_opening_is_refused_in_words
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         a_killed_process_loses_no_acknowledged_commit
         the_version_is_the_locked_one;
     rocksdb [""]:
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         a_second_opening_is_refused_in_words
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         a_killed_process_loses_no_acknowledged_commit
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         a_killed_process_leaves_a_prefix_at_buffered
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         a_file_that_is_no_library_of_the_engine_is_refused_in_one_line;
     leveldb [""]:
         scans_keep_to_their_bounds_in_both_directions
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         a_killed_process_loses_no_acknowledged_commit
         a_file_that_is_no_library_of_the_engine_is_refused_in_one_line;
     berkeleydb [""]:
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         every_promised_level_opens_and_no_other_does
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         a_second_opening_is_refused_in_words
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         a_killed_process_loses_no_acknowledged_commit
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         a_killed_process_leaves_a_prefix_at_buffered
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         a_file_that_is_no_library_of_the_engine_is_refused_in_one_line;
     wiredtiger ["table=btree", "table=lsm"]:
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         scans_keep_to_their_bounds_in_both_directions
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         a_second_opening_is_refused_in_words
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         a_killed_process_loses_no_acknowledged_commit
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         a_file_that_is_no_library_of_the_engine_is_refused_in_one_line;
     tokudb [""]:
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         every_promised_level_opens_and_no_other_does
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         a_second_opening_is_refused_in_words
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         a_killed_process_loses_no_acknowledged_commit
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         a_killed_process_leaves_a_prefix_at_buffered
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         a_file_that_is_no_library_of_the_engine_is_refused_in_one_line;
     mdbx ["", "writemap=true", "async_by=no-meta-sync"]:
         every_promised_level_opens_and_no_other_does
@@ -369,7 +369,7 @@ tests! {
         the_flags_that_are_reported_are_those_that_the_promise_names
         a_full_map_is_full_and_the_database_lives_on
         more_sessions_than_reader_slots_are_refused_by_name
-        #[ignore = "slow"]
+        #[ignore = "slow: make test runs it"]
         a_killed_process_loses_no_acknowledged_commit
         a_file_that_is_no_library_of_the_engine_is_refused_in_one_line;
 }

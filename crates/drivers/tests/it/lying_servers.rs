@@ -72,7 +72,7 @@ fn found_at(engine: &dyn Engine, durability: Durability) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn servers_that_run_as_they_were_started_contradict_nothing_at_any_level() {
     let engines: [&dyn Engine; 2] = [&POSTGRESQL, &MARIADB];
     for engine in engines {
@@ -89,7 +89,7 @@ fn servers_that_run_as_they_were_started_contradict_nothing_at_any_level() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_postgresql_that_does_not_flush_is_named_with_its_setting() {
     let Some(liar) = Liar::postgresql("-c fsync=off -c full_page_writes=off") else {
         return;
@@ -106,7 +106,7 @@ fn a_postgresql_that_does_not_flush_is_named_with_its_setting() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_postgresql_whose_window_is_longer_than_stated_is_named() {
     let Some(liar) = Liar::postgresql("-c wal_writer_delay=9000") else {
         return;
@@ -122,7 +122,7 @@ fn a_postgresql_whose_window_is_longer_than_stated_is_named() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_server_that_lies_only_after_a_restart_is_found_by_the_same_database() {
     let Some(liar) = Liar::postgresql("-c fsync=off") else {
         return;
@@ -138,7 +138,7 @@ fn a_server_that_lies_only_after_a_restart_is_found_by_the_same_database() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn what_a_role_or_a_database_sets_does_not_get_into_a_session() {
     let Some(engine) = installed(&POSTGRESQL) else {
         return;
@@ -158,7 +158,7 @@ fn what_a_role_or_a_database_sets_does_not_get_into_a_session() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_mariadb_that_flushes_less_is_named_with_its_setting() {
     for (options, setting) in [
         (
@@ -180,7 +180,7 @@ fn a_mariadb_that_flushes_less_is_named_with_its_setting() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_mariadb_whose_window_is_longer_than_stated_is_named() {
     let Some(liar) = Liar::mariadb("--innodb_flush_log_at_timeout=60") else {
         return;
@@ -207,7 +207,7 @@ fn opens_in(engine: &dyn Engine, parent: &Path, name: &str) {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn servers_work_in_folders_whose_names_a_shell_would_split() {
     let engines: [&dyn Engine; 2] = [&POSTGRESQL, &MARIADB];
     for engine in engines {

@@ -28,7 +28,7 @@ fn keeps_the_contract(durability: Durability, knobs: &str) {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_contract_is_kept_at_every_isolation_that_is_offered() {
     for isolation in [
         "read-committed",
@@ -63,7 +63,7 @@ fn second_to_put_what_both_missed(knobs: &str) -> trueput_engine::Result<()> {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_key_that_two_missed_is_put_by_one_of_them_where_nothing_could_be_locked() {
     let Some(_) = engine() else { return };
     let error = second_to_put_what_both_missed("isolation=read-committed").unwrap_err();
@@ -72,14 +72,14 @@ fn a_key_that_two_missed_is_put_by_one_of_them_where_nothing_could_be_locked() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn innodb_keeps_the_contract_with_other_knobs() {
     let knobs = "isolation=snapshot innodb_page_size=4096 compression=zlib log_directory=log";
     keeps_the_contract(Durability::Buffered, knobs);
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn both_storage_engines_speak_sql() {
     let Some(engine) = engine() else { return };
     assert_eq!(engine.dialect(), Some(Dialect::Mariadb));
@@ -115,7 +115,7 @@ fn left_after_a_kill(durability: Durability, knobs: &str) -> u64 {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_killed_server_keeps_what_its_level_promises() {
     let Some(_) = engine() else { return };
     for storage in [INNODB, MYROCKS] {
@@ -131,7 +131,7 @@ fn a_killed_server_keeps_what_its_level_promises() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn what_was_stopped_in_good_order_is_there_again() {
     let Some(engine) = engine() else { return };
     let level = Durability::Buffered;
@@ -146,7 +146,7 @@ fn what_was_stopped_in_good_order_is_there_again() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_folder_without_a_server_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let reason = refusal(&MARIADB, folder.path(), Durability::Sync, "").to_string();
@@ -154,7 +154,7 @@ fn a_folder_without_a_server_is_refused_by_name() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn knobs_reach_the_server_and_are_read_back() {
     let Some(engine) = engine() else { return };
     let knobs = "innodb_buffer_pool_size=64MiB innodb_log_file_size=32MiB \
@@ -183,7 +183,7 @@ fn knobs_reach_the_server_and_are_read_back() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn no_other_user_reaches_the_socket_or_the_log_of_a_private_server() {
     let Some(engine) = engine() else { return };
     let place = TestDirectory::of(engine, Durability::Sync, "log_directory=log");
@@ -199,7 +199,7 @@ fn promised(durability: Durability, knobs: &str) -> Result<String, String> {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_promise_that_relies_on_the_doublewrite_buffer_is_in_doubt() {
     let is_in_doubt = |level, knobs: &str| {
         let promise = MARIADB.promise_with(level, &resolve(&MARIADB, knobs));
@@ -213,7 +213,7 @@ fn a_promise_that_relies_on_the_doublewrite_buffer_is_in_doubt() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_promise_follows_the_knobs() {
     use Durability::{Async, Buffered, None, Process, Sync};
     let levels = [
@@ -256,7 +256,7 @@ fn prepare_users_server(folder: &Path) {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_users_server_is_used_in_a_schema_of_ours_alone() {
     let Some(engine) = engine() else { return };
     let place = TestDirectory::of(engine, Durability::Sync, "");
@@ -309,7 +309,7 @@ fn a_users_server_is_used_in_a_schema_of_ours_alone() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_user_with_rights_on_one_database_alone_is_served_and_nobody_elses_tables_are_touched() {
     let Some(engine) = engine() else { return };
     let place = TestDirectory::of(engine, Durability::Sync, "");
@@ -346,7 +346,7 @@ fn a_user_with_rights_on_one_database_alone_is_served_and_nobody_elses_tables_ar
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn what_is_no_server_is_refused() {
     for (path, reason) in [
         ("/nowhere/mariadbd", "/nowhere/mariadbd"),
@@ -358,7 +358,7 @@ fn what_is_no_server_is_refused() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn innodbs_checkpoints_are_seen_from_outside() {
     let Some(engine) = engine() else { return };
     for place in ["beside", "log"] {
@@ -371,7 +371,7 @@ fn innodbs_checkpoints_are_seen_from_outside() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn myrocks_reports_its_flushes_in_its_log_and_innodb_reports_nothing() {
     let Some(engine) = engine() else { return };
     for storage in [MYROCKS, INNODB] {
@@ -398,7 +398,7 @@ fn myrocks_reports_its_flushes_in_its_log_and_innodb_reports_nothing() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_deadlock_differs_from_a_lock_that_was_waited_for_too_long() {
     let Some(engine) = engine() else { return };
     let place = TestDirectory::of(engine, Durability::Sync, "");

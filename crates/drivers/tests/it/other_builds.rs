@@ -26,7 +26,7 @@ fn others(engine: &dyn Engine) -> Vec<Box<dyn Engine>> {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn every_other_build_keeps_the_contract_at_every_level() {
     for other in engines().into_iter().flat_map(others) {
         for level in levels(&*other) {
@@ -37,7 +37,7 @@ fn every_other_build_keeps_the_contract_at_every_level() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn every_other_build_has_the_same_scans() {
     for other in engines().into_iter().flat_map(others) {
         let database = TestDatabase::open(&*other, Durability::Process, "");
@@ -46,7 +46,7 @@ fn every_other_build_has_the_same_scans() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn every_build_tells_its_own_version_and_file() {
     for engine in engines() {
         let compiled_in = engine.build().unwrap();
@@ -65,7 +65,7 @@ fn every_build_tells_its_own_version_and_file() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_build_of_sqlite_tells_its_options() {
     for engine in others(&SQLITE)
         .into_iter()
@@ -78,7 +78,7 @@ fn a_build_of_sqlite_tells_its_options() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_killed_process_loses_no_acknowledged_commit_in_another_build() {
     for engine in engines() {
         for other in others(engine) {
@@ -89,7 +89,7 @@ fn a_killed_process_loses_no_acknowledged_commit_in_another_build() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn builds_of_lmdb_read_each_others_databases() {
     for other in others(&LMDB) {
         let pairs: [[&dyn Engine; 2]; 2] = [[&LMDB, &*other], [&*other, &LMDB]];
@@ -107,7 +107,7 @@ fn builds_of_lmdb_read_each_others_databases() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_database_of_another_file_format_is_refused_with_the_reason() {
     let folder = tempfile::tempdir().unwrap();
     let database = open(&LMDB, folder.path(), Durability::Process, "").unwrap();

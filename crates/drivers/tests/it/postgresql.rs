@@ -36,7 +36,7 @@ fn as_owner(database: &dyn Database, statements: &str) {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_contract_is_kept_at_every_isolation() {
     let Some(engine) = engine() else { return };
     for isolation in ["read-committed", "serializable"] {
@@ -46,7 +46,7 @@ fn the_contract_is_kept_at_every_isolation() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn who_finds_nothing_at_read_committed_makes_others_wait_for_what_it_stores() {
     let Some(engine) = engine() else { return };
     let knobs = "isolation=read-committed";
@@ -71,7 +71,7 @@ fn who_finds_nothing_at_read_committed_makes_others_wait_for_what_it_stores() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn no_other_user_reaches_the_socket_or_the_log_of_a_private_server() {
     let Some(engine) = engine() else { return };
     let place = TestDirectory::of(engine, Durability::Process, "log_directory=log");
@@ -80,7 +80,7 @@ fn no_other_user_reaches_the_socket_or_the_log_of_a_private_server() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn its_sessions_speak_sql() {
     let Some(engine) = engine() else { return };
     let database = TestDatabase::open(engine, Durability::Process, "");
@@ -89,7 +89,7 @@ fn its_sessions_speak_sql() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_statement_takes_an_array_and_a_small_number() {
     let Some(engine) = engine() else { return };
     let database = TestDatabase::open(engine, Durability::Process, "");
@@ -120,7 +120,7 @@ fn a_statement_takes_an_array_and_a_small_number() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn scans_keep_to_their_bounds_in_batches_too() {
     let Some(engine) = engine() else { return };
     let database = TestDatabase::open(engine, Durability::Process, "");
@@ -142,7 +142,7 @@ fn scans_keep_to_their_bounds_in_batches_too() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_key_of_the_greatest_length_that_cannot_be_compressed_is_kept() {
     let Some(engine) = engine() else { return };
     let database = TestDatabase::open(engine, Durability::Process, "");
@@ -152,7 +152,7 @@ fn a_key_of_the_greatest_length_that_cannot_be_compressed_is_kept() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_socket_is_reached_whatever_the_length_of_its_path() {
     let Some(engine) = engine() else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -167,7 +167,7 @@ fn a_socket_is_reached_whatever_the_length_of_its_path() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn what_was_committed_is_there_when_the_server_comes_back() {
     let Some(engine) = engine() else { return };
     let given = "log_directory=log";
@@ -185,7 +185,7 @@ fn what_was_committed_is_there_when_the_server_comes_back() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn settings_and_counters_are_the_server_s_own() {
     let Some(engine) = engine() else { return };
     let given = "shared_buffers=32MiB wal_compression=on checkpoint_timeout=600";
@@ -213,7 +213,7 @@ fn settings_and_counters_are_the_server_s_own() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_transaction_in_the_way_is_a_conflict_and_the_session_goes_on() {
     let Some(engine) = engine() else { return };
     let database = TestDatabase::open(engine, Durability::Process, "");
@@ -242,7 +242,7 @@ fn shop(place: &TestDirectory) -> (Box<dyn Database>, Box<dyn Engine>) {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_users_server_is_used_in_a_schema_of_ours_and_nowhere_else() {
     let Some(engine) = engine() else { return };
     let place = TestDirectory::of(engine, Durability::Sync, "");
@@ -268,7 +268,7 @@ fn a_users_server_is_used_in_a_schema_of_ours_and_nowhere_else() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_schema_whose_making_is_cut_off_before_its_mark_is_not_there() {
     let Some(engine) = engine() else { return };
     let place = TestDirectory::of(engine, Durability::Sync, "");
@@ -289,7 +289,7 @@ fn a_schema_whose_making_is_cut_off_before_its_mark_is_not_there() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_user_with_rights_on_his_database_alone_is_served() {
     let Some(engine) = engine() else { return };
     let place = TestDirectory::of(engine, Durability::Sync, "");
@@ -303,7 +303,7 @@ fn a_user_with_rights_on_his_database_alone_is_served() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_schema_that_is_not_ours_is_refused_and_left_alone() {
     let Some(engine) = engine() else { return };
     let place = TestDirectory::of(engine, Durability::Sync, "");
@@ -324,7 +324,7 @@ fn a_schema_that_is_not_ours_is_refused_and_left_alone() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_wrong_password_and_a_wrong_address_are_one_clear_line_without_the_password() {
     let Some(engine) = engine() else { return };
     let place = TestDirectory::of(engine, Durability::Sync, "");
@@ -370,7 +370,7 @@ fn a_wrong_password_and_a_wrong_address_are_one_clear_line_without_the_password(
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_program_that_is_no_postgresql_is_refused() {
     for (path, reason) in [
         ("/bin/sh", "is not a PostgreSQL server"),
@@ -385,7 +385,7 @@ fn a_program_that_is_no_postgresql_is_refused() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_deadlock_is_reported_as_one_at_every_isolation() {
     let Some(engine) = engine() else { return };
     let place = TestDirectory::of(engine, Durability::Sync, "");

@@ -16,7 +16,7 @@ fn engine() -> Option<&'static dyn Engine> {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn every_kind_of_transaction_keeps_the_contract_at_every_level() {
     let Some(engine) = engine() else { return };
     for kind in ["pessimistic", "optimistic", "batch"] {
@@ -27,7 +27,7 @@ fn every_kind_of_transaction_keeps_the_contract_at_every_level() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_other_settings_keep_the_contract() {
     let Some(engine) = engine() else { return };
     for knobs in [
@@ -43,7 +43,7 @@ fn the_other_settings_keep_the_contract() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn settings_are_read_back_from_rocksdb() {
     let Some(engine) = engine() else { return };
     let given = "write_buffer_size=8MiB compression=none statistics=true";
@@ -61,7 +61,7 @@ fn settings_are_read_back_from_rocksdb() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn each_level_asks_rocksdb_for_what_it_promises() {
     let Some(engine) = engine() else { return };
     for (level, sync, without_log) in [
@@ -79,7 +79,7 @@ fn each_level_asks_rocksdb_for_what_it_promises() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn of_two_transactions_that_meet_the_second_conflicts_at_commit_where_they_are_optimistic() {
     let Some(engine) = engine() else { return };
     let database = TestDatabase::open(engine, Durability::Process, "transactions=optimistic");
@@ -96,7 +96,7 @@ fn of_two_transactions_that_meet_the_second_conflicts_at_commit_where_they_are_o
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn one_thread_waiting_for_its_own_turn_conflicts_instead() {
     let Some(engine) = engine() else { return };
     let database = TestDatabase::open(engine, Durability::Process, "transactions=batch");
@@ -113,7 +113,7 @@ const BUILD_VARIABLE: &str = "TRUEPUT_TEST_ROCKSDB_BUILD";
 
 /// In the process that the next test starts: one build keeps the contract, another is refused.
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn one_build_in_child() {
     let Some(path) = std::env::var_os(BUILD_VARIABLE) else {
         return;
@@ -138,7 +138,7 @@ fn one_build_in_child() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn every_build_on_this_machine_keeps_the_contract() {
     for path in ROCKSDB.library_files() {
         let output = Command::new(std::env::current_exe().unwrap())
@@ -157,7 +157,7 @@ fn every_build_on_this_machine_keeps_the_contract() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_deadlock_differs_from_a_lock_that_was_waited_for_too_long() {
     let Some(engine) = engine() else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -168,7 +168,7 @@ fn a_deadlock_differs_from_a_lock_that_was_waited_for_too_long() {
 
 /// 11.8.1 knows the option; 7.8.3 does not and says so by its name.
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn logs_are_chained_or_the_library_says_that_it_cannot() {
     let Some(engine) = engine() else { return };
     let knobs = "track_and_verify_wals=true";
@@ -188,7 +188,7 @@ fn logs_are_chained_or_the_library_says_that_it_cannot() {
 
 /// An audit refuted `async` with each other choice of these knobs.
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn async_needs_chained_logs_and_batches() {
     let Some(engine) = engine() else { return };
     let folder = tempfile::tempdir().unwrap();

@@ -13,7 +13,7 @@ fn engine() -> Option<&'static dyn Engine> {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_contract_is_kept_with_small_nodes_compressed_or_not() {
     let Some(engine) = engine() else { return };
     for method in ["none", "zlib"] {
@@ -23,7 +23,7 @@ fn the_contract_is_kept_with_small_nodes_compressed_or_not() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn knobs_reach_tokudb() {
     let Some(engine) = engine() else { return };
     let knobs = "cache_size=5GiB node_size=1MiB basement_node_size=16KiB fanout=8 \
@@ -36,7 +36,7 @@ fn knobs_reach_tokudb() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_key_that_another_holds_is_a_conflict_and_the_holder_goes_on() {
     let Some(engine) = engine() else { return };
     let database = TestDatabase::open(engine, Durability::Buffered, "lock_timeout=50");
@@ -54,7 +54,7 @@ fn a_key_that_another_holds_is_a_conflict_and_the_holder_goes_on() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_key_that_is_too_long_is_refused_and_the_longest_is_not() {
     let Some(engine) = engine() else { return };
     let database = TestDatabase::open(engine, Durability::Buffered, "");
@@ -88,7 +88,7 @@ const CREATED_LAST_FIRST: [&str; 4] = [
 const CREATED: &str = "trueput.made";
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_kill_while_the_environment_is_made_leaves_a_database_that_opens() {
     let Some(engine) = engine() else { return };
     let whole = TestDatabase::open(engine, Durability::Sync, "");
@@ -112,7 +112,7 @@ fn a_kill_while_the_environment_is_made_leaves_a_database_that_opens() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_deadlock_differs_from_a_lock_that_was_waited_for_too_long() {
     let Some(engine) = engine() else { return };
     let given = "lock_timeout=500";

@@ -26,7 +26,7 @@ fn counter(database: &dyn Database, name: &str) -> i64 {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn every_build_keeps_the_contract_at_every_level_with_both_kinds_of_table() {
     for engine in builds() {
         for level in Durability::ALL {
@@ -43,7 +43,7 @@ fn every_build_keeps_the_contract_at_every_level_with_both_kinds_of_table() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_other_settings_keep_the_contract() {
     let btree = "cache_size=64MiB checkpoint_wait=1 checkpoint_log_size=1MiB log_file_max=1MiB \
                  log_directory=log \
@@ -57,7 +57,7 @@ fn the_other_settings_keep_the_contract() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_compressor_is_used_or_refused_by_name() {
     for engine in builds() {
         for name in ["snappy", "lz4"] {
@@ -76,7 +76,7 @@ fn a_compressor_is_used_or_refused_by_name() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_second_to_write_a_record_gets_a_conflict() {
     for engine in builds() {
         for table in TABLES {
@@ -99,7 +99,7 @@ fn the_second_to_write_a_record_gets_a_conflict() {
 /// The engine's own counts of log writes and flushes show that a level is kept. At `sync` a write
 /// flushes; `tuner`'s tests look at the log's descriptor.
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_log_is_written_as_the_level_says() {
     const COMMITS: i64 = 40;
     for engine in builds() {
@@ -121,7 +121,7 @@ fn the_log_is_written_as_the_level_says() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn what_was_set_is_read_back() {
     for engine in builds() {
         for table in TABLES {
@@ -138,7 +138,7 @@ fn what_was_set_is_read_back() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn settings_that_do_not_go_together_are_refused() {
     for engine in builds() {
         for knobs in ["eviction_threads_min=9", "table=lsm"] {
@@ -161,7 +161,7 @@ const SMALL_CHUNKS: &str = "lsm_chunk_size=512KiB memory_page_max=64KiB checkpoi
 
 /// Not a test of its own: the test below starts it and sees it die.
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn die_in_child() {
     let Ok(directory) = std::env::var(FILL_VARIABLE) else {
         return;
@@ -226,7 +226,7 @@ fn left_of_many(engine: &dyn Engine, level: Durability, knobs: &str) -> Vec<u32>
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_kill_amid_chunks_and_checkpoints_leaves_what_the_level_says() {
     for engine in builds() {
         for table in TABLES {
@@ -293,7 +293,7 @@ fn copy_with_log_cut(open: &Path, to: &Path, end_of_log: usize) -> std::io::Resu
 const FIRST_LOG: &str = "WiredTigerLog.0000000001";
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_kill_while_the_table_is_made_leaves_a_database_that_opens() {
     for engine in builds() {
         for table in TABLES {
@@ -313,7 +313,7 @@ fn a_kill_while_the_table_is_made_leaves_a_database_that_opens() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn checkpoints_and_log_switches_are_seen_from_outside() {
     for engine in builds() {
         let small = "checkpoint_wait=0 checkpoint_log_size=0 log_file_max=1MiB";

@@ -96,7 +96,7 @@ fn claims(verdict: Verdict) -> bool {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn equals_are_claimed_to_differ_less_than_once_in_twenty_whatever_the_noise() {
     const ROUNDS: usize = 2_000;
     for repeats in [3, 5, 10] {
@@ -117,7 +117,7 @@ fn equals_are_claimed_to_differ_less_than_once_in_twenty_whatever_the_noise() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn ten_equals_together_are_claimed_to_differ_less_than_once_in_twenty() {
     const ROUNDS: usize = 2_000;
     for noise in ALL {
@@ -137,7 +137,7 @@ fn ten_equals_together_are_claimed_to_differ_less_than_once_in_twenty() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_slowdown_of_a_twentieth_is_found_nine_times_in_ten_where_repeats_scatter_by_a_hundredth() {
     const ROUNDS: usize = 2_000;
     for (noise, paired) in [
@@ -182,7 +182,7 @@ fn gate_fails(noise: Noise, count: usize, repeats: usize, part: f64, factor: f64
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn equals_look_slower_to_a_gate_less_than_once_in_twenty() {
     for results in [1, 10] {
         for repeats in [3, 5, 10] {
@@ -211,7 +211,7 @@ fn equals_look_slower_to_a_gate_less_than_once_in_twenty() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_gate_can_tell_of_equals_on_a_quiet_machine_with_enough_repeats() {
     const ROUNDS: usize = 2_000;
     for (results, repeats, scatter) in [(1, 5, 0.005), (1, 10, 0.01), (10, 10, 0.005)] {
@@ -232,7 +232,7 @@ fn a_gate_can_tell_of_equals_on_a_quiet_machine_with_enough_repeats() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn what_runs_at_half_the_rate_fails_a_gate_of_three_repeats() {
     let noise = Noise::LogNormal(0.10);
     let rates = gate_fails(noise, 1, 3, 0.03, 0.5);
@@ -241,7 +241,7 @@ fn what_runs_at_half_the_rate_fails_a_gate_of_three_repeats() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_smallest_difference_that_could_have_been_shown_is_shown_about_four_times_in_five() {
     const ROUNDS: usize = 2_000;
     for paired in [true, false] {
@@ -270,7 +270,7 @@ fn series(random: &mut Random, noise: Noise, runs: usize, at: usize, factor: f64
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_flat_history_shows_a_step_less_than_once_in_twenty_however_short_it_is() {
     const ROUNDS: usize = 1_000;
     let noises = [
@@ -297,7 +297,7 @@ fn a_flat_history_shows_a_step_less_than_once_in_twenty_however_short_it_is() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn candidates_alone_show_a_step_in_a_flat_history_too_often() {
     const ROUNDS: usize = 2_000;
     for runs in [6, 12, 20] {
@@ -313,7 +313,7 @@ fn candidates_alone_show_a_step_in_a_flat_history_too_often() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn twenty_flat_histories_together_show_a_step_less_than_once_in_twenty() {
     const ROUNDS: usize = 500;
     for (runs, noise) in [
@@ -335,7 +335,7 @@ fn twenty_flat_histories_together_show_a_step_less_than_once_in_twenty() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_step_of_a_tenth_among_a_dozen_runs_is_found_nine_times_in_ten() {
     const ROUNDS: usize = 300;
     for (runs, at, noise) in [

@@ -133,7 +133,7 @@ fn does_all(origin: Option<Origin>, dialect: Dialect, sample: &Sample, isolation
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn postgresql_keeps_the_contract_and_speaks_sql() {
     let isolations = ["auto", "serializable"];
     let origin = Origin::postgresql();
@@ -141,7 +141,7 @@ fn postgresql_keeps_the_contract_and_speaks_sql() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn mariadb_keeps_the_contract_and_speaks_sql() {
     let isolations = ["auto", "serializable"];
     does_all(
@@ -153,13 +153,13 @@ fn mariadb_keeps_the_contract_and_speaks_sql() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn sqlite_keeps_the_contract_and_speaks_sql() {
     does_all(Origin::sqlite(), Dialect::Sqlite, &sql::SQLITE, &["auto"]);
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_file_with_tables_of_anothers_is_refused_and_left_alone() {
     let Some(origin) = Origin::sqlite() else {
         return;
@@ -181,7 +181,7 @@ fn a_file_with_tables_of_anothers_is_refused_and_left_alone() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_schema_of_anothers_is_refused_and_left_alone() {
     let Some(origin) = Origin::postgresql() else {
         return;
@@ -233,19 +233,19 @@ fn is_held_against_all(origin: Option<Origin>) {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn two_runs_never_have_one_schema_of_postgresqls_by_whatever_driver() {
     is_held_against_all(Origin::postgresql());
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn two_runs_never_have_one_database_of_mariadbs_by_whatever_driver() {
     is_held_against_all(Origin::mariadb());
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_schema_whose_making_is_cut_off_before_its_mark_is_not_there() {
     let Some(origin) = Origin::postgresql() else {
         return;
@@ -267,7 +267,7 @@ fn a_schema_whose_making_is_cut_off_before_its_mark_is_not_there() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_dialect_that_the_address_names_is_what_the_engine_is_asked_by() {
     let Some(origin) = Origin::sqlite() else {
         return;
@@ -295,7 +295,7 @@ fn a_dialect_that_the_address_names_is_what_the_engine_is_asked_by() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_level_that_the_server_is_not_set_for_is_refused() {
     let Some(origin) = Origin::mariadb() else {
         return;
@@ -314,7 +314,7 @@ fn a_level_that_the_server_is_not_set_for_is_refused() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_wrong_password_is_one_line_without_it() {
     let Some(origin) = Origin::mariadb() else {
         return;
@@ -352,7 +352,7 @@ fn a_wrong_password_is_one_line_without_it() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn what_is_missing_is_named_with_what_has_it() {
     let said = |source: &str| {
         let built = ODBC
@@ -397,7 +397,7 @@ fn what_is_missing_is_named_with_what_has_it() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_deadlock_is_reported_as_one_over_odbc_too() {
     for origin in [Origin::postgresql(), Origin::mariadb()]
         .into_iter()

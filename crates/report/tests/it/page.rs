@@ -60,7 +60,7 @@ fn the_policy_admits_the_page_s_own_script_and_style_by_their_hashes_and_no_othe
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_browser_runs_the_page_s_own_scripts_and_none_that_was_smuggled_in() {
     let mut browser = started!();
     let report = with_failures();
@@ -236,7 +236,7 @@ fn what_is_folded_is_opened_for_printing_and_closed_again() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_browser_draws_every_page_at_every_width_without_a_complaint() {
     let mut browser = started!();
     let pages = [

@@ -72,7 +72,7 @@ const EXPORTED: &str = "(() => {
 })()";
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_picture_of_a_chart_says_all_of_its_name_and_cuts_nothing_off() {
     for width in [1280, 360] {
         let mut browser = started!(shown(&with_failures(), width));
@@ -107,7 +107,7 @@ const LOOKS: &str = "(() => {
 })()";
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_contender_looks_the_same_in_all_charts_and_like_no_other() {
     let mut browser = started!(shown(&thirteen(), 1280));
     let looks = browser.evaluate(LOOKS);
@@ -123,7 +123,7 @@ fn a_contender_looks_the_same_in_all_charts_and_like_no_other() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn contenders_of_a_ranking_with_colors_for_all_have_colors_of_their_own() {
     let mut few = thirteen();
     // The last seven at async: five of them have no color of their own among all thirteen.
@@ -140,7 +140,7 @@ fn contenders_of_a_ranking_with_colors_for_all_have_colors_of_their_own() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn bars_have_the_colors_of_the_lines() {
     let mut browser = started!(shown(&thirteen(), 1280));
     let pairs = browser.evaluate(
@@ -171,7 +171,7 @@ const TIPS: &str = "(() => {
 })()";
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn every_one_of_thirteen_lines_is_named_at_the_pointer() {
     let mut browser = started!(shown(&thirteen(), 1280));
     let expected: Vec<_> = (0..13).map(|place| format!("engine-{place:02}")).collect();
@@ -192,7 +192,7 @@ fn isolated(browser: &mut Browser, entry: u32) -> Value {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_click_on_a_name_leaves_its_line_alone_and_another_brings_all_back() {
     let mut browser = started!(shown(&thirteen(), 1280));
     let only = json!([["engine-04"], ["engine-04"]]);
@@ -204,7 +204,7 @@ fn a_click_on_a_name_leaves_its_line_alone_and_another_brings_all_back() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_contender_that_is_not_selected_is_in_no_chart_and_no_table() {
     let mut browser = started!(shown(&thirteen(), 1280));
     let seen = "(() => { const shown = (one) => one.checkVisibility();
@@ -234,7 +234,7 @@ fn a_contender_that_is_not_selected_is_in_no_chart_and_no_table() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn who_was_too_quick_for_a_timeline_is_named_below_it() {
     let charts = pages::charts(&thirteen().page());
     let timelines = charts.iter().filter(|chart| chart["kind"] == "timeline");
@@ -286,7 +286,7 @@ const DOTS: &str = "(() => {
 })()";
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn what_an_engine_did_lies_on_its_line() {
     let mut browser = started!(shown(&with_events(), 1280));
     let far = |seen: &Value| seen[1].as_f64().unwrap();
@@ -301,7 +301,7 @@ fn what_an_engine_did_lies_on_its_line() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn figures_in_charts_are_written_as_those_in_tables() {
     let mut browser = started!(shown(&with_failures(), 1280));
     // Between two neighbors, close to them, at powers of ten, and at the end of a unit.
@@ -351,7 +351,7 @@ fn figures_in_charts_are_written_as_those_in_tables() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_rate_keeps_the_digits_that_its_rounding_hangs_on() {
     let per_s = 216_927.495_1;
     let report = report(vec![valid(spec(0, "lmdb", Durability::Sync, 1), per_s)]);

@@ -58,7 +58,7 @@ fn subject(folder: &Path) -> (Run, PathBuf) {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_page_is_pictured_at_two_widths_with_its_summary_and_its_charts() {
     let mut browser = started!();
     let folder = tempfile::tempdir().unwrap();

@@ -25,7 +25,7 @@ fn sorting(browser: &mut Browser) -> (Vec<String>, Vec<String>) {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn every_button_that_sorts_has_a_name_of_its_own() {
     let mut browser = started!(shown());
     let (names, again) = sorting(&mut browser);
@@ -42,7 +42,7 @@ fn every_button_that_sorts_has_a_name_of_its_own() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn buttons_that_share_a_name_are_found() {
     let mut browser = started!(shown());
     browser.evaluate(
@@ -54,7 +54,7 @@ fn buttons_that_share_a_name_are_found() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_heading_is_read_out_with_its_cells_by_its_title_alone() {
     let mut browser = started!(shown());
     let headings = browser.names("columnheader");
@@ -85,7 +85,7 @@ fn is_sorted(levels: &Value, down: bool) -> bool {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_keyboard_sorts_both_ways_and_the_heading_says_which() {
     let mut browser = started!(shown());
     browser.evaluate(
@@ -115,7 +115,7 @@ fn a_keyboard_sorts_both_ways_and_the_heading_says_which() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn times_sort_by_hours_minutes_and_seconds() {
     let mut browser = started!(shown());
     // Like the tables of 2014, with a time that has a unit.
@@ -141,7 +141,7 @@ fn times_sort_by_hours_minutes_and_seconds() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn tables_sort_by_what_figures_mean_and_search_by_words() {
     let mut browser = started!();
     browser.open(&with_failures().page(), 1280, false);

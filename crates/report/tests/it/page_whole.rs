@@ -54,7 +54,7 @@ fn watched(browser: &mut Browser, page: &str) -> (Value, Vec<String>) {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_page_of_500_trials_is_whole_and_says_how_long_it_took() {
     let mut browser = started!();
     let page = hundreds().page();
@@ -72,7 +72,7 @@ fn a_page_of_500_trials_is_whole_and_says_how_long_it_took() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_page_that_lacks_a_trial_or_a_chart_is_found_out() {
     let mut browser = started!();
     browser.run_first(WATCH);

@@ -109,7 +109,7 @@ fn outside(browser: &mut Browser, page: &str) -> Vec<(&'static str, Value)> {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn nothing_stands_out_of_the_page_on_a_screen_or_on_paper() {
     let mut browser = started!();
     assert_eq!(outside(&mut browser, &many_columns().page()), []);
@@ -117,7 +117,7 @@ fn nothing_stands_out_of_the_page_on_a_screen_or_on_paper() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn what_stands_out_is_found() {
     let mut browser = started!();
     let wide = "<p style=\"white-space: nowrap; max-width: none\">";
@@ -134,7 +134,7 @@ fn what_stands_out_is_found() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_table_that_may_not_break_its_headings_is_too_wide_for_paper() {
     let mut browser = started!();
     let style = "th.figure, td.figure { white-space: nowrap !important; }
@@ -171,7 +171,7 @@ const UNSEEN: &str = "(() => [...document.querySelectorAll('table')].flatMap((ta
 }))()";
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn on_a_telephone_every_contender_and_its_rate_are_seen_at_once() {
     let mut browser = started!();
     for report in [with_failures(), hundreds(), many_columns()] {
@@ -194,7 +194,7 @@ const BELOW_NAMES: &str = "[...document.querySelector('.table table').tBodies[0]
   .map((row) => getComputedStyle(row.querySelector('th'), '::after').content)";
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn no_table_scrolls_sideways_until_all_its_columns_are_asked_for() {
     let mut browser = started!();
     for report in [with_failures(), hundreds(), many_columns(), long_names()] {
@@ -210,7 +210,7 @@ fn no_table_scrolls_sideways_until_all_its_columns_are_asked_for() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn on_a_telephone_the_isolation_stands_below_the_name_until_its_column_is_asked_for() {
     let mut browser = started!();
     let mut report = with_failures();
@@ -275,7 +275,7 @@ const HEADLESS: &str = "(() => [...document.querySelectorAll('.scroll')].flatMap
 }))()";
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_table_scrolled_sideways_keeps_names_under_their_heading_and_rows_low() {
     let mut browser = started!();
     let page = long_names().page();
@@ -313,7 +313,7 @@ const FIRST: &str = "(() => {
 })()";
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_first_screen_has_the_answer_and_a_chart_and_few_stops_of_the_tab_key() {
     let mut browser = started!();
     // A screen is 740 pixels high at 360: the chart's title and its first bars are on it, whatever
@@ -358,7 +358,7 @@ const WIDE_FONTS: [&str; 3] = [
 ];
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn whatever_the_font_nothing_reaches_beyond_the_page_or_the_first_table() {
     let mut browser = started!();
     let page = with_failures().page();
@@ -390,7 +390,7 @@ const DRAWN: &str = "(() => {
 })()";
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn without_scripts_every_chart_is_there_and_so_are_all_columns() {
     let mut browser = started!();
     let page = with_failures().page();
@@ -409,7 +409,7 @@ fn without_scripts_every_chart_is_there_and_so_are_all_columns() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_ranking_fits_the_page_and_leads_with_what_a_reader_asks_first() {
     let mut browser = started!();
     let page = with_failures().page();
@@ -442,7 +442,7 @@ const ON_PAPER: &str = "(() => {
 })()";
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_first_sheet_of_paper_has_the_answer_and_a_whole_chart() {
     let mut browser = started!();
     // The height of A4 without the margins that browsers give it.

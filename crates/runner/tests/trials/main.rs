@@ -91,7 +91,10 @@ fn run_claims(arguments: &[&str]) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if filter.is_empty() && !arguments.contains(&"--include-ignored") {
-        println!("{} tests ignored, slow", claims.count());
+        println!(
+            "{} tests ignored, slow: make test runs them",
+            claims.count()
+        );
         return ExitCode::SUCCESS;
     }
     // Those that judge response times run by themselves.

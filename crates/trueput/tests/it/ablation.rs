@@ -35,7 +35,7 @@ fn missing(trial: &TrialRecord, name: &str) -> u64 {
 const FILL: &str = "--set test=fill-random --set records=3000";
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn nothing_is_missing_of_lmdb_when_killed_at_the_level_that_survives_it() {
     let level = "micro --engine lmdb --durability process";
     let workers = "--workers 2 --worker-kind processes";
@@ -46,7 +46,7 @@ fn nothing_is_missing_of_lmdb_when_killed_at_the_level_that_survives_it() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn nothing_is_missing_of_sqlite_and_rocksdb_killed_without_a_flushed_log() {
     for (engine, level) in [("sqlite", "async"), ("rocksdb", "process")] {
         if !is_installed(engine) {
@@ -87,7 +87,7 @@ fn missing_new_orders(engine: &str, level: &str) -> u64 {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn acknowledged_new_orders_are_there_after_a_server_is_killed_or_are_counted() {
     for (engine, kept) in [
         ("postgresql", &["sync"][..]),
@@ -105,7 +105,7 @@ fn acknowledged_new_orders_are_there_after_a_server_is_killed_or_are_counted() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn tpcc_is_consistent_and_whole_after_its_workers_were_killed() {
     let trial = crashed(
         "tpcc --engine sqlite --durability process --set cardinality=hundredth \

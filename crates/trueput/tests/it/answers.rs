@@ -46,7 +46,7 @@ macro_rules! every_engine_finds_the_answers {
         mod every_engine_finds_the_same_answers_at_every_level_it_has {
             $(
                 #[test]
-                #[ignore = "slow"]
+                #[ignore = "slow: make test runs it"]
                 fn $engine() {
                     super::finds_the_answers(stringify!($engine));
                 }
@@ -63,7 +63,7 @@ every_engine_finds_the_answers! {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn every_engine_of_the_registry_is_run() {
     let registry = trueput::registry().engines.iter();
     let by_itself = registry.filter(|driver| driver.is_default_engine());
@@ -77,7 +77,7 @@ fn every_engine_of_the_registry_is_run() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn words_and_integers_processes_and_threads_find_the_same_answers() {
     let bench = Bench::new();
     bench.run_expecting(
@@ -103,7 +103,7 @@ fn words_and_integers_processes_and_threads_find_the_same_answers() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_original_s_input_gives_the_original_s_lines() {
     let bench = Bench::new();
     let output = bench.run_with("threen1", "1 1000 2 100\n\n1 2000 2 100\n");
@@ -138,7 +138,7 @@ fn the_original_s_input_gives_the_original_s_lines() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_report_is_made_again_from_the_folder_alone() {
     let bench = Bench::new();
     bench.run("run threen1 --engine null,sqlite --set finish=100 --repeat 2");
@@ -153,7 +153,7 @@ fn the_report_is_made_again_from_the_folder_alone() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn json_events_are_the_only_thing_on_standard_output() {
     let bench = Bench::new();
     let output = bench.run("run threen1 --engine lmdb --set finish=50 --json");
@@ -171,7 +171,7 @@ fn json_events_are_the_only_thing_on_standard_output() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn repeats_are_interleaved_and_databases_are_removed() {
     let bench = Bench::new();
     bench.run_expecting(
@@ -201,7 +201,7 @@ fn repeats_are_interleaved_and_databases_are_removed() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn commands_name_the_program_as_it_was_called() {
     let bench = Bench::new();
     bench.run("run threen1 --engine lmdb,sqlite --set finish=10 --repeat 2 --results results");

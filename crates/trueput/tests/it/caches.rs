@@ -58,7 +58,7 @@ fn primed_is_warmer(engine: &str, more: &str) {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn postgresqls_buffers_answer_more_when_primed() {
     primed_is_warmer("postgresql", "--durability process");
 }
@@ -66,7 +66,7 @@ fn postgresqls_buffers_answer_more_when_primed() {
 /// A table that is read in sequence and is larger than a quarter of the buffers stays in none of
 /// them.
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn postgresqls_buffers_keep_primed_tables_that_are_larger_than_a_quarter_of_them() {
     if !is_installed("postgresql") {
         return;
@@ -84,25 +84,25 @@ fn postgresqls_buffers_keep_primed_tables_that_are_larger_than_a_quarter_of_them
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn innodbs_buffer_pool_answers_more_when_primed() {
     primed_is_warmer("mariadb", "--durability process");
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn berkeley_dbs_cache_answers_more_when_primed() {
     primed_is_warmer("berkeleydb", "--durability async");
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn wiredtigers_cache_answers_more_when_primed() {
     primed_is_warmer("wiredtiger", "--durability process");
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn sqlites_page_cache_answers_more_when_primed() {
     primed_is_warmer(
         "sqlite",
@@ -111,7 +111,7 @@ fn sqlites_page_cache_answers_more_when_primed() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn rocksdbs_block_cache_is_reported_only_where_its_statistics_are_on() {
     if !is_installed("rocksdb") {
         return;
@@ -126,7 +126,7 @@ fn rocksdbs_block_cache_is_reported_only_where_its_statistics_are_on() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn priming_a_cache_that_is_too_small_leaves_misses() {
     if !is_installed("berkeleydb") {
         return;
@@ -144,7 +144,7 @@ fn priming_a_cache_that_is_too_small_leaves_misses() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn an_engine_that_maps_its_file_tells_of_no_cache() {
     let (trials, report) = without_and_with_priming("lmdb", "--durability process");
     for trial in &trials {
@@ -170,7 +170,7 @@ fn with_own_cache(bench: &Bench, line: &str) -> Output {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn conformance_that_was_passed_is_remembered_and_checked_again_on_demand() {
     let bench = Bench::new();
     let conformance = |trial: &TrialRecord| trial.conformance.clone().unwrap();
@@ -217,7 +217,7 @@ fn knobs_of(bench: &Bench, plan: &str, engine: &str, knob: &str) -> Vec<String> 
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn one_option_gives_every_engine_the_same_cache_by_its_own_knob() {
     let bench = Bench::new();
     for (sizes, expected) in [("48MiB", &[48][..]), ("48MiB,96MiB", &[48, 96])] {

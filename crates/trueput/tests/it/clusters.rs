@@ -33,7 +33,7 @@ fn processes_of(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn every_cluster_of_the_registry_is_tested_here_and_none_runs_unasked() {
     let clusters = trueput::registry().engines.iter();
     let clusters = clusters.filter(|engine| engine.cluster().is_some());
@@ -43,7 +43,7 @@ fn every_cluster_of_the_registry_is_tested_here_and_none_runs_unasked() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn postgresql_keeps_the_contract_at_every_level_on_three_nodes() {
     if !is_installed("postgresql-cluster") {
         return;
@@ -60,7 +60,7 @@ fn postgresql_keeps_the_contract_at_every_level_on_three_nodes() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn etcd_keeps_the_contract_at_every_level_on_three_nodes() {
     if !is_installed("etcd") {
         return;
@@ -74,7 +74,7 @@ fn etcd_keeps_the_contract_at_every_level_on_three_nodes() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_workload_runs_on_nodes_that_choose_their_leader() {
     if !is_installed("etcd") {
         return;
@@ -96,7 +96,7 @@ fn a_workload_runs_on_nodes_that_choose_their_leader() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_workload_runs_on_three_nodes_that_wait_for_each_other() {
     if !is_installed("postgresql-cluster") {
         return;
@@ -118,7 +118,7 @@ fn a_workload_runs_on_three_nodes_that_wait_for_each_other() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn knobs_of_a_cluster_that_contradict_each_other_are_refused() {
     if !is_installed("postgresql-cluster") {
         return;
@@ -148,7 +148,7 @@ fn failover(record: &TrialRecord) -> &Failover {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_killed_leader_is_replaced_and_no_synchronous_commit_is_missing() {
     if !is_installed("postgresql-cluster") {
         return;
@@ -182,7 +182,7 @@ fn a_killed_leader_is_replaced_and_no_synchronous_commit_is_missing() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_leader_that_nobody_reaches_loses_what_only_it_has_and_the_loss_is_found() {
     if !is_installed("postgresql-cluster") || !nix::unistd::geteuid().is_root() {
         eprintln!("skipped: partitions need PostgreSQL and root");
@@ -205,7 +205,7 @@ fn a_leader_that_nobody_reaches_loses_what_only_it_has_and_the_loss_is_found() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_cluster_that_has_lost_its_majority_for_good_fails_the_trial_in_bounded_time() {
     if !is_installed("postgresql-cluster") {
         return;
@@ -230,7 +230,7 @@ fn a_cluster_that_has_lost_its_majority_for_good_fails_the_trial_in_bounded_time
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_workload_that_writes_nothing_shows_no_failover() {
     if !is_installed("postgresql-cluster") {
         return;
@@ -247,7 +247,7 @@ fn a_workload_that_writes_nothing_shows_no_failover() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn histories_are_checked_alone_and_in_a_run() {
     let bench = Bench::new();
     let work = bench.path().to_str().unwrap().to_owned();
@@ -274,7 +274,7 @@ fn histories_are_checked_alone_and_in_a_run() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_check_that_is_interrupted_leaves_nothing() {
     let bench = Bench::new();
     let work = bench.path().join("checks");
@@ -296,7 +296,7 @@ fn a_check_that_is_interrupted_leaves_nothing() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn histories_of_a_cluster_keep_its_isolation_while_nodes_fail() {
     if !is_installed("postgresql-cluster") || !nix::unistd::geteuid().is_root() {
         eprintln!("skipped: partitions need PostgreSQL and root");
@@ -311,7 +311,7 @@ fn histories_of_a_cluster_keep_its_isolation_while_nodes_fail() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn all_nodes_killed_and_started_again_have_every_commit() {
     if !is_installed("postgresql-cluster") {
         return;
@@ -351,7 +351,7 @@ fn cluster_below(folder: &Path) -> Option<PathBuf> {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_trial_in_which_a_node_ended_by_itself_is_invalid() {
     if !is_installed("postgresql-cluster") {
         return;
@@ -377,7 +377,7 @@ fn a_trial_in_which_a_node_ended_by_itself_is_invalid() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_cluster_of_the_users_is_reached_by_whichever_server_takes_writes() {
     if !is_installed("postgresql-cluster") {
         return;
@@ -412,7 +412,7 @@ fn a_cluster_of_the_users_is_reached_by_whichever_server_takes_writes() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn nodes_that_lose_their_leader_choose_another_and_keep_every_commit() {
     if !is_installed("etcd") {
         return;
@@ -428,7 +428,7 @@ fn nodes_that_lose_their_leader_choose_another_and_keep_every_commit() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_leader_that_no_other_node_reaches_acknowledges_nothing() {
     if !is_installed("etcd") || !nix::unistd::geteuid().is_root() {
         eprintln!("skipped: partitions need etcd and root");
@@ -444,7 +444,7 @@ fn a_leader_that_no_other_node_reaches_acknowledges_nothing() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn faults_that_cannot_be_planned_are_refused() {
     let bench = Bench::new();
     let refusal = |rest: &str| bench.refusal_of(&format!("run micro {rest}"));

@@ -27,7 +27,7 @@ fn kill(pid: i32) {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn after_every_process_is_killed_the_same_command_goes_on_to_the_right_answers() {
     let bench = Bench::new();
     let mut child = bench.spawn_with(THREEN1, LINE);
@@ -47,7 +47,7 @@ fn after_every_process_is_killed_the_same_command_goes_on_to_the_right_answers()
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_killed_worker_fails_its_trial_with_the_reason_and_the_same_command_goes_on() {
     let bench = Bench::new();
     let mut child = bench.spawn_with(THREEN1, LINE);
@@ -65,7 +65,7 @@ fn a_killed_worker_fails_its_trial_with_the_reason_and_the_same_command_goes_on(
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_run_that_is_at_work_is_not_taken_up_by_another_command() {
     let bench = Bench::new();
     let mut child = bench.spawn_with(THREEN1, LINE);
@@ -81,7 +81,7 @@ fn a_run_that_is_at_work_is_not_taken_up_by_another_command() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn what_a_killed_run_left_in_a_named_work_folder_is_cleared_when_it_is_resumed() {
     let bench = Bench::new();
     let work = bench.path().join("work");
@@ -99,7 +99,7 @@ fn what_a_killed_run_left_in_a_named_work_folder_is_cleared_when_it_is_resumed()
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_killed_worker_does_not_keep_the_plan_from_going_on() {
     let bench = Bench::new();
     let line = "run threen1 --engine lmdb,null --durability process --workers 2 \
@@ -117,7 +117,7 @@ fn a_killed_worker_does_not_keep_the_plan_from_going_on() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn ctrl_c_keeps_what_was_measured_and_the_run_can_be_continued() {
     let bench = Bench::new();
     let line = "run threen1 --engine sqlite,lmdb --durability process --workers 2 \
@@ -187,7 +187,7 @@ fn goes_on_after_all_workers_are_killed(engine: &str, level: &str, commit: &str,
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn processes_that_share_a_database_go_on_after_all_of_them_were_killed() {
     for (engine, level) in [
         ("sqlite", "process"),
@@ -200,7 +200,7 @@ fn processes_that_share_a_database_go_on_after_all_of_them_were_killed() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn threads_go_on_after_their_one_process_was_killed() {
     for (engine, level) in [
         ("rocksdb", "process"),

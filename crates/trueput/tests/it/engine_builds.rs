@@ -60,7 +60,7 @@ fn short(engines: &str) -> String {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn every_build_found_says_its_version_and_the_table_its_file() {
     let table = Bench::new().stdout_of("engines --full");
     for engine in IN_LIBRARIES {
@@ -80,7 +80,7 @@ fn every_build_found_says_its_version_and_the_table_its_file() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn two_builds_of_an_engine_run_in_one_plan_each_labelled_with_its_version() {
     let builds = libraries("rocksdb");
     let [_, (second, _), ..] = builds.as_slice() else {
@@ -108,7 +108,7 @@ fn two_builds_of_an_engine_run_in_one_plan_each_labelled_with_its_version() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_plan_names_builds_as_the_command_line_does() {
     let builds = libraries("rocksdb");
     let Some((library, _)) = builds.last() else {
@@ -138,7 +138,7 @@ fn no_engine() -> Option<PathBuf> {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_library_that_will_not_do_is_refused_in_one_line_before_anything_runs() {
     let bench = Bench::new();
     let text = bench.write("text.so", "INPUT(librocksdb.so.9)");
@@ -170,7 +170,7 @@ fn a_library_that_will_not_do_is_refused_in_one_line_before_anything_runs() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_library_of_another_engine_is_refused() {
     let (rocksdb, leveldb) = (libraries("rocksdb"), libraries("leveldb"));
     let (Some((rocksdb, _)), Some((leveldb, _))) = (rocksdb.first(), leveldb.first()) else {
@@ -189,7 +189,7 @@ fn the_library_of_another_engine_is_refused() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn an_engine_that_is_missing_is_left_out_of_present_and_named_once() {
     let bench = Bench::new();
     let nowhere = bench.path().join("nowhere");
@@ -225,7 +225,7 @@ fn an_engine_that_is_missing_is_left_out_of_present_and_named_once() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn an_engine_that_needs_a_data_source_is_refused_by_name_and_no_part_of_present() {
     let bench = Bench::new();
     let text = bench.stdout_of(&format!("plan check {}", short("present")));
@@ -269,7 +269,7 @@ fn compiled_lmdb(bench: &Bench, name: &str, definitions: &[&str]) -> String {
 /// A build that opens nothing with O_DSYNC and skips each fdatasync and msync keeps every record of
 /// every trial, and the check of its data has nothing to find.
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_build_that_skips_every_flush_is_invalid_at_sync_and_an_honest_one_is_not() {
     let bench = Bench::new();
     let skips = [
@@ -302,7 +302,7 @@ fn a_build_that_skips_every_flush_is_invalid_at_sync_and_an_honest_one_is_not() 
 
 /// A user's own engine in a shared library is checked like the installed ones.
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_build_that_is_named_is_checked() {
     let bench = Bench::new();
     let library = compiled_lmdb(&bench, "liblmdb-mine.so", &[]);
@@ -323,7 +323,7 @@ fn a_build_that_is_named_is_checked() {
 /// A program of one's own that adds an engine and calls the library is trueput with that engine,
 /// and starts its own workers.
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_program_with_an_engine_of_its_own_checks_it_and_verifies_its_trials() {
     let bench = Bench::new();
     let build = "build --workspace --locked --offline --example own_engine";
@@ -346,7 +346,7 @@ fn a_program_with_an_engine_of_its_own_checks_it_and_verifies_its_trials() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_changed_home_changes_no_engine_and_a_lesser_build_is_reported() {
     let bench = Bench::new();
     let said = |variables: &[(&str, &str)]| {
@@ -375,7 +375,7 @@ fn a_changed_home_changes_no_engine_and_a_lesser_build_is_reported() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn engines_in_a_folder_that_others_write_to_are_skipped_with_a_note() {
     use std::os::unix::fs::PermissionsExt;
     let trap = Trap::new();
@@ -400,7 +400,7 @@ fn engines_in_a_folder_that_others_write_to_are_skipped_with_a_note() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn commits_that_may_have_changed_nothing_vouch_for_no_flushes() {
     let bench = Bench::new();
     bench.run(

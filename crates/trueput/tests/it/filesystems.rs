@@ -51,7 +51,7 @@ fn run(bench: &Bench, systems: &[&str]) -> Vec<TrialRecord> {
 const KINDS: &str = "ext2,ext3,ext4,xfs,btrfs,tmpfs";
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_trial_runs_on_each_file_system_that_is_to_be_had() {
     if !may_mount() {
         return;
@@ -76,7 +76,7 @@ fn a_trial_runs_on_each_file_system_that_is_to_be_had() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn options_reach_the_file_system_and_a_wrong_one_fails_its_trial_in_the_kernel_s_words() {
     if !may_mount() {
         return;
@@ -111,7 +111,7 @@ fn options_reach_the_file_system_and_a_wrong_one_fails_its_trial_in_the_kernel_s
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn what_cannot_be_is_refused_before_anything_runs() {
     let bench = Bench::new();
     let run = "run threen1 --engine lmdb --filesystem";
@@ -134,7 +134,7 @@ fn what_cannot_be_is_refused_before_anything_runs() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_log_lies_on_a_file_system_of_its_own_where_the_engine_can_place_it() {
     if !may_mount() {
         return;
@@ -193,7 +193,7 @@ impl Drop for OwnMount {
 
 /// ext4 writes back what was not flushed some seconds later. An abort loses it, as lost power does.
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_mark_of_a_work_folder_survives_lost_power() {
     if !may_mount() {
         return;
@@ -213,7 +213,7 @@ fn the_mark_of_a_work_folder_survives_lost_power() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn memory_below_a_layer_a_volatile_overlay_and_a_superblock_without_barriers_keep_nothing() {
     if !may_mount() {
         return;
@@ -267,7 +267,7 @@ fn memory_below_a_layer_a_volatile_overlay_and_a_superblock_without_barriers_kee
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_memory_limit_in_memory_is_no_failed_cold_start_and_a_cold_start_there_is_refused() {
     if !may_mount() {
         return;
@@ -331,7 +331,7 @@ fn killed_run(bench: &Bench) -> PathBuf {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn what_a_killed_run_leaves_is_listed_then_removed_and_a_user_s_own_mount_stays() {
     if !may_mount() {
         return;
@@ -365,7 +365,7 @@ fn what_a_killed_run_leaves_is_listed_then_removed_and_a_user_s_own_mount_stays(
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn without_root_its_cells_are_left_out_and_the_others_run() {
     if !may_mount() {
         return;

@@ -414,7 +414,7 @@ fn number_from_environment(name: &str) -> Option<u64> {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn whatever_a_file_says_the_program_ends_by_itself_within_its_memory() {
     let bench = Bench::new();
     let corpus = corpus(&bench);
@@ -446,7 +446,7 @@ fn whatever_a_file_says_the_program_ends_by_itself_within_its_memory() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_program_that_dies_of_its_memory_is_caught() {
     // The control: what the limit is for is seen, and what ends well is not accused.
     let place = tempfile::tempdir().unwrap();
@@ -472,7 +472,7 @@ fn with_seconds(place: &Path, run: &Path, seconds: usize) {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_list_of_a_million_short_elements_is_refused_before_it_fills_the_memory() {
     let bench = Bench::new();
     bench.run("run threen1 --set finish=30 --engine lmdb --durability process");

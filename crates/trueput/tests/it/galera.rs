@@ -201,7 +201,7 @@ fn server_of(folder: &Path, number: u32) -> i32 {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn galera_keeps_the_contract_at_every_level_with_one_writer_and_with_all() {
     if !can_run() {
         return;
@@ -220,7 +220,7 @@ fn galera_keeps_the_contract_at_every_level_with_one_writer_and_with_all() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn nothing_acknowledged_is_missing_after_a_leader_is_killed_paused_or_separated() {
     if !can_run() {
         return;
@@ -270,7 +270,7 @@ fn nothing_acknowledged_is_missing_after_a_leader_is_killed_paused_or_separated(
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_cluster_that_was_stopped_or_killed_begins_anew_from_the_node_that_has_most() {
     if !can_run() {
         return;
@@ -311,7 +311,7 @@ fn a_cluster_that_was_stopped_or_killed_begins_anew_from_the_node_that_has_most(
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn sessions_on_all_nodes_see_each_others_commits_and_conflict_when_they_commit() {
     if !can_run() {
         return;

@@ -176,7 +176,7 @@ fn total(host: &LoadGenerator) -> u64 {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_hosts_rows_add_up_to_the_trial_and_are_shown() {
     let Some(bench) = HostBench::start() else {
         return;
@@ -236,7 +236,7 @@ fn compile_clock_shift(folder: &Path) -> PathBuf {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_host_whose_clocks_are_five_seconds_ahead_harms_nothing() {
     let Some(bench) = HostBench::start() else {
         return;
@@ -291,7 +291,7 @@ fn a_host_whose_clocks_are_five_seconds_ahead_harms_nothing() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_paused_host_is_named() {
     let Some(bench) = HostBench::start() else {
         return;
@@ -331,7 +331,7 @@ fn a_paused_host_is_named() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_host_that_uses_all_of_its_processors_is_marked_as_a_limit() {
     let Some(bench) = HostBench::start() else {
         return;
@@ -356,7 +356,7 @@ fn a_host_that_uses_all_of_its_processors_is_marked_as_a_limit() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_host_that_stays_paused_fails_the_trial_in_bounded_time() {
     let Some(bench) = HostBench::start() else {
         return;
@@ -382,7 +382,7 @@ fn a_host_that_stays_paused_fails_the_trial_in_bounded_time() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_host_whose_network_is_cut_fails_the_trial_and_leaves_nothing_there() {
     let Some(bench) = HostBench::start() else {
         return;
@@ -408,7 +408,7 @@ fn a_host_whose_network_is_cut_fails_the_trial_and_leaves_nothing_there() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_run_that_is_interrupted_or_killed_leaves_nothing_on_its_hosts() {
     let Some(bench) = HostBench::start() else {
         return;
@@ -426,7 +426,7 @@ fn a_run_that_is_interrupted_or_killed_leaves_nothing_on_its_hosts() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_host_without_a_login_is_one_clear_line_in_bounded_time() {
     let Some(bench) = HostBench::start() else {
         return;
@@ -466,7 +466,7 @@ fn a_host_without_a_login_is_one_clear_line_in_bounded_time() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_host_without_this_program_is_one_clear_line_in_bounded_time() {
     let Some(bench) = HostBench::start() else {
         return;
@@ -495,7 +495,7 @@ fn a_host_without_this_program_is_one_clear_line_in_bounded_time() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn what_cannot_run_on_other_hosts_is_refused() {
     let bench = Bench::new();
     let hosts = "run micro --durability none --hosts a,b";
@@ -542,7 +542,7 @@ fn what_cannot_run_on_other_hosts_is_refused() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_plan_of_others_that_names_hosts_is_shown_first() {
     let bench = Bench::new();
     let plan = "workload = \"micro\"\nengines = [\"null\"]\ndurability = [\"none\"]\n\
@@ -559,7 +559,7 @@ fn a_plan_of_others_that_names_hosts_is_shown_first() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn workers_on_hosts_reach_the_private_server_of_the_same_machine() {
     if !is_installed("postgresql") {
         return;

@@ -6,7 +6,7 @@ use trueput_record::Value;
 const IN_M: &str = "run threen1 --engine gtm --knob gtm.host_language=m";
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_native_program_is_verified_and_times_no_operation() {
     if !is_installed("gtm") {
         return;
@@ -30,7 +30,7 @@ fn the_native_program_is_verified_and_times_no_operation() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_native_program_takes_numbers_of_more_than_32_bits() {
     if !is_installed("gtm") {
         return;
@@ -47,7 +47,7 @@ fn the_native_program_takes_numbers_of_more_than_32_bits() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn what_the_native_program_cannot_do_is_said_in_one_line() {
     if !is_installed("gtm") {
         return;

@@ -159,7 +159,7 @@ fn an_experiment_runs_with_the_engines_that_are_here_and_names_the_others() {
 const CHEATS: &str = "published/informix-2010-oltp-cheats";
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_three_cheats_run_step_by_step_at_a_scale() {
     let bench = Bench::new();
     let small = "--engine sqlite --repeat 1 --warm-up 0.2 --set cardinality=hundredth";

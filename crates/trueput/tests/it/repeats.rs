@@ -49,7 +49,7 @@ fn state(folder: &Path) -> (Vec<TrialRecord>, RunEnd) {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn repeats_end_when_every_interval_is_narrow_and_the_report_says_so() {
     let bench = Bench::new();
     let run = cut_short(&bench, [1.0, 1.001, 0.999]);
@@ -73,7 +73,7 @@ fn repeats_end_when_every_interval_is_narrow_and_the_report_says_so() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn repeats_go_on_while_an_interval_is_wide_and_a_wider_one_may_be_asked_for() {
     for (options, count, reason, message) in [
         (
@@ -94,7 +94,7 @@ fn repeats_go_on_while_an_interval_is_wide_and_a_wider_one_may_be_asked_for() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn repeats_end_when_the_budget_is_spent_but_each_cell_is_run_once() {
     let bench = Bench::new();
     let output = bench.run_expecting(
@@ -118,7 +118,7 @@ fn repeats_end_when_the_budget_is_spent_but_each_cell_is_run_once() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn without_a_budget_thirty_repeats_are_the_most_and_the_help_says_so() {
     let bench = Bench::new();
     bench.run("run threen1 --engine null --durability none --set finish=20 --until 2%");
@@ -130,7 +130,7 @@ fn without_a_budget_thirty_repeats_are_the_most_and_the_help_says_so() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_plan_of_many_cells_has_no_more_repeats_than_trials_fit_in_it() {
     let bench = Bench::new();
     let output = bench.run(
@@ -142,7 +142,7 @@ fn a_plan_of_many_cells_has_no_more_repeats_than_trials_fit_in_it() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_run_ends_by_itself_where_its_trials_count_and_a_debug_builds_never_do() {
     let bench = Bench::new();
     let rule = "--set finish=30000 --until 60% --repeat 12";
@@ -169,7 +169,7 @@ fn durations(plan: &str) -> Vec<Option<f64>> {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_trial_that_would_have_no_end_is_given_ten_seconds() {
     for (plan, expected) in [
         ("micro --set test=read-while-writing", &[Some(10.0)][..]),
@@ -189,7 +189,7 @@ fn a_trial_that_would_have_no_end_is_given_ten_seconds() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_plan_is_shown_with_its_time_from_durations_and_earlier_runs() {
     let bench = Bench::new();
     let last = |plan: &str| {
@@ -212,7 +212,7 @@ fn a_plan_is_shown_with_its_time_from_durations_and_earlier_runs() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_long_run_says_its_time_before_it_begins() {
     let bench = Bench::new();
     let options = "--engine lmdb --durability process --set records=100 --duration 40";

@@ -51,7 +51,7 @@ fn watch(child: &mut Child) -> (usize, bool) {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn no_worker_has_a_password_in_its_environment_or_arguments() {
     let bench = Bench::new();
     let file = bench.path().join("data.db");
@@ -87,7 +87,7 @@ fn no_worker_has_a_password_in_its_environment_or_arguments() {
 
 /// Addresses that are wrong in some way, and passwords with every letter that means something.
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn no_malformed_address_repeats_its_password() {
     let forms = [
         "postgresql@postgres:/u:{}@h/db",
@@ -139,7 +139,7 @@ fn no_malformed_address_repeats_its_password() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_private_server_s_log_is_for_its_user_only() {
     use std::os::unix::fs::PermissionsExt;
     let bench = Bench::new();

@@ -96,7 +96,7 @@ fn trial_at_work(kind: &Kind) -> Option<(Bench, Child, i32)> {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_trial_on_a_server_is_verified_and_what_the_server_used_is_reported() {
     if !is_installed(POSTGRESQL.engine) {
         return;
@@ -122,7 +122,7 @@ fn a_trial_on_a_server_is_verified_and_what_the_server_used_is_reported() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_trial_whose_server_is_killed_is_invalid_with_the_reason_and_leaves_nothing() {
     for kind in [&POSTGRESQL, &MARIADB] {
         invalid_once_killed(kind);
@@ -147,7 +147,7 @@ fn invalid_once_killed(kind: &Kind) {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn ctrl_c_stops_the_server_and_clears_up() {
     for kind in [&POSTGRESQL, &MARIADB] {
         stopped_by_ctrl_c(kind);
@@ -165,7 +165,7 @@ fn stopped_by_ctrl_c(kind: &Kind) {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_server_of_a_killed_run_goes_with_it_and_clean_removes_its_folder() {
     for kind in [&POSTGRESQL, &MARIADB] {
         gone_with_its_run(kind);
@@ -206,7 +206,7 @@ fn bench_with_a_closed_home() -> Option<Bench> {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_server_that_cannot_reach_its_folder_is_left_out_of_a_plan_and_refused_by_name() {
     let Some(bench) = bench_with_a_closed_home() else {
         return;
@@ -235,7 +235,7 @@ fn a_server_that_cannot_reach_its_folder_is_left_out_of_a_plan_and_refused_by_na
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_server_that_cannot_be_reached_is_bad_input_and_its_password_is_not_shown() {
     let bench = Bench::new();
     for (address, reason) in [
@@ -258,7 +258,7 @@ fn a_server_that_cannot_be_reached_is_bad_input_and_its_password_is_not_shown() 
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn check_runs_both_suites_on_the_server_that_an_engine_needs_and_leaves_nothing() {
     for kind in [&POSTGRESQL, &MARIADB] {
         if !is_installed(kind.engine) {
@@ -279,7 +279,7 @@ fn check_runs_both_suites_on_the_server_that_an_engine_needs_and_leaves_nothing(
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_server_that_cannot_be_started_fails_its_check_in_one_line() {
     let Some(bench) = bench_with_a_closed_home() else {
         return;
@@ -305,7 +305,7 @@ fn questions(port: u16) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_users_server_that_never_answers_is_refused_and_not_waited_for() {
     let bench = Bench::new();
     // The system accepts connections for it.
@@ -332,7 +332,7 @@ fn accept(listener: &TcpListener) -> TcpStream {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn one_signal_ends_a_question_to_a_server_that_never_answers() {
     let bench = Bench::new();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -103,7 +103,7 @@ fn change_operations(folder: &Path, change: impl Fn(&mut Value)) {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_recording_is_its_owners_alone_and_a_replay_of_it_has_no_privileged_files() {
     if !can_audit() {
         return;
@@ -220,7 +220,7 @@ fn changed_files(outside: &str) -> Vec<(&'static str, Change)> {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_replay_reads_and_writes_only_in_its_folder_and_asks_before_it_loads_code() {
     if !can_audit() {
         return;
@@ -240,7 +240,7 @@ fn a_replay_reads_and_writes_only_in_its_folder_and_asks_before_it_loads_code() 
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_recorded_link_that_leads_out_is_refused() {
     if !can_audit() {
         return;
@@ -260,7 +260,7 @@ fn a_recorded_link_that_leads_out_is_refused() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn clean_finds_what_a_killed_audit_recorded_and_nothing_of_one_that_ended() {
     if !can_audit() {
         return;
@@ -300,7 +300,7 @@ fn clean_finds_what_a_killed_audit_recorded_and_nothing_of_one_that_ended() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_number_out_of_its_range_is_refused_with_its_file_and_line_wherever_it_is_read() {
     let bench = Bench::new();
     bench.run("run ycsb --engine lmdb --durability process --duration 200ms --set recordcount=50");
@@ -367,7 +367,7 @@ fn a_number_out_of_its_range_is_refused_with_its_file_and_line_wherever_it_is_re
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_search_believes_no_number_that_its_options_would_refuse() {
     let bench = Bench::new();
     bench.run(

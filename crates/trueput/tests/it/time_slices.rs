@@ -3,7 +3,7 @@
 use crate::support::{ALL_WELL, Bench, assert_answers, assert_contains, ended_well, stderr};
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn every_engine_present_shares_time_slices_and_finds_the_same_answers() {
     let bench = Bench::new();
     let plan = "workload = \"threen1\"\nengines = \"present\"\nunsupported = \"skip\"\n\
@@ -29,7 +29,7 @@ fn every_engine_present_shares_time_slices_and_finds_the_same_answers() {
 
 /// Workers that wait for each other's locks must not be paused while they hold one.
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn every_kind_of_work_can_be_done_in_time_slices() {
     for work in [
         "micro --duration 500ms --set test=read-while-writing --set records=2000 --set scanners=1 \
@@ -52,7 +52,7 @@ fn every_kind_of_work_can_be_done_in_time_slices() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn time_slices_that_are_none_are_refused() {
     let bench = Bench::new();
     let run = "run threen1 --engine lmdb";

@@ -74,7 +74,7 @@ impl Trap {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn what_a_plan_names_is_not_loaded_or_run_before_it_is_trusted() {
     let trap = Trap::new();
     let library = trap.library("libevil.so");
@@ -113,7 +113,7 @@ fn what_a_plan_names_is_not_loaded_or_run_before_it_is_trusted() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn an_address_is_neither_a_program_of_that_name_nor_read_for_its_password_before_it_is_trusted() {
     let trap = Trap::new();
     for (engine, scheme, version) in [
@@ -143,7 +143,7 @@ fn an_address_is_neither_a_program_of_that_name_nor_read_for_its_password_before
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn what_a_plan_names_is_asked_for_on_a_terminal() {
     let trap = Trap::new();
     let library = trap.library("libevil.so");
@@ -175,7 +175,7 @@ fn what_a_plan_names_is_asked_for_on_a_terminal() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_plan_is_checked_without_loading_what_is_installed() {
     let trap = Trap::new();
     let library = "data/trueput/engines/rocksdb-99.0.0/librocksdb.so";
@@ -213,7 +213,7 @@ fn unfinished(bench: &Bench, change: impl Fn(&mut Value)) -> String {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn what_a_run_folder_names_is_not_loaded_before_it_is_trusted() {
     let trap = Trap::new();
     let library = trap.library("libevil.so");
@@ -229,7 +229,7 @@ fn what_a_run_folder_names_is_not_loaded_before_it_is_trusted() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_run_folder_does_not_say_where_else_to_write() {
     let bench = Bench::new();
     let elsewhere = bench.path().join("elsewhere");
@@ -254,7 +254,7 @@ fn a_run_folder_does_not_say_where_else_to_write() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_plan_s_options_of_mkfs_that_name_devices_are_asked_for() {
     let bench = Bench::new();
     let plan = "workload = \"threen1\"\nengines = [\"lmdb\"]\ndurability = \"process\"\n";

@@ -240,7 +240,7 @@ fn the_knobs_to_search_can_be_named_and_bounded_and_are_the_only_ones_that_chang
 
 /// Of the other engines, the tests of the crate `tuner` ask. GT.M needs a process of its own.
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn gtm_reports_a_journal_with_each_value_that_a_search_proposes_for_sync() {
     if !is_installed("gtm") {
         return;

@@ -303,7 +303,7 @@ fn timed_choice(
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_best_of_several_contenders_is_tuned_first_and_meets_the_second_in_a_run_off() {
     let settings = ChoiceSettings {
         budget_s: 4_000.0,

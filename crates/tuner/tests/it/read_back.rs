@@ -181,7 +181,7 @@ fn is_there(engine: &dyn Engine, level: Durability) -> bool {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn lmdb() {
     is_read_back(
         "lmdb",
@@ -195,7 +195,7 @@ fn lmdb() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn mdbx() {
     let knobs = [
         "writemap",
@@ -211,7 +211,7 @@ fn mdbx() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn sqlite() {
     let knobs = [
         "journal_mode",
@@ -229,7 +229,7 @@ fn sqlite() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn rocksdb() {
     let knobs = [
         "transactions",
@@ -248,7 +248,7 @@ fn rocksdb() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn berkeleydb() {
     let knobs = [
         "access_method",
@@ -274,7 +274,7 @@ fn berkeleydb() {
 /// WiredTiger reports no settings of its log, but counts how often it writes it. It does not flush
 /// it: the kernel says that it opened the log with `O_DSYNC`.
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn wiredtiger() {
     let knobs = [
         "table",
@@ -330,7 +330,7 @@ fn has_synchronous_log(folder: &Path) -> bool {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn mariadb() {
     let knobs = [
         "storage_engine",
@@ -351,7 +351,7 @@ fn mariadb() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn postgresql() {
     let knobs = [
         "fsync",
@@ -378,7 +378,7 @@ const READ_BACK: [&str; 8] = [
 ];
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn every_engine_is_read_back_or_says_why_not() {
     let silent = SILENT.iter().map(|(name, reason)| {
         println!("{name} is not read back: {reason}");

@@ -73,7 +73,7 @@ macro_rules! tests {
     ($($engine:ident)*) => {
         $(
             #[test]
-            #[ignore = "slow"]
+            #[ignore = "slow: make test runs it"]
             fn $engine() {
                 engine(stringify!($engine)).into_iter().for_each(fits_what_it_states);
             }
@@ -88,7 +88,7 @@ tests! {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn every_engine_of_the_registry_is_run() {
     for engine in trueput_drivers::registry() {
         let name = engine.info().name;
@@ -111,7 +111,7 @@ fn levels(engine: &dyn Engine, isolation: &str) -> Vec<Isolation> {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_history_of_postgresql_refutes_serializable_unless_that_is_its_level() {
     let Some(engine) = engine("postgresql") else {
         return;

@@ -34,7 +34,7 @@ fn takes_direct_writes() -> bool {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn every_method_in_every_place_and_file_keeps_what_was_written() {
     let direct = takes_direct_writes();
     let methods = [

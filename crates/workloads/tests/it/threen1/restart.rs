@@ -4,7 +4,7 @@ use super::harness::{Bench, COMMITS, Fate, assert_right, failures, result};
 use trueput_workloads::Error;
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_killed_worker_leaves_its_block_to_others() {
     for commit in COMMITS {
         let given = format!("finish=3000 commit={commit} block=200");
@@ -23,7 +23,7 @@ fn a_killed_worker_leaves_its_block_to_others() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn whenever_all_are_killed_a_resumed_run_has_the_right_answers() {
     for commit in COMMITS {
         let bench_of = || Bench::lmdb(1, &format!("finish=41 commit={commit} block=9"));
@@ -41,7 +41,7 @@ fn whenever_all_are_killed_a_resumed_run_has_the_right_answers() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_run_that_is_killed_again_and_again_gets_there() {
     let bench = Bench::lmdb(2, "finish=3000 block=100");
     bench.prepare(false).unwrap();
@@ -89,7 +89,7 @@ fn a_block_that_is_stopped_midway_counts_nothing() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_run_killed_before_it_was_prepared_is_prepared_on_resume() {
     assert_right(&Bench::lmdb(2, "finish=500").resume());
 }

@@ -40,7 +40,7 @@ fn assert_passes(engine: &dyn Engine, knobs: &str) {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn engines_that_are_compiled_in_are_atomic_and_keep_transactions_apart() {
     let engines = trueput_drivers::registry().iter().copied();
     let compiled_in = engines.filter(|engine| engine.info().install == COMPILED_IN);
@@ -49,13 +49,13 @@ fn engines_that_are_compiled_in_are_atomic_and_keep_transactions_apart() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn engines_that_are_found_are_atomic_and_keep_transactions_apart() {
     installed_engines().for_each(|engine| assert_passes(engine, ""));
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn optimistic_transactions_are_atomic_and_kept_apart() {
     for (name, knobs) in OPTIMISTIC {
         if engine(name).build().is_ok() {
@@ -65,7 +65,7 @@ fn optimistic_transactions_are_atomic_and_kept_apart() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn an_engine_that_reads_what_is_not_committed_fails_that_test() {
     let names = failed(Fault::ReadsUncommitted);
     let wanted = "isolation (after clause 3.4.1, dirty read P1): what is not committed is not read";
@@ -73,7 +73,7 @@ fn an_engine_that_reads_what_is_not_committed_fails_that_test() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn an_engine_that_loses_updates_fails_that_test() {
     let names = failed(Fault::LosesUpdates);
     let wanted = "isolation (after clause 3.4.1, dirty write P0): no update is lost";
@@ -94,7 +94,7 @@ pub fn isolation_test(name: &str) -> Option<u32> {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_nine_isolation_tests_of_clause_3_4_2_are_run_in_their_order() {
     let checks = checks(engine("lmdb"), Fault::None, "").into_iter();
     let numbers: Vec<_> = checks
@@ -104,25 +104,25 @@ fn the_nine_isolation_tests_of_clause_3_4_2_are_run_in_their_order() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn an_engine_that_reads_what_is_not_committed_fails_isolation_tests_1_and_2() {
     assert_eq!(failed_of_clause(Fault::ReadsUncommitted), [1, 2]);
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn an_engine_that_loses_updates_fails_the_isolation_tests_of_two_writers() {
     assert_eq!(failed_of_clause(Fault::LosesUpdates), [3, 5, 7, 8]);
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn an_engine_whose_aborts_commit_fails_the_isolation_tests_that_roll_back() {
     assert_eq!(failed_of_clause(Fault::AbortCommits), [2, 4, 6]);
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn an_engine_whose_reads_move_on_fails_that_test() {
     let names = failed(Fault::ReadsLatest);
     assert_eq!(
@@ -136,7 +136,7 @@ fn an_engine_whose_reads_move_on_fails_that_test() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn an_engine_whose_aborts_commit_is_not_atomic() {
     let names = failed(Fault::AbortCommits);
     let wanted = "atomicity (clause 3.2.2.2): a payment that is rolled back leaves nothing";

@@ -19,31 +19,31 @@ fn passes_on(engine: &dyn Engine) {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_conditions_hold_after_load_and_run_on_lmdb() {
     passes_on(engine("lmdb"));
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_conditions_hold_after_load_and_run_on_sqlite() {
     passes_on(engine("sqlite"));
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_conditions_hold_after_load_and_run_on_redb() {
     passes_on(engine("redb"));
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_conditions_hold_after_load_and_run_on_fjall() {
     passes_on(engine("fjall"));
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_full_warehouse_has_every_row_and_the_conditions_hold_on_lmdb() {
     let bench = Bench::new(engine("lmdb"), Fault::None, 2, "transactions=500");
     let load = bench.prepare().unwrap().unwrap();
@@ -91,7 +91,7 @@ fn opens(engine: &dyn Engine) -> bool {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_conditions_hold_after_load_and_run_on_every_engine_that_is_found() {
     for engine in installed_engines() {
         println!("{}", engine.info().name);
@@ -100,7 +100,7 @@ fn the_conditions_hold_after_load_and_run_on_every_engine_that_is_found() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_sample_looks_at_a_district_of_each_warehouse_and_still_misses_no_order() {
     let mut bench = Bench::new(engine("lmdb"), Fault::None, 2, SMALL);
     bench.verify = VerifyLevel::Sample;
@@ -119,7 +119,7 @@ fn a_sample_looks_at_a_district_of_each_warehouse_and_still_misses_no_order() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn conflicts_are_tried_again_with_the_same_input_and_lose_nothing() {
     let bench = Bench::new(engine("lmdb"), Fault::ConflictsAtCommit(5), 2, SMALL);
     let (ended, conclusion) = bench.run();
@@ -136,7 +136,7 @@ pub const OPTIMISTIC: [(&str, &str); 2] = [
 ];
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn conflicts_of_optimistic_transactions_are_counted_and_lose_nothing() {
     let given = "cardinality=hundredth transactions=2000";
     for (name, knobs) in OPTIMISTIC {
@@ -158,7 +158,7 @@ fn conflicts_of_optimistic_transactions_are_counted_and_lose_nothing() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn paced_terminals_key_in_and_think() {
     let given = "cardinality=hundredth transactions=230 pacing=tpc";
     let bench = Bench::new(engine("lmdb"), Fault::None, 10, given);
@@ -172,7 +172,7 @@ fn paced_terminals_key_in_and_think() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn tables_are_read_into_the_cache_before_the_run() {
     let given = format!("{SMALL} prime=all");
     let bench = Bench::new(engine("lmdb"), Fault::None, 2, &given);

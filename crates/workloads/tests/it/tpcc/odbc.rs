@@ -47,7 +47,7 @@ fn passes_on(source: &str) {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_conditions_hold_in_postgresqls_sql_through_odbc() {
     let folder = tempfile::tempdir().unwrap();
     let Some(_server) = started("postgresql", folder.path()) else {
@@ -61,7 +61,7 @@ fn the_conditions_hold_in_postgresqls_sql_through_odbc() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_conditions_hold_in_mariadbs_sql_through_odbc() {
     let folder = tempfile::tempdir().unwrap();
     let Some(_server) = started("mariadb", folder.path()) else {
@@ -75,7 +75,7 @@ fn the_conditions_hold_in_mariadbs_sql_through_odbc() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_conditions_hold_in_sqlites_sql_through_odbc() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tpcc.db");

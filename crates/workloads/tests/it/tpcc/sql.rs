@@ -35,19 +35,19 @@ fn passes_on(name: &str, knobs: &str) {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_conditions_hold_after_load_and_run_in_sqlites_sql() {
     passes_on("sqlite", "");
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_conditions_hold_after_load_and_run_in_postgresqls_sql() {
     passes_on("postgresql", "");
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_conditions_hold_after_load_and_run_in_postgresqls_functions() {
     let Some(engine) = installed("postgresql") else {
         return;
@@ -60,14 +60,14 @@ fn the_conditions_hold_after_load_and_run_in_postgresqls_functions() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_conditions_hold_after_load_and_run_in_mariadbs_sql() {
     passes_on("mariadb", "");
     passes_on("mariadb", SNAPSHOT);
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn the_conditions_hold_after_load_and_run_in_myrocks_sql() {
     passes_on("mariadb", MYROCKS);
 }
@@ -79,7 +79,7 @@ fn checks(name: &str, knobs: &str) -> Option<Vec<Check>> {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn engines_are_atomic_and_keep_transactions_apart_in_sql() {
     for (name, knobs) in [
         ("sqlite", ""),
@@ -95,7 +95,7 @@ fn engines_are_atomic_and_keep_transactions_apart_in_sql() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn write_transactions_that_are_read_committed_fail_the_tests_that_read_again() {
     for name in ["postgresql", "mariadb"] {
         let Some(checks) = checks(name, "isolation=read-committed") else {
@@ -191,7 +191,7 @@ fn filled(engine: &dyn Engine, store: &'static str) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn one_worker_leaves_the_same_rows_in_every_store() {
     let expected = filled(engine("sqlite"), "kv");
     assert!(expected.len() > 5_000, "{}", expected.len());
@@ -207,7 +207,7 @@ fn one_worker_leaves_the_same_rows_in_every_store() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_table_that_is_of_no_warehouse_is_read_as_a_whole_in_both_stores() {
     for (name, store) in [("kv", TableStore::KeyValue), ("sql", TableStore::Sql)] {
         let given = format!("{SMALL} store={name} transactions=1");
@@ -244,7 +244,7 @@ fn done(engine: &dyn Engine, store: &'static str) -> (Vec<u64>, Vec<WorkerFindin
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn functions_of_the_server_do_and_leave_what_the_clients_statements_do() {
     let Some(engine) = installed("postgresql") else {
         return;
@@ -286,7 +286,7 @@ const STORES: [(&str, TableStore); 6] = [
 ];
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn a_stock_level_counts_in_a_district_that_is_there_and_is_an_error_in_none() {
     for (name, store) in STORES {
         with_tables(name, store, |tables, name| {
@@ -309,7 +309,7 @@ fn a_stock_level_counts_in_a_district_that_is_there_and_is_an_error_in_none() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: make test runs it"]
 fn transactions_answer_alike_in_every_store_and_tell_what_is_not_there() {
     let line = |item| Line {
         item,

@@ -18,6 +18,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use trueput_faultfs::server::{Folders, serve};
 
+/// The options of Cargo's harness that ask for tests that take long.
+const RUN_SLOW: [&str; 2] = ["--ignored", "--include-ignored"];
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -47,7 +50,7 @@ fn serve_folders(folders: [&str; 3]) -> ExitCode {
 }
 
 /// Runs the claims whose names contain the first argument that is no option. They are slow: without
-/// such an argument they run where `--include-ignored` asks for what takes long.
+/// such an argument they run where [`RUN_SLOW`] asks for what takes long.
 fn run_claims(arguments: &[&str]) -> ExitCode {
     let filter = arguments
         .iter()
@@ -60,7 +63,8 @@ fn run_claims(arguments: &[&str]) -> ExitCode {
         claims.for_each(|(name, _)| println!("{name}: test"));
         return ExitCode::SUCCESS;
     }
-    if filter.is_empty() && !arguments.contains(&"--include-ignored") {
+    let runs_slow = arguments.iter().any(|it| RUN_SLOW.contains(it));
+    if filter.is_empty() && !runs_slow {
         println!(
             "{} tests ignored, slow: make test runs them",
             claims.count()

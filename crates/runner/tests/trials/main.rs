@@ -30,6 +30,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+/// The options of Cargo's harness that ask for tests that take long.
+const RUN_SLOW: [&str; 2] = ["--ignored", "--include-ignored"];
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments
@@ -79,7 +82,7 @@ fn run_claim(name: &str) -> ExitCode {
 }
 
 /// Runs the claims whose names contain the first argument that is no option. They are slow: without
-/// such an argument they run where `--include-ignored` asks for what takes long.
+/// such an argument they run where [`RUN_SLOW`] asks for what takes long.
 fn run_claims(arguments: &[&str]) -> ExitCode {
     let filter = arguments
         .iter()
@@ -90,7 +93,8 @@ fn run_claims(arguments: &[&str]) -> ExitCode {
         claims.for_each(|(name, _)| println!("{name}: test"));
         return ExitCode::SUCCESS;
     }
-    if filter.is_empty() && !arguments.contains(&"--include-ignored") {
+    let runs_slow = arguments.iter().any(|it| RUN_SLOW.contains(it));
+    if filter.is_empty() && !runs_slow {
         println!(
             "{} tests ignored, slow: make test runs them",
             claims.count()

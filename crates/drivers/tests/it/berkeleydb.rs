@@ -221,7 +221,6 @@ fn a_put_is_guarded_unless_its_transaction_has_looked_the_key_up() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn the_workaround_is_stated_with_the_knobs_that_have_one() {
     let stated = |knobs| {
         let workaround = ENGINE.workaround(&resolve(&ENGINE, knobs));
@@ -238,7 +237,6 @@ fn the_workaround_is_stated_with_the_knobs_that_have_one() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn what_can_lose_records_is_a_known_defect_and_states_no_isolation() {
     for isolation in ["locking", "snapshot"] {
         let stated = |knobs: &str| {

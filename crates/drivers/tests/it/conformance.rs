@@ -78,7 +78,6 @@ tests! {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn every_engine_of_the_registry_has_a_test_at_every_level_that_it_promises() {
     let is_elsewhere = |name| ELSEWHERE.iter().any(|(elsewhere, _)| *elsewhere == name);
     let mut promised = BTreeSet::new();
@@ -100,7 +99,6 @@ fn every_engine_of_the_registry_has_a_test_at_every_level_that_it_promises() {
 
 /// An audit with a knob that does not exist, or with a value out of its range, would not begin.
 #[test]
-#[ignore = "slow: make test runs it"]
 fn every_audit_knob_is_a_declared_knob_with_a_value_that_it_takes() {
     for engine in trueput_drivers::registry() {
         let engine_name = engine.info().name;
@@ -121,7 +119,6 @@ fn every_audit_knob_is_a_declared_knob_with_a_value_that_it_takes() {
 /// The suites skip a knob that the engine does not declare, so a misspelled name would go
 /// unnoticed.
 #[test]
-#[ignore = "slow: make test runs it"]
 fn every_isolation_knob_and_cache_knob_is_a_declared_knob() {
     let mut checked = BTreeSet::new();
     for engine in trueput_drivers::registry() {

@@ -146,7 +146,6 @@ fn what_was_stopped_in_good_order_is_there_again() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn a_folder_without_a_server_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let reason = refusal(&MARIADB, folder.path(), Durability::Sync, "").to_string();
@@ -199,7 +198,6 @@ fn promised(durability: Durability, knobs: &str) -> Result<String, String> {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn a_promise_that_relies_on_the_doublewrite_buffer_is_in_doubt() {
     let is_in_doubt = |level, knobs: &str| {
         let promise = MARIADB.promise_with(level, &resolve(&MARIADB, knobs));
@@ -213,7 +211,6 @@ fn a_promise_that_relies_on_the_doublewrite_buffer_is_in_doubt() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn the_promise_follows_the_knobs() {
     use Durability::{Async, Buffered, None, Process, Sync};
     let levels = [
@@ -346,7 +343,6 @@ fn a_user_with_rights_on_one_database_alone_is_served_and_nobody_elses_tables_ar
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn what_is_no_server_is_refused() {
     for (path, reason) in [
         ("/nowhere/mariadbd", "/nowhere/mariadbd"),

@@ -370,7 +370,6 @@ fn a_wrong_password_and_a_wrong_address_are_one_clear_line_without_the_password(
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn a_program_that_is_no_postgresql_is_refused() {
     for (path, reason) in [
         ("/bin/sh", "is not a PostgreSQL server"),

@@ -138,7 +138,6 @@ fn what_was_set_is_read_back() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn settings_that_do_not_go_together_are_refused() {
     for engine in builds() {
         for knobs in ["eviction_threads_min=9", "table=lsm"] {

@@ -63,7 +63,6 @@ every_engine_finds_the_answers! {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn every_engine_of_the_registry_is_run() {
     let registry = trueput::registry().engines.iter();
     let by_itself = registry.filter(|driver| driver.is_default_engine());

@@ -33,7 +33,6 @@ fn processes_of(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn every_cluster_of_the_registry_is_tested_here_and_none_runs_unasked() {
     let clusters = trueput::registry().engines.iter();
     let clusters = clusters.filter(|engine| engine.cluster().is_some());

@@ -88,7 +88,6 @@ tests! {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn every_engine_of_the_registry_is_run() {
     for engine in trueput_drivers::registry() {
         let name = engine.info().name;

@@ -22,8 +22,8 @@ const MAX_NAMES: usize = 3;
 const REFUTED: &str =
     "[REFUTED]: an audit here refuted its promise, so it is not ranked; --full explains it.";
 
-const DOUBTFUL_PROMISE: &str = "[promise in doubt]: a known fault breaks what the engine's \
-    documentation promises; --full explains it.";
+const DOUBTFUL_PROMISE: &str = "[promise in doubt]: a known fault at times breaks what the \
+    engine's documentation promises; --full explains it.";
 
 const UNVERIFIED_FLUSHES: &str = "[flushes not verified]: no counter shows whether its commits \
     reached storage; --full explains it.";

@@ -510,7 +510,10 @@ impl<'a> ChoiceView<'a> {
                     "Not tuned, for lack of time: {untuned}. A new run with a longer --budget \
                      tunes more."
                 ),
-                stop => format!("Not tuned: {untuned}: {}.", stop.reason()),
+                SearchStop::Ended(SearchEnd::NothingLeft) => {
+                    format!("Not tuned: {untuned}; the search ended first.")
+                }
+                stop => format!("Not tuned: {untuned}; {}.", stop.reason()),
             });
         }
         notes
@@ -571,7 +574,7 @@ impl<'a> ChoiceView<'a> {
 
 /// What the search for a contender's knobs found, as a clause.
 fn tuning_result(candidate: &Candidate, found: &TuningFindings, stop: SearchStop) -> String {
-    let stopped = stop.reason();
+    let stopped = stop.event();
     let trials = counted(found.search_trials as u64, "trial");
     match (&candidate.tuned, found.better()) {
         (Some(_), _) if candidate.is_tuned_better() => {

@@ -25,14 +25,22 @@ impl SearchStop {
         }
     }
 
-    /// The reason, as a clause.
+    /// The reason, as a clause that stands alone.
     pub(super) fn reason(self) -> &'static str {
         match self {
-            Self::CutShort => "the run still goes on or was cut short",
+            Self::CutShort => "the run is still going or was cut short",
+            Self::Ended(SearchEnd::NothingLeft) => "nothing was left to try",
+            other => other.event(),
+        }
+    }
+
+    /// What happened, as a clause that "after" or "before" follows.
+    pub(super) fn event(self) -> &'static str {
+        match self {
+            Self::CutShort => "the record ends",
             Self::Interrupted => "the run was interrupted",
             Self::Ended(SearchEnd::TimeUp) => "the time was up",
-            Self::Ended(SearchEnd::NothingLeft) => "nothing was left to try",
-            Self::Unrecorded => "the search ended",
+            Self::Ended(SearchEnd::NothingLeft) | Self::Unrecorded => "the search ended",
         }
     }
 }

@@ -253,7 +253,7 @@ impl<'a> TuningView<'a> {
         let (pairs, rounds) = self.holdout_pairs();
         let is_cut_short = pairs == rounds;
         let mut text = if is_cut_short {
-            let stopped = SearchStop::of(self.run.end.as_ref()).reason();
+            let stopped = SearchStop::of(self.run.end.as_ref()).event();
             let pairs = counted(pairs as u64, "pair");
             format!("Not known: {stopped} after {pairs} of the holdout, too few to tell.")
         } else {

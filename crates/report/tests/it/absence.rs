@@ -140,13 +140,16 @@ fn a_promise_that_a_known_fault_breaks_at_times_is_marked_and_ranked() {
     if let Some(engine) = &mut doubted.engine {
         engine.promise.doubt = Some("a torn page is not always restored".to_owned());
     }
-    let [full, screen] = told(doubted);
-    assert_has!(
-        full,
-        "lmdb [promise in doubt]",
-        "a torn page is not always restored"
-    );
-    assert_has!(screen, "[promise in doubt]: a known fault breaks");
+    let other = valid(spec(1, "sqlite", Durability::Sync, 1), 1_000.0);
+    let run = report(vec![doubted, other]);
+    let answer = Answer::of(&run);
+    let rows = answer.rankings[0].rows.iter();
+    let ranks: Vec<_> = rows.map(|row| (row.rank, row.contender.as_str())).collect();
+    let expected = [(Some(1), "lmdb [promise in doubt]"), (Some(2), "sqlite")];
+    assert_eq!(ranks, expected);
+    assert_has!(terminal_line(&run), "a torn page is not always restored");
+    let screen = flat(&answer.render(wide(), &[]));
+    assert_has!(screen, "[promise in doubt]: a known fault at times breaks");
     for text in told(trial()) {
         assert!(!text.contains("in doubt"), "{text}");
     }

@@ -117,7 +117,7 @@ fn a_contender_that_was_not_tuned_has_the_recorded_reason() {
         (Some(SearchEnd::TimeUp), lack),
         (
             Some(SearchEnd::NothingLeft),
-            "Not tuned: sqlite: nothing was left to try.",
+            "Not tuned: sqlite; the search ended first.",
         ),
     ] {
         run.end.as_mut().unwrap().search_end = end;
@@ -126,13 +126,19 @@ fn a_contender_that_was_not_tuned_has_the_recorded_reason() {
     run.end.as_mut().unwrap().complete = false;
     assert_has!(
         flat(&terminal(&run, 140)),
-        "Not tuned: sqlite: the run was interrupted."
+        "Not tuned: sqlite; the run was interrupted."
     );
     run.trials
         .retain(|it| it.spec.role.unwrap().purpose != TrialPurpose::Winner);
     assert_has!(
         flat(&terminal(&run, 140)),
         "lmdb: the run was interrupted after"
+    );
+    run.end = None;
+    assert_has!(
+        flat(&terminal(&run, 140)),
+        "lmdb: the record ends after",
+        "Not tuned: sqlite; the run is still going or was cut short."
     );
 }
 

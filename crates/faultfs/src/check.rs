@@ -80,7 +80,7 @@ impl LogCheck {
     /// Checks the next operation.
     ///
     /// # Errors
-    /// One sentence.
+    /// What is wrong with it.
     pub(crate) fn add(&mut self, operation: &Operation) -> Result<(), LogDefect> {
         self.operations += 1;
         if self.operations.is_multiple_of(INTERVAL) {

@@ -24,7 +24,7 @@ impl ConditionOptions {
     /// Replaces the plan's conditions by those of the command line.
     ///
     /// # Errors
-    /// One sentence for an invalid value.
+    /// A usage error for an invalid value.
     pub fn apply(&self, plan: &mut PlanFile) -> Result<(), Failure> {
         for (condition, texts) in &self.0 {
             let texts: Vec<_> = texts.iter().map(String::as_str).collect();

@@ -29,7 +29,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// A usage error with the message of `why`.
+    /// A usage error with the text of `reason`.
     pub fn usage(reason: impl std::fmt::Display) -> Self {
         Self::Usage(reason.to_string())
     }

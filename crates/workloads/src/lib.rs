@@ -12,7 +12,7 @@
 //! - `error`: the errors of jobs
 //! - `generate`: random choices: items by a distribution, keys, values
 //! - `history`: random transactions whose history is checked for isolation
-//! - `keyed`: the core that micro, ycsb and custom share
+//! - `keyed`: the core that micro, ycsb, custom and trace share
 //! - `micro`: fifteen tests after db_bench and Symas
 //! - `storage`: workloads on files, without an engine: log-flush, io-thrash
 //! - `threads`: work that several threads share
@@ -105,8 +105,8 @@ pub trait Workload: Send + Sync {
     /// the conditions under which it will run.
     ///
     /// # Errors
-    /// One sentence, if the settings contradict each other (a reversed range, say) or the
-    /// conditions (a duration for a job with an end): the values given and the values accepted.
+    /// The settings contradict each other (a reversed range, say) or the conditions (a duration for
+    /// a job with an end).
     fn job(
         &self,
         settings: &ParameterValues,
@@ -206,27 +206,26 @@ pub trait Job: Send + Sync {
         None
     }
 
-    /// Errors if the job cannot be done by this many workers of this kind.
+    /// Checks that the job can be done by this many workers of this kind.
     ///
     /// # Errors
-    /// One sentence: the value given and the values accepted.
+    /// It cannot.
     fn check_workers(&self, _workers: u32, _kind: WorkerKind) -> Result<(), JobError> {
         Ok(())
     }
 
-    /// Whether an engine that can do so much has room for its records.
+    /// Checks that an engine with these capabilities has room for its records.
     ///
     /// # Errors
-    /// One sentence: the value given and the values accepted.
+    /// It has not.
     fn check_capabilities(&self, _capabilities: &Capabilities) -> Result<(), JobError> {
         Ok(())
     }
 
-    /// Errors if the job cannot be done on an engine whose sessions speak this SQL dialect, or
-    /// none.
+    /// Checks that the job can be done on an engine whose sessions speak this SQL dialect, or none.
     ///
     /// # Errors
-    /// One sentence: the value given and the values accepted.
+    /// It cannot.
     fn check_dialect(&self, _dialect: Option<Dialect>) -> Result<(), JobError> {
         Ok(())
     }
@@ -243,12 +242,12 @@ pub trait Job: Send + Sync {
         false
     }
 
-    /// Errors if the job cannot find acknowledged commits that are missing after its processes were
+    /// Checks that the job can find acknowledged commits that are missing after its processes were
     /// killed with SIGKILL, at a level that promises this survival. Nothing is checked if nothing
     /// is promised.
     ///
     /// # Errors
-    /// One sentence: the reason, and a setting that would work.
+    /// It cannot.
     fn check_crash(&self, _survival: Survival) -> Result<(), JobError> {
         Err(JobError::UnverifiableCrash)
     }

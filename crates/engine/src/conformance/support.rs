@@ -196,7 +196,7 @@ pub fn with_second_session<R, T: Send>(
     })
 }
 
-/// Fails unless the engine returned `expected` for `what`.
+/// Fails unless `found`, which the engine returned for the subject, is `expected`.
 pub fn ensure_value(subject: &str, expected: Option<&[u8]>, found: Option<&[u8]>) -> Outcome<()> {
     let text = |value: Option<&[u8]>| value.map_or_else(|| "nothing".to_owned(), quote_bytes);
     ensure(expected == found, || {

@@ -56,7 +56,7 @@ impl CustomConfig {
     /// Reads the settings.
     ///
     /// # Errors
-    /// One sentence, if the settings contradict each other or the conditions.
+    /// The settings contradict each other or the conditions.
     pub(super) fn new(settings: &Settings, conditions: &Conditions) -> Result<Self, CustomError> {
         let (key_bytes, value_bytes) = (settings.key_bytes.0, settings.value_bytes.0);
         let mean = |lengths| LengthChooser::new(lengths).mean();
@@ -110,7 +110,7 @@ impl CustomConfig {
     /// Refuses records that are too large for the engine.
     ///
     /// # Errors
-    /// One sentence with the size and the limit.
+    /// A key or a value is too long.
     pub(super) fn check_room(&self, capabilities: &Capabilities) -> Result<(), CustomError> {
         let lengths = [self.key_bytes, self.value_bytes].map(LengthDistribution::longest);
         let [key, value] = lengths.map(|longest| usize::try_from(longest).unwrap_or(usize::MAX));

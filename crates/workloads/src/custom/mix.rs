@@ -174,7 +174,7 @@ impl TransactionMix {
     /// Reads transactions with weights, with spaces between: `get:70 get+update:20 insert*8:10`.
     ///
     /// # Errors
-    /// One sentence: the wrong part, and what would be right.
+    /// The first part that is wrong.
     pub(super) fn parse(text: &str) -> Result<Self, CustomError> {
         let mut mix = Self::default();
         for part in text.split_whitespace() {

@@ -55,7 +55,7 @@ impl Popularity {
     /// `pareto`, `sequential`, `oldest` or `histogram(FILE)`.
     ///
     /// # Errors
-    /// One sentence: the wrong part, and what would be right.
+    /// A text of another form.
     pub(super) fn parse(text: &str) -> Result<Self, CustomError> {
         let (name, argument) = match call(text) {
             Some((name, argument)) => (name, Some(argument)),
@@ -135,7 +135,7 @@ impl RecordChoice {
     /// Of a popularity over this many records.
     ///
     /// # Errors
-    /// One sentence, if a file cannot be read or is wrong.
+    /// A file that cannot be read, or is wrong.
     pub(super) fn new(popularity: Popularity, records: u64) -> Result<Self, CustomError> {
         Ok(Self::By(match popularity {
             Popularity::Uniform => Distribution::Uniform,

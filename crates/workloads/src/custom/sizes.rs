@@ -27,7 +27,7 @@ impl KeySizes {
     /// Reads `24`, `uniform(16..64)`, `zipfian(16..200)` or `lognormal(24..90)`.
     ///
     /// # Errors
-    /// One sentence: the wrong part, and what would be right.
+    /// A text of another form, or a length out of range.
     pub(super) fn parse(text: &str) -> Result<Self, CustomError> {
         let lengths = lengths(text, MIN_SIZED_KEY_BYTES as u64, "16..64")?;
         let (min_bytes, of) = match lengths {
@@ -68,7 +68,7 @@ impl ValueSizes {
     /// Reads `1KiB`, `uniform(100B..4KiB)`, `zipfian(12B..1KiB)` or `lognormal(300B..4KiB)`.
     ///
     /// # Errors
-    /// One sentence: the wrong part, and what would be right.
+    /// A text of another form, or a length out of range.
     pub(super) fn parse(text: &str) -> Result<Self, CustomError> {
         let lengths = lengths(text, MIN_VALUE_BYTES as u64, "100B..4KiB")?;
         if lengths.shortest() < MIN_VALUE_BYTES as u64 {

@@ -108,7 +108,7 @@ impl MicroConfig {
     /// Reads the settings.
     ///
     /// # Errors
-    /// One sentence, if the settings contradict each other or the conditions.
+    /// The settings contradict each other or the conditions.
     pub(super) fn new(settings: &Settings, conditions: &Conditions) -> Result<Self, MicroError> {
         let name = settings.test;
         let test = test(settings)?;
@@ -337,7 +337,7 @@ impl MicroConfig {
     /// Refuses records that are too large for the engine.
     ///
     /// # Errors
-    /// One sentence with the size and the limit.
+    /// A key or a value is too long.
     pub(super) fn check_room(&self, capabilities: &Capabilities) -> Result<(), MicroError> {
         // A missing key has a byte more than the others.
         let key_bytes = self.key_bytes + usize::from(self.test == Test::Missing);

@@ -25,7 +25,7 @@ impl TableStore {
     /// Whether an engine that speaks this dialect, or none, has the store.
     ///
     /// # Errors
-    /// One line: the feature that the engine lacks, and a setting that would work.
+    /// The engine has no such store.
     pub fn check(self, dialect: Option<Dialect>) -> Result<(), TpccError> {
         match (self, dialect) {
             (Self::Auto | Self::KeyValue, _) | (Self::Sql, Some(_)) => Ok(()),

@@ -90,8 +90,7 @@ impl TraceConfig {
     /// Reads the settings and the trace.
     ///
     /// # Errors
-    /// One sentence, if the settings contradict each other or the conditions, or the trace is
-    /// damaged.
+    /// The settings contradict each other or the conditions, or the trace is damaged.
     pub(super) fn new(settings: &Settings, conditions: &Conditions) -> Result<Self, TraceError> {
         let is_recorded = settings.pace == Pace::Recorded;
         if is_recorded && conditions.rate.is_some() {
@@ -141,7 +140,7 @@ impl TraceConfig {
     /// Refuses counts of nothing: all requests were made during the warm-up.
     ///
     /// # Errors
-    /// One sentence.
+    /// No request was counted.
     pub(super) fn check_counts(&self, counts: &[u64]) -> Result<(), TraceError> {
         if self.warm_up_s > 0.0 && counts.iter().all(|count| *count == 0) {
             return Err(TraceError::NothingMeasured {
@@ -347,7 +346,7 @@ impl TraceConfig {
     /// Refuses keys and values that are too long for an engine.
     ///
     /// # Errors
-    /// One sentence with the size and the limit.
+    /// A key or a value is too long.
     pub(super) fn check_room(&self, capabilities: &Capabilities) -> Result<(), TraceError> {
         let key = (
             "a key",

@@ -42,8 +42,8 @@ pub(super) struct Source {
 /// Reads a trace. Damaged lines are passed to `damaged` and skipped.
 ///
 /// # Errors
-/// One sentence: the file cannot be read, is of no known format, is too large for the memory, or
-/// has no valid line. Also the first error of `damaged`.
+/// The file cannot be read, is of no known format, is too large for the memory, or has no valid
+/// line. Also the first error of `damaged`.
 pub(super) fn read(
     source: &Source,
     damaged: &mut dyn FnMut(TraceError) -> Result<(), TraceError>,
@@ -119,7 +119,7 @@ pub(super) fn read(
 /// plan and the workers of a process read the same one.
 ///
 /// # Errors
-/// One sentence: as [`read`], or the first damaged line.
+/// As [`read`], and the first damaged line.
 pub(super) fn read_valid(source: &Source) -> Result<Arc<Trace>, TraceError> {
     type Stamp = Option<(SystemTime, u64)>;
     type CachedTrace = Option<(Source, Stamp, Arc<Trace>)>;

@@ -79,7 +79,7 @@ pub struct TraceSummary {
 /// Reads a trace past its damaged lines and adds up what is in it.
 ///
 /// # Errors
-/// One sentence: the file cannot be read, is of no known format, or has no valid line.
+/// The file cannot be read, is of no known format, or has no valid line.
 pub fn summarize(file: &str, format: FormatChoice) -> Result<TraceSummary, TraceError> {
     let source = Source {
         file: file.to_owned(),

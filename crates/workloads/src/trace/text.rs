@@ -70,7 +70,7 @@ pub(super) fn parse_action(word: &str) -> Result<Action, LineError> {
 /// Reads seconds, exactly to the nanosecond.
 ///
 /// # Errors
-/// One clause with the text.
+/// A text that is no number of seconds.
 pub(super) fn parse_seconds(text: &str) -> Result<u64, LineError> {
     let wrong = || LineError::Seconds {
         text: text.to_owned(),
@@ -95,7 +95,7 @@ pub(super) fn parse_seconds(text: &str) -> Result<u64, LineError> {
 /// Reads a whole number from 0.
 ///
 /// # Errors
-/// One clause with the field's name and the text.
+/// A text that is no whole number.
 pub(super) fn whole_number(name: &'static str, text: &str) -> Result<u64, LineError> {
     text.trim().parse().map_err(|_| LineError::WholeNumber {
         name,

@@ -95,7 +95,7 @@ impl Properties {
     /// Of settings, for a trial that ends by a duration or not.
     ///
     /// # Errors
-    /// One sentence, if the settings contradict each other.
+    /// The settings contradict each other.
     pub(super) fn new(settings: &Settings, conditions: &Conditions) -> Result<Self, YcsbError> {
         let preset = preset(settings.workload);
         let proportions = proportions(settings, &preset)?;

@@ -366,8 +366,8 @@ impl<'a> Worker<'a> {
 }
 
 /// Describes an operation on a record, for an error's text.
-fn doing(subject: &'static str, item: u64) -> impl FnOnce() -> String {
-    move || format!("{subject} record {item}")
+fn doing(action: &'static str, item: u64) -> impl FnOnce() -> String {
+    move || format!("{action} record {item}")
 }
 
 /// Copies the part of a record that a client would receive: all of it, or one field's share.

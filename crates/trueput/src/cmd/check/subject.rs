@@ -17,7 +17,9 @@ pub const SESSIONS: u32 = 16;
 pub struct Subject {
     /// The engine, with its build if one was named.
     pub name: &'static str,
+    /// Its driver.
     pub engine: &'static dyn Engine,
+    /// The durability level at which it is checked.
     pub level: Durability,
 }
 
@@ -26,6 +28,7 @@ pub struct Installation {
     // It is stopped before its folder is removed.
     _server: Option<Server>,
     folder: TempDir,
+    /// The value of each knob, defaults included.
     pub knobs: ParameterValues,
 }
 

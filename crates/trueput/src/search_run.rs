@@ -118,7 +118,7 @@ fn refuse_fixed_work(plan: &PlanFile, registry: &Registry) -> Result<(), Failure
 /// Refuses a plan that gives a rate.
 ///
 /// # Errors
-/// A usage error; `why` says why not, and what to do.
+/// A usage error; `reason` says why not, and what to do.
 fn refuse_rate(plan: &PlanFile, reason: &str) -> Result<(), Failure> {
     if plan.conditions.rate_per_s.iter().any(|&rate| rate > 0.0) {
         Err(Failure::usage(reason))
@@ -310,7 +310,7 @@ fn resume_command(manifest: &RunManifest, path: &Path) -> String {
 /// Reads the precision of a search for a capacity.
 ///
 /// # Errors
-/// One sentence, if it is none.
+/// A usage error, if it is none.
 pub fn parse_precision(text: &str) -> Result<f64, Failure> {
     let part = parse_part(text)?;
     let fits = CapacitySettings::PRECISION.contains(&part);

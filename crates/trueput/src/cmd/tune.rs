@@ -199,7 +199,7 @@ fn capacity_question<'a>(
     knobs: KnobSearch<'a>,
     budget_s: f64,
 ) -> Result<ChoiceQuestion<'a>, Failure> {
-    if knobs.limits.limits.space_factor.is_some() {
+    if knobs.limits.values.space_factor.is_some() {
         return Err(Failure::usage(
             "relative space limits are not supported with --objective capacity: give a size, as in \
              space<1GiB",

@@ -14,7 +14,9 @@ pub struct CapacityQuestion<'a> {
     pub objective: Option<&'a Objective>,
     /// Time for all contenders, seconds; enough for each if `None`.
     pub budget_s: Option<f64>,
+    /// The precision of a capacity, as a part of it.
     pub precision: f64,
+    /// Trials that confirm a rate.
     pub confirmations: u32,
 }
 

@@ -40,7 +40,9 @@ pub struct ChoiceQuestion<'a> {
     pub objective: Option<&'a Objective>,
     /// Time for everything, seconds; enough for each contender if `None`.
     pub budget_s: Option<f64>,
+    /// The precision of a capacity, as a part of it.
     pub precision: f64,
+    /// Trials that confirm a rate.
     pub confirmations: u32,
     /// How knobs are tuned; `None` if they are not.
     pub tuning: Option<KnobSearch<'a>>,
@@ -61,7 +63,9 @@ impl ChoiceQuestion<'_> {
 
 /// How the knobs of a choice's contenders are tuned.
 pub struct KnobSearch<'a> {
+    /// The limits that a configuration must keep.
     pub limits: Limits,
+    /// How configurations are proposed.
     pub strategy: TuningStrategy,
     /// Whether searches begin with published advice.
     pub has_presets: bool,
@@ -85,7 +89,7 @@ impl KnobSearch<'_> {
         };
         Ok(TuningSettings {
             score: TuningScore::Rate,
-            limits: self.limits.limits,
+            limits: self.limits.values,
             trials: MIN_TUNING_TRIALS,
             seed,
             budget_s,
@@ -109,7 +113,7 @@ impl KnobSearch<'_> {
             let space = SearchSpace {
                 engine,
                 first: spec,
-                window_s: self.limits.limits.window_s,
+                window_s: self.limits.values.window_s,
                 memory_bytes: read_memory_bytes(),
                 searched: searched.unwrap_or_default(),
             };
@@ -137,7 +141,7 @@ impl KnobSearch<'_> {
         let space = SearchSpace {
             engine,
             first: only,
-            window_s: self.limits.limits.window_s,
+            window_s: self.limits.values.window_s,
             memory_bytes: read_memory_bytes(),
             searched: &searched,
         };
@@ -160,7 +164,7 @@ pub fn create<'a>(
     refuse_fixed_work(plan, registry)?;
     let tuning = question.tuning.as_ref();
     let limits = tuning.map_or_else(Limits::default, |tuning| tuning.limits);
-    plan.conditions.crash_and_recover |= limits.limits.recovery_s.is_some();
+    plan.conditions.crash_and_recover |= limits.values.recovery_s.is_some();
     let needed_per_s = needed_rate_per_s(plan, target)?;
     let arrival = std::mem::take(&mut plan.conditions.arrival);
     let has_one = tuning.is_some_and(|tuning| tuning.named_knobs.is_some());
@@ -213,7 +217,7 @@ fn settings(
         "p99<5ms"
     };
     let (seed, registry) = (request.plan.seed, request.registry);
-    let limits = tuning.map_or_else(TuningLimits::default, |tuning| tuning.limits.limits);
+    let limits = tuning.map_or_else(TuningLimits::default, |tuning| tuning.limits.values);
     let tuning = tuning.map(|tuning| tuning.settings(seed, budget_s, trials, registry));
     Ok(ChoiceSettings {
         capacity: CapacitySettings {

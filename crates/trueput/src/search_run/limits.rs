@@ -13,7 +13,8 @@ const NAMES: [&str; 4] = ["memory", "space", "recovery", "window"];
 /// Limits, as in `durability>=sync,memory<2GiB,recovery<10s`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Limits {
-    pub limits: TuningLimits,
+    /// The limits of memory, disk space, recovery time and loss.
+    pub values: TuningLimits,
     /// What the plan's level must keep, which the search keeps in any case.
     pub durability: Option<Durability>,
 }
@@ -57,7 +58,7 @@ impl FromStr for Limits {
     type Err = Failure;
 
     fn from_str(text: &str) -> Result<Self, Failure> {
-        let mut limits = TuningLimits::default();
+        let mut values = TuningLimits::default();
         let mut durability = None;
         let twice =
             |name: &str| Failure::usage(format!("'{text}' limits {name} twice; give one limit"));
@@ -78,13 +79,13 @@ impl FromStr for Limits {
             })?;
             let (name, limit) = (name.trim(), limit.trim());
             let is_first = match name {
-                "memory" => set(&mut limits.memory_bytes, parse_size(name, limit)?),
+                "memory" => set(&mut values.memory_bytes, parse_size(name, limit)?),
                 "space" => match limit.strip_suffix('x') {
-                    Some(factor) => set(&mut limits.space_factor, parse_factor(factor)?),
-                    None => set(&mut limits.space_bytes, parse_size(name, limit)?),
+                    Some(factor) => set(&mut values.space_factor, parse_factor(factor)?),
+                    None => set(&mut values.space_bytes, parse_size(name, limit)?),
                 },
-                "recovery" => set(&mut limits.recovery_s, parse_time(name, limit)?),
-                "window" => set(&mut limits.window_s, parse_time(name, limit)?),
+                "recovery" => set(&mut values.recovery_s, parse_time(name, limit)?),
+                "window" => set(&mut values.window_s, parse_time(name, limit)?),
                 other => {
                     let hint = did_you_mean(other, NAMES);
                     return Err(Failure::usage(format!(
@@ -95,7 +96,7 @@ impl FromStr for Limits {
             };
             is_first.map_err(|()| twice(name))?;
         }
-        Ok(Self { limits, durability })
+        Ok(Self { values, durability })
     }
 }
 
@@ -154,14 +155,14 @@ mod tests {
     #[test]
     fn limits_are_read_with_their_units() {
         let limits: Limits = "memory<2GiB,recovery<500ms".parse().unwrap();
-        assert_eq!(limits.limits.memory_bytes, Some(2 << 30));
-        assert_eq!(limits.limits.recovery_s, Some(0.5));
+        assert_eq!(limits.values.memory_bytes, Some(2 << 30));
+        assert_eq!(limits.values.recovery_s, Some(0.5));
         let limits: Limits = "space<2x".parse().unwrap();
-        assert_eq!(limits.limits.space_factor, Some(2.0));
-        assert_eq!(limits.limits.space_bytes, None);
+        assert_eq!(limits.values.space_factor, Some(2.0));
+        assert_eq!(limits.values.space_bytes, None);
         let limits: Limits = "space<2x,space<4294967296B".parse().unwrap();
-        assert_eq!(limits.limits.space_factor, Some(2.0));
-        assert_eq!(limits.limits.space_bytes, Some(4 << 30));
+        assert_eq!(limits.values.space_factor, Some(2.0));
+        assert_eq!(limits.values.space_bytes, Some(4 << 30));
         for (text, right) in [
             ("memory", "memory<2GiB"),
             ("memori<2GiB", "did you mean 'memory'"),
@@ -206,8 +207,8 @@ mod tests {
         }
         let text = "durability>=sync,window<1s,recovery<10s,memory<2GiB,space<2x";
         let limits: Limits = text.parse().unwrap();
-        assert_eq!(limits.limits.window_s, Some(1.0));
-        assert_eq!(limits.limits.space_factor, Some(2.0));
+        assert_eq!(limits.values.window_s, Some(1.0));
+        assert_eq!(limits.values.space_factor, Some(2.0));
         let reason = limits.check_levels([Async]).unwrap_err().to_string();
         for part in ["the plan's level is async", "give --durability sync"] {
             assert!(reason.contains(part), "{reason}");

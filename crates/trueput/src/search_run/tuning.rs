@@ -21,6 +21,7 @@ pub struct TuningQuestion<'a> {
     /// The rate at which the 99th percentile is to be low, per second; `None` if the rate is to be
     /// high.
     pub p99_at_per_s: Option<f64>,
+    /// The search for knobs.
     pub knobs: KnobSearch<'a>,
     /// The time, seconds.
     pub budget_s: f64,
@@ -40,7 +41,7 @@ pub fn create<'a>(
     let limits = question.knobs.limits;
     let conditions = &mut request.plan.conditions;
     conditions.rate_per_s = question.p99_at_per_s.into_iter().collect();
-    conditions.crash_and_recover |= limits.limits.recovery_s.is_some();
+    conditions.crash_and_recover |= limits.values.recovery_s.is_some();
     let matrix = request.expand()?;
     let mut trials = matrix.trials;
     limits.check_levels(trials.iter().map(|spec| spec.durability))?;
@@ -69,7 +70,7 @@ fn settings(
         budget_s,
     } = question;
     let engine = registry.engine(&first.engine).map_err(Failure::usage)?;
-    let limits = knobs.limits.limits;
+    let limits = knobs.limits.values;
     let named = knobs.named_knobs.unwrap_or_default();
     let searched = searched_knobs(named, engine, first).map_err(Failure::usage)?;
     let space = SearchSpace {

@@ -71,6 +71,12 @@ fn what_tells_rows_apart_outlives_the_rates_on_a_narrow_terminal() {
 }
 
 #[test]
+fn one_worker_is_one() {
+    let text = at(&compared(&[Durability::Sync], 1, 0.5), 400);
+    assert_has!(text, "sync, 1 worker:");
+}
+
+#[test]
 fn why_nothing_is_claimed_is_told_reason_by_reason() {
     let said = |factor: f64| at(&compared(&[Durability::Sync], 4, factor), 400);
     let noise = said(0.95);

@@ -4,7 +4,7 @@
 //! `TRUEPUT_SCREENS=write cargo test -p trueput-report --test it screens` rewrites the files, and
 //! the change is read in their difference.
 
-use crate::support::{contest, everything, report, terminal};
+use crate::support::{contest, everything, repeats, report, terminal};
 use crate::{
     ablation, audits, choice, compare_words, load_generators, objectives, rankings, storage,
     summary, tuning,
@@ -15,6 +15,7 @@ use trueput_findings::answer::Answer;
 use trueput_findings::compare::{Selector, Side};
 use trueput_findings::history::history;
 use trueput_findings::prediction::{PredictionRequest, predict};
+use trueput_record::accounting::OtherPrograms;
 use trueput_record::folder::DamagedLine;
 use trueput_record::testing::{open_loop, scaling};
 use trueput_record::{Durability, TrialRecord};
@@ -89,21 +90,48 @@ fn audit() -> String {
     render_with(&blocks, STYLE, "--json")
 }
 
+fn prediction_of(trials: Vec<TrialRecord>, request: &PredictionRequest) -> String {
+    let side = Side::new("results/RUN", report(trials), Selector::default());
+    let found = predict(&side.unwrap(), request).unwrap();
+    prediction::render(&found, Format::Terminal, STYLE)
+}
+
 /// More clients, a delay and more nodes than were measured.
 fn predicted() -> String {
-    let side = Side::new(
-        "results/RUN",
-        report(scaling::one_node()),
-        Selector::default(),
-    );
     let request = PredictionRequest {
         clients: vec![16, 64],
         nodes: vec![3],
         network_delays_s: vec![0.000_5],
         ..PredictionRequest::default()
     };
-    let found = predict(&side.unwrap(), &request).unwrap();
-    prediction::render(&found, Format::Terminal, STYLE)
+    prediction_of(scaling::one_node(), &request)
+}
+
+/// More clients than were measured, by rates that follow no law.
+fn unpredictable() -> String {
+    let factors = [1.0, 3.0, 0.3, 2.0, 0.5, 1.0];
+    let cells = scaling::WORKERS.into_iter().zip(factors).enumerate();
+    let trials = cells.map(|(cell, (workers, factor))| {
+        scaling::trial(cell, workers, scaling::law(f64::from(workers)) * factor)
+    });
+    let request = PredictionRequest {
+        clients: vec![64, 1_000],
+        ..PredictionRequest::default()
+    };
+    prediction_of(trials.collect(), &request)
+}
+
+/// A run beside other programs, of whose processors the hypervisor took a part.
+fn busy() -> Run {
+    let mut trials = repeats(0, "lmdb", Durability::Sync, &[2_000.0, 1_990.0, 2_010.0]);
+    for measured in trials.iter_mut().flat_map(|trial| &mut trial.measurement) {
+        measured.neighbors = Some(OtherPrograms {
+            cpu_s: 0.5 * measured.elapsed_s,
+            kernel_s: Some(0.0),
+            steal_s: measured.elapsed_s,
+        });
+    }
+    report(trials)
 }
 
 /// Twelve nights, whose level falls to a half at the fifth, and one outlier.
@@ -138,6 +166,7 @@ fn screens() -> Vec<(&'static str, String)> {
     ];
     vec![
         ("first-look", of_small_run()),
+        ("busy", first_screen(&busy())),
         ("cut-short", terminal(&cut_short(), 100)),
         (
             "isolation",
@@ -185,6 +214,7 @@ fn screens() -> Vec<(&'static str, String)> {
             compare::render(&compared, Format::Terminal, STYLE),
         ),
         ("prediction", predicted()),
+        ("unpredictable", unpredictable()),
         ("history", nights()),
     ]
 }

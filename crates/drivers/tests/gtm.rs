@@ -131,9 +131,9 @@ fn what_a_transaction_read_and_another_changed_is_a_conflict() {
         ("scan", b"bb", b"between", true),
         ("scan", b"z", b"beyond", false),
     ];
-    for (subject, key, value, is_conflict) in cases {
+    for (call, key, value, is_conflict) in cases {
         let mut session = begin(&*database, Mode::Write);
-        match subject {
+        match call {
             "get" => assert!(get(session.as_mut(), b"b").is_some()),
             "get absent" => assert!(get(session.as_mut(), b"a").is_none()),
             _ => {
@@ -143,7 +143,7 @@ fn what_a_transaction_read_and_another_changed_is_a_conflict() {
             }
         }
         write(&*database, key, value);
-        session.put(b"own", subject.as_bytes()).unwrap();
+        session.put(b"own", call.as_bytes()).unwrap();
         let ended = session.commit();
         let name = String::from_utf8_lossy(value);
         match ended {

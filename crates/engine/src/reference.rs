@@ -225,10 +225,10 @@ fn no_transaction() -> Error {
     Error::Unsupported("no transaction is open".to_owned())
 }
 
-fn need_length(subject: &str, length: usize, max: usize) -> Result<()> {
+fn need_length(name: &str, length: usize, max: usize) -> Result<()> {
     if length > max {
         return Err(Error::Unsupported(format!(
-            "a {subject} of {length} bytes; {max} is the most"
+            "a {name} of {length} bytes; {max} is the most"
         )));
     }
     Ok(())

@@ -6,7 +6,7 @@ use trueput_record::accounting::Pressure;
 /// Reads the times that tasks of the machine have waited since it started; `None` if the kernel has
 /// no PSI.
 pub fn read_pressure() -> Option<Pressure> {
-    let read = |subject| read_to_string(format!("/proc/pressure/{subject}")).ok();
+    let read = |resource| read_to_string(format!("/proc/pressure/{resource}")).ok();
     let (cpu, memory, io) = (read("cpu")?, read("memory")?, read("io")?);
     Some(Pressure {
         cpu_some_s: total_s(&cpu, "some")?,

@@ -125,12 +125,12 @@ impl SchemaLock<'_> {
     }
 
     fn in_use(&self) -> Error {
-        let subject = match self.profile.dialect {
+        let object = match self.profile.dialect {
             Dialect::Postgresql => "schema",
             _ => "database",
         };
         Error::Unsupported(format!(
-            "another run works in the {subject} '{SCHEMA}' of {}: wait for its end, or name \
+            "another run works in the {object} '{SCHEMA}' of {}: wait for its end, or name \
              another server",
             self.shown
         ))

@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_missing_driver_is_named_with_its_package() {
-        for (driver, subject) in [
+        for (driver, name) in [
             ("PostgreSQL Unicode", "odbc-postgresql"),
             ("psqlodbcw.so: PostgreSQL", "odbc-postgresql"),
             ("MariaDB Unicode", "odbc-mariadb"),
@@ -217,7 +217,7 @@ mod tests {
             ("InterSystems IRIS ODBC35", "InterSystems"),
             ("Firebird", "vendor"),
         ] {
-            assert!(package(driver).contains(subject), "{driver}");
+            assert!(package(driver).contains(name), "{driver}");
         }
     }
 }

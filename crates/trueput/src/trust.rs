@@ -157,9 +157,9 @@ impl UntrustedInputs {
         }
     }
 
-    fn add(&mut self, subject: String) {
-        if !self.0.contains(&subject) {
-            self.0.push(subject);
+    fn add(&mut self, input: String) {
+        if !self.0.contains(&input) {
+            self.0.push(input);
         }
     }
 
@@ -189,7 +189,7 @@ impl Trust {
         self.check(subject, &foreign)
     }
 
-    /// Continues if `what`, a plan or a run folder, names nothing foreign or the user trusts it;
+    /// Continues if `subject`, a plan or a run folder, names nothing foreign or the user trusts it;
     /// the foreign parts are shown.
     ///
     /// # Errors

@@ -80,13 +80,13 @@ pub trait ErrorContext<T> {
     ///
     /// # Errors
     /// The engine's error with the name of the step.
-    fn context(self, subject: impl FnOnce() -> String) -> Result<T>;
+    fn context(self, doing: impl FnOnce() -> String) -> Result<T>;
 }
 
 impl<T> ErrorContext<T> for trueput_engine::Result<T> {
-    fn context(self, subject: impl FnOnce() -> String) -> Result<T> {
+    fn context(self, doing: impl FnOnce() -> String) -> Result<T> {
         self.map_err(|source| Error::Engine {
-            doing: subject(),
+            doing: doing(),
             source,
         })
     }

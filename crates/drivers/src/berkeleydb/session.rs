@@ -280,13 +280,11 @@ impl Drop for BerkeleySession<'_> {
 }
 
 #[inline]
-fn size(bytes: &[u8], most: u32, subject: &str) -> Result<u32> {
+fn size(bytes: &[u8], most: u32, name: &str) -> Result<u32> {
     let size = u32::try_from(bytes.len()).ok();
     size.filter(|size| *size <= most).ok_or_else(|| {
         let length = bytes.len();
-        Error::Unsupported(format!(
-            "a {subject} of {length} bytes; the most are {most}"
-        ))
+        Error::Unsupported(format!("a {name} of {length} bytes; the most are {most}"))
     })
 }
 

@@ -153,9 +153,9 @@ fn mark_of(
     connection: &mut EtcdConnection,
     address: &ServerAddress,
 ) -> Result<(Option<String>, i64)> {
-    let not_ours = |subject: &str| {
+    let not_ours = |found: &str| {
         Error::Unsupported(format!(
-            "{address} has {subject} that is not trueput's: rename it, or name another cluster"
+            "{address} has {found} that is not trueput's: rename it, or name another cluster"
         ))
     };
     let request = RangeRequest {

@@ -154,9 +154,9 @@ impl GtmInstallation {
         folder: &Path,
         input: &str,
     ) -> Result<String> {
-        let failed = |subject: &dyn std::fmt::Display| {
+        let failed = |error: &dyn std::fmt::Display| {
             let first = arguments.first().copied().unwrap_or_default();
-            Error::engine(format!("{tool} {first}: {subject}"))
+            Error::engine(format!("{tool} {first}: {error}"))
         };
         let mut child = Command::new(self.tool(tool))
             .args(arguments)

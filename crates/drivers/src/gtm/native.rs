@@ -12,9 +12,9 @@ const FIXED: [(&str, &str); 2] = [("commit", "per-store"), ("snapshot", "get")];
 
 /// Refuses settings that the native program does not support.
 pub(super) fn check(workload: &str, settings: &ParameterValues) -> Result<()> {
-    let refuse = |subject: String| {
+    let refuse = |reason: String| {
         Err(Error::Unsupported(format!(
-            "gtm.host_language: m {subject}; rust takes every workload and setting"
+            "gtm.host_language: m {reason}; rust takes every workload and setting"
         )))
     };
     if workload != "threen1" {

@@ -170,9 +170,9 @@ fn missing_feature(version: c_int, has_threads: bool, options: &[String]) -> Opt
         return Some(reason.to_owned());
     }
     let omitted = |(option, _): &(&str, &str)| options.iter().any(|built| built == option);
-    let (option, subject) = NEEDED.into_iter().find(omitted)?;
+    let (option, feature) = NEEDED.into_iter().find(omitted)?;
     Some(format!(
-        "built without {subject} (SQLITE_{option}), which this driver needs"
+        "built without {feature} (SQLITE_{option}), which this driver needs"
     ))
 }
 

@@ -332,7 +332,7 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<String>> {
     if left
         .items
         .iter()
-        .any(|(subject, _)| *subject == LeftoverKind::ControlGroup)
+        .any(|(kind, _)| *kind == LeftoverKind::ControlGroup)
     {
         let removed = fs::remove_dir(&left.path);
         return removed

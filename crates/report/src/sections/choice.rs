@@ -340,7 +340,7 @@ impl<'a> ChoiceView<'a> {
             let least = alternatives.iter().min_by_key(|(_, costs)| of(costs));
             least.map(|(name, costs)| (name, of(costs)))
         };
-        for (subject, own_bytes, least) in [
+        for (resource, own_bytes, least) in [
             ("disk space", own.space_bytes, least(|it| it.space_bytes)),
             ("memory", own.memory_bytes, least(|it| it.memory_bytes)),
         ] {
@@ -348,7 +348,7 @@ impl<'a> ChoiceView<'a> {
                 && own_bytes as f64 > least_bytes as f64 * NOTABLE_FACTOR
             {
                 costs.push(format!(
-                    "{} of {subject}, where {name} needs {}",
+                    "{} of {resource}, where {name} needs {}",
                     bytes(own_bytes as f64),
                     bytes(least_bytes as f64)
                 ));

@@ -23,9 +23,9 @@ fn copies(bench: &Bench) -> [String; 2] {
 }
 
 /// Packs with the system's own tar.
-fn tar(bench: &Bench, folder: &str, archive: &str, subject: &[&str]) {
+fn tar(bench: &Bench, folder: &str, archive: &str, files: &[&str]) {
     let mut tar = Command::new("tar");
-    tar.args(["-czf", archive, "-C", folder]).args(subject);
+    tar.args(["-czf", archive, "-C", folder]).args(files);
     assert!(tar.current_dir(bench.path()).status().unwrap().success());
 }
 
@@ -41,10 +41,10 @@ fn a_run_that_was_packed_by_hand_is_read_however_its_paths_begin() {
         (".", format!("./{folder}")),
         (folder.as_str(), ".".to_owned()),
     ];
-    for (at, subject) in packed {
-        tar(&bench, at, "by-hand.tar.gz", &[&subject]);
+    for (at, path) in packed {
+        tar(&bench, at, "by-hand.tar.gz", &[&path]);
         let report = bench.run("report by-hand.tar.gz --full");
-        assert_eq!(stdout(&report), expected, "{subject}: {}", stderr(&report));
+        assert_eq!(stdout(&report), expected, "{path}: {}", stderr(&report));
         let note = "by-hand.tar.gz has no SHA256SUMS: its files";
         assert_contains(&stderr(&report), &[note]);
     }

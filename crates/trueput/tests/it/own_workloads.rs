@@ -63,8 +63,8 @@ fn they_are_listed_shown_and_taken_by_path_and_in_plans() {
     let bench = Bench::new();
     bench.write("mine.toml", &listing("workloads --show queue"));
     bench.write("plan.toml", "workload = \"queue\"\nengines = [\"lmdb\"]\n");
-    let trials = |subject: &str| {
-        let document = bench.json_of(&format!("plan check {subject} --engine lmdb --json"));
+    let trials = |plan: &str| {
+        let document = bench.json_of(&format!("plan check {plan} --engine lmdb --json"));
         document["trials"].clone()
     };
     assert_eq!(trials("queue"), trials("mine.toml"));

@@ -184,10 +184,10 @@ impl LogVerifier {
             .then_some(header)
     }
 
-    fn add_fault(&mut self, subject: String) {
+    fn add_fault(&mut self, fault: String) {
         const MOST: usize = 3;
         if self.wrong.len() < MOST {
-            self.wrong.push(subject);
+            self.wrong.push(fault);
         }
     }
 

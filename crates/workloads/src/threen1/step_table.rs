@@ -223,8 +223,8 @@ impl RecordBatch {
         Ok(())
     }
 
-    fn add_unreadable(&mut self, subject: String) {
-        self.odd.get_or_insert(subject);
+    fn add_unreadable(&mut self, record: String) {
+        self.odd.get_or_insert(record);
     }
 }
 

@@ -187,9 +187,9 @@ fn change_file(file: &Path, place: &Path, random: &mut Random) {
             let mode = nix::sys::stat::Mode::S_IRUSR;
             nix::unistd::mkfifo(file, mode).unwrap();
         }
-        subject => {
+        change => {
             let mut bytes = std::fs::read(file).unwrap();
-            match subject {
+            match change {
                 2..=5 => replace_text(&mut bytes, &outside, random),
                 _ => mutate(&mut bytes, random),
             }

@@ -201,9 +201,9 @@ impl<'h> VersionIndex<'h> {
     fn read_anomaly(&self, reader: u32, read: &Operation, own: Option<Version>) -> Option<Anomaly> {
         let Operation { key, version, .. } = *read;
         let name = self.transaction(reader);
-        let damage = |subject: String| Anomaly {
+        let damage = |fault: String| Anomaly {
             kind: AnomalyKind::Damage,
-            text: format!("{name} read key {key} = {version}, {subject}"),
+            text: format!("{name} read key {key} = {version}, {fault}"),
         };
         if let Some(own) = own
             && own != version

@@ -70,8 +70,8 @@ fn check_counts(job: &IoThrashJob, ended: &ExecutionSummary) -> Vec<Check> {
             let counted = ended.count(kind);
             let done = ended.sum_of(name);
             let right = counted == done || (job.warm_up && counted <= done);
-            let subject = format!("{}s counted", kinds::NAMES[kind]);
-            Check::new(&subject, right, format!("{counted} of {done}"))
+            let check = format!("{}s counted", kinds::NAMES[kind]);
+            Check::new(&check, right, format!("{counted} of {done}"))
         })
         .collect();
     checks.push(Check::equal(

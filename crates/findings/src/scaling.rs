@@ -288,22 +288,22 @@ impl Fit {
     /// the coefficients nor the peak mean anything.
     #[must_use]
     pub fn misfits(&self) -> Vec<Misfit> {
-        let mut reason = Vec::new();
+        let mut misfits = Vec::new();
         if self.r_squared.is_nan() || self.r_squared < MIN_R_SQUARED {
             let r_squared = self.r_squared.max(0.0);
-            reason.push(Misfit::UnexplainedVariance { r_squared });
+            misfits.push(Misfit::UnexplainedVariance { r_squared });
         }
         if self.sigma.high > 1.0 {
             let Coefficient { low, high, .. } = self.sigma;
-            reason.push(Misfit::ImpossibleSerialShare { low, high });
+            misfits.push(Misfit::ImpossibleSerialShare { low, high });
         }
         let rates = self.points.iter().map(|point| point.per_s / point.workers);
         let measured = rates.fold(0.0, f64::max);
         if self.lambda.value > MAX_OF_MEASURED * measured {
             let per_s = self.lambda.value;
-            reason.push(Misfit::UnmeasuredRate { per_s, measured });
+            misfits.push(Misfit::UnmeasuredRate { per_s, measured });
         }
-        reason
+        misfits
     }
 
     /// The most workers that were measured.

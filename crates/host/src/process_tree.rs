@@ -173,10 +173,10 @@ mod tests {
             .unwrap()
     }
 
-    fn until(subject: &str, mut holds: impl FnMut() -> bool) {
+    fn until(condition: &str, mut holds: impl FnMut() -> bool) {
         let limit = Instant::now() + Duration::from_secs(30);
         while !holds() {
-            assert!(Instant::now() < limit, "{subject}");
+            assert!(Instant::now() < limit, "{condition}");
             std::thread::sleep(Duration::from_millis(10));
         }
     }

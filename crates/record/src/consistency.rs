@@ -296,10 +296,10 @@ fn check_counts(measured: &Measurement) -> Vec<String> {
         ("conflicts", measured.conflicts, sum(|one| one.conflicts)),
         ("deadlocks", measured.deadlocks, sum(|one| one.deadlocks)),
     ];
-    for (problem, stated, sum) in retried {
+    for (events, stated, sum) in retried {
         if u128::from(stated) != sum {
             found.push(format!(
-                "the workers have {sum} {problem}, the trial {stated}"
+                "the workers have {sum} {events}, the trial {stated}"
             ));
         }
     }

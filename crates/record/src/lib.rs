@@ -138,7 +138,7 @@ pub enum Error {
     TooLarge {
         /// The file.
         path: std::path::PathBuf,
-        /// The length limit.
+        /// The part that is too long, and its limit.
         problem: String,
     },
     /// Another process writes to a run folder.

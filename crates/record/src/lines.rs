@@ -37,7 +37,7 @@ impl<'a> LineReader<'a> {
             line: Vec::new(),
         };
         if metadata.len() > most_bytes {
-            Err(reader.too_large("it has", most_bytes))
+            Err(reader.too_large("it", most_bytes))
         } else {
             Ok(reader)
         }
@@ -58,12 +58,12 @@ impl<'a> LineReader<'a> {
             .map_err(|source| Error::io(self.path, source))?;
         self.read_bytes = self.read_bytes.saturating_add(read as u64);
         if read as u64 > most {
-            let problem = format!("line {} has", self.number);
-            return Err(self.too_large(&problem, most));
+            let line = format!("line {}", self.number);
+            return Err(self.too_large(&line, most));
         }
         // It may have grown since it was opened.
         if self.read_bytes > self.most_bytes {
-            return Err(self.too_large("it has", self.most_bytes));
+            return Err(self.too_large("it", self.most_bytes));
         }
         if read == 0 {
             return Ok(None);
@@ -76,10 +76,10 @@ impl<'a> LineReader<'a> {
         Ok(Some((self.number, line)))
     }
 
-    fn too_large(&self, problem: &str, most: u64) -> Error {
+    fn too_large(&self, part: &str, most: u64) -> Error {
         Error::TooLarge {
             path: self.path.to_owned(),
-            problem: format!("{problem} more than {}", format_bytes(most)),
+            problem: format!("{part} has more than {}", format_bytes(most)),
         }
     }
 }

@@ -414,9 +414,9 @@ pub fn check_name(name: &str) -> Result<(), String> {
 ///
 /// # Errors
 /// One sentence.
-pub fn check_count(problem: &str, number: i64, most: u32) -> Result<u32, String> {
+pub fn check_count(name: &str, number: i64, most: u32) -> Result<u32, String> {
     let count = u32::try_from(number)
         .ok()
         .filter(|count| (1..=most).contains(count));
-    count.ok_or_else(|| format!("{problem} is {number}; it must be between 1 and {most}"))
+    count.ok_or_else(|| format!("{name} is {number}; it must be between 1 and {most}"))
 }

@@ -49,7 +49,7 @@ pub fn open(folder: &Path, within: &Path, access: OpenMode) -> IoResult<File> {
     let file = File::from(opened.map_err(|errno| refused(errno, "a regular file"))?);
     let kind = file.metadata()?.file_type();
     if !kind.is_file() {
-        let problem = if kind.is_dir() {
+        let actual_type = if kind.is_dir() {
             "a folder"
         } else if kind.is_fifo() {
             "a FIFO"
@@ -59,7 +59,7 @@ pub fn open(folder: &Path, within: &Path, access: OpenMode) -> IoResult<File> {
             "a device"
         };
         return Err(IoError::other(format!(
-            "it is {problem}, not a regular file"
+            "it is {actual_type}, not a regular file"
         )));
     }
     if access == OpenMode::Overwrite {

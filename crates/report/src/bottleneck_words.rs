@@ -78,8 +78,8 @@ fn waiting(evidence: &Evidence) -> Vec<String> {
     let seen = evidence
         .io_wait_share
         .map(|share| ("samples waiting for I/O", share));
-    let (subject, share) = seen.unwrap_or(("I/O pressure", evidence.io_pressure_share));
-    vec![format!("{subject} {}", per_cent(share))]
+    let (name, share) = seen.unwrap_or(("I/O pressure", evidence.io_pressure_share));
+    vec![format!("{name} {}", per_cent(share))]
 }
 
 fn device(evidence: &Evidence) -> Vec<String> {

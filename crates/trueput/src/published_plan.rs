@@ -134,15 +134,15 @@ fn adapt_experiment(
     let experiment = &published.experiment;
     let scale = scale.unwrap_or(experiment.scale);
     if let Some(missing) = missing(&published, registry, builds) {
-        let reason: Vec<_> = engines(&published)
+        let reasons: Vec<_> = engines(&published)
             .filter_map(|name| missing_engines(&name, registry, builds))
             .collect();
-        let reason = if reason.is_empty() {
+        let clause = if reasons.is_empty() {
             String::new()
         } else {
-            format!(": {}", reason.join("; "))
+            format!(": {}", reasons.join("; "))
         };
-        return Err(Failure::usage(format!("{PREFIX}{id} {missing}{reason}")));
+        return Err(Failure::usage(format!("{PREFIX}{id} {missing}{clause}")));
     }
     let mut plan = begun(&published)?;
     for setting in &experiment.settings {

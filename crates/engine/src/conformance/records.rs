@@ -22,12 +22,12 @@ fn pattern(length: usize) -> Vec<u8> {
 /// Checks that the committed value of `key` is `expected`.
 fn check_committed(
     session: &mut dyn Session,
-    subject: &str,
+    step: &str,
     key: &[u8],
     expected: Option<&[u8]>,
 ) -> Outcome<()> {
     let found = read(session, |session| get(session, key))?;
-    ensure_value(subject, expected, found.as_deref())
+    ensure_value(step, expected, found.as_deref())
 }
 
 pub fn round_trip(subject: &EngineUnderTest<'_>) -> Outcome {
@@ -63,7 +63,7 @@ pub fn round_trip(subject: &EngineUnderTest<'_>) -> Outcome {
 /// Checks that a lookup outside of any transaction returns `expected`; retries after conflicts.
 fn check_lookup(
     session: &mut dyn Session,
-    subject: &str,
+    step: &str,
     key: &[u8],
     expected: Option<&[u8]>,
 ) -> Outcome<()> {
@@ -72,14 +72,14 @@ fn check_lookup(
         found = None;
         session.point_read(key, &mut |value| found = Some(value.to_vec()))
     })
-    .at(subject)?;
+    .at(step)?;
     ensure(there == found.is_some(), || {
         format!(
-            "{subject}: it answered {there} and showed a value: {}",
+            "{step}: it answered {there} and showed a value: {}",
             found.is_some()
         )
     })?;
-    ensure_value(subject, expected, found.as_deref())
+    ensure_value(step, expected, found.as_deref())
 }
 
 pub fn point_read(subject: &EngineUnderTest<'_>) -> Outcome {

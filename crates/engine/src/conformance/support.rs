@@ -196,20 +196,16 @@ pub fn with_second_session<R, T: Send>(
     })
 }
 
-/// Fails unless `found`, which the engine returned for the subject, is `expected`.
-pub fn ensure_value(subject: &str, expected: Option<&[u8]>, found: Option<&[u8]>) -> Outcome<()> {
+/// Fails unless the engine returned `expected` at this step.
+pub fn ensure_value(step: &str, expected: Option<&[u8]>, found: Option<&[u8]>) -> Outcome<()> {
     let text = |value: Option<&[u8]>| value.map_or_else(|| "nothing".to_owned(), quote_bytes);
     ensure(expected == found, || {
-        format!(
-            "{subject}: expected {}, found {}",
-            text(expected),
-            text(found)
-        )
+        format!("{step}: expected {}, found {}", text(expected), text(found))
     })
 }
 
-/// Fails unless the engine returned the `expected` records in their order.
-pub fn ensure_records(subject: &str, expected: &[Record], found: &[Record]) -> Outcome<()> {
+/// Fails unless the engine returned the `expected` records in their order at this step.
+pub fn ensure_records(step: &str, expected: &[Record], found: &[Record]) -> Outcome<()> {
     ensure(expected == found, || {
         let same = expected
             .iter()
@@ -221,7 +217,7 @@ pub fn ensure_records(subject: &str, expected: &[Record], found: &[Record]) -> O
             None => "the end".to_owned(),
         };
         format!(
-            "{subject}: expected {} records, found {}; record {} should be {}, is {}",
+            "{step}: expected {} records, found {}; record {} should be {}, is {}",
             expected.len(),
             found.len(),
             same + 1,

@@ -192,12 +192,8 @@ fn step(
         }
         6..9 => {
             let found = get(session, key).at("get")?;
-            let subject = format!("get {}", super::support::quote_bytes(key));
-            ensure_value(
-                &subject,
-                model.get(key).map(Vec::as_slice),
-                found.as_deref(),
-            )?;
+            let step = format!("get {}", super::support::quote_bytes(key));
+            ensure_value(&step, model.get(key).map(Vec::as_slice), found.as_deref())?;
         }
         _ => {
             let range = KeyRange::between(key, pick(random));

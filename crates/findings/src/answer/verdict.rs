@@ -98,7 +98,7 @@ pub(super) fn row_verdicts(ranking: &Ranking, noise: Option<&Noise>) -> Vec<RowV
                             0.0,
                         )
                     }
-                    _ => reason(leader, cell, noise),
+                    _ => inconclusive_rate_reason(leader, cell, noise),
                 };
                 RowVerdict::Inconclusive(match reason.unwrap_or(InconclusiveReason::Noise) {
                     // Repeats that a factor of two would not move show no equality.
@@ -150,7 +150,7 @@ pub(super) fn ranking_verdict(
 
 /// The reason why no difference between the best and this cell is claimed; `None` if one is
 /// claimed, or if nothing was compared.
-pub fn reason(
+pub fn inconclusive_rate_reason(
     best: &RankedCell,
     cell: &RankedCell,
     noise: Option<&Noise>,
@@ -169,7 +169,7 @@ pub fn refuses(ranking: &Ranking, noise: Option<&Noise>) -> bool {
     };
     let rate = |cell: &RankedCell| cell.figures.headline_per_s.median;
     let drowned = |cell: &RankedCell| {
-        reason(best, cell, Some(noise)) == Some(InconclusiveReason::Noise)
+        inconclusive_rate_reason(best, cell, Some(noise)) == Some(InconclusiveReason::Noise)
             && noise.is_within_noise(rate(best), rate(cell))
     };
     !others.is_empty() && others.iter().all(drowned)

@@ -198,10 +198,10 @@ impl HostedCluster {
         ClusterState::read(&self.directory).ok()?.leader
     }
 
-    fn wait_for(&self, subject: &str, is_so: impl Fn(&Self) -> bool) {
+    fn wait_for(&self, condition: &str, is_so: impl Fn(&Self) -> bool) {
         let began = Instant::now();
         while !is_so(self) {
-            assert!(began.elapsed() < TIMEOUT, "{subject}");
+            assert!(began.elapsed() < TIMEOUT, "{condition}");
             std::thread::sleep(Duration::from_millis(10));
         }
     }

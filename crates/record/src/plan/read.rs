@@ -393,8 +393,8 @@ impl Reader<'_> {
         given.ok_or_else(|| self.mismatch(item, "true or false"))
     }
 
-    fn count(&self, item: &Item<'_>, problem: &str, most: u32) -> Result<u32, Error> {
-        check_count(problem, self.integer(item)?, most)
+    fn count(&self, item: &Item<'_>, name: &str, most: u32) -> Result<u32, Error> {
+        check_count(name, self.integer(item)?, most)
             .map_err(|reason| self.error_at(item.span(), reason))
     }
 

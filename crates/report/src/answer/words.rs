@@ -443,11 +443,11 @@ pub(super) fn counts(answer: &Answer) -> String {
     ];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
     let parts: Vec<_> = parts
-        .map(|(count, subject)| {
-            if count == counts.planned && subject == "valid" {
+        .map(|(count, outcome)| {
+            if count == counts.planned && outcome == "valid" {
                 "all valid".to_owned()
             } else {
-                format!("{count} {subject}")
+                format!("{count} {outcome}")
             }
         })
         .collect();

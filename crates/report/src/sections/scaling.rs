@@ -156,8 +156,8 @@ pub fn misfit(fit: &Fit) -> Option<String> {
             number(measured)
         ),
     };
-    let reason: Vec<_> = fit.misfits().into_iter().map(clause).collect();
-    (!reason.is_empty()).then(|| reason.join("; "))
+    let clauses: Vec<_> = fit.misfits().into_iter().map(clause).collect();
+    (!clauses.is_empty()).then(|| clauses.join("; "))
 }
 
 fn peak(fit: &Fit) -> String {

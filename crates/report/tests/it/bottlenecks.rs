@@ -174,20 +174,20 @@ fn a_bar_for_each_cell_is_divided_by_the_shares_of_its_bottlenecks() {
     );
     // Each bottleneck has one color, and the legend says which.
     let figure = between(&page, "<figure class=\"chart Shares\"", "</figure>");
-    let color = |subject: &str| {
+    let color = |bottleneck: &str| {
         let bar = figure
             .split("<rect ")
-            .find(|bar| bar.contains(subject))
+            .find(|bar| bar.contains(bottleneck))
             .unwrap();
         between(bar, "fill=\"", "\"").to_owned()
     };
     let legend = between(figure, "<ul class=\"legend", "</ul>");
-    for subject in [cpu, lock] {
+    for bottleneck in [cpu, lock] {
         let entry = legend
             .split("<li")
-            .find(|entry| entry.contains(subject))
+            .find(|entry| entry.contains(bottleneck))
             .unwrap();
-        assert!(entry.contains(&color(subject)), "{subject}: {legend}");
+        assert!(entry.contains(&color(bottleneck)), "{bottleneck}: {legend}");
     }
     assert_ne!(color(cpu), color(lock));
 }

@@ -105,9 +105,8 @@ fn turns_of_a_knob_that_look_the_same_say_at_what_else_they_stood() {
         trial(3, 5_000, 2_000),
     ];
     let rows = turns(four.clone());
-    let of = |subject: &str| -> Vec<&String> {
-        rows.iter().filter(|row| row.contains(subject)).collect()
-    };
+    let of =
+        |name: &str| -> Vec<&String> { rows.iter().filter(|row| row.contains(name)).collect() };
     let global = of("lmdb global_buffers");
     assert_eq!(global.len(), 2, "{rows:#?}");
     assert!(

@@ -38,9 +38,9 @@ fn the_policy_admits_the_page_s_own_script_and_style_by_their_hashes_and_no_othe
     use sha2::{Digest, Sha256};
     let page = with_failures().page();
     let (policy, scripts) = policy_and_scripts(&page);
-    let admitted = |subject: &str| -> Vec<String> {
+    let admitted = |directive: &str| -> Vec<String> {
         let parts = policy.split(';').map(str::trim);
-        let hashes = parts.filter_map(|part| part.strip_prefix(subject));
+        let hashes = parts.filter_map(|part| part.strip_prefix(directive));
         let hashes = hashes.flat_map(str::split_whitespace);
         hashes.map(str::to_owned).collect()
     };

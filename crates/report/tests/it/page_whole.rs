@@ -40,9 +40,9 @@ fn watched(browser: &mut Browser, page: &str) -> (Value, Vec<String>) {
     let seen = browser.evaluate("window.watched");
     let held = browser.evaluate(HELD);
     let mut lacks = browser.complaints.clone();
-    let mut asked = |subject: &str, found: &Value, expected: &Value| {
+    let mut asked = |name: &str, found: &Value, expected: &Value| {
         if found != expected {
-            lacks.push(format!("{subject}: {found}, not {expected}"));
+            lacks.push(format!("{name}: {found}, not {expected}"));
         }
     };
     asked("rows of trials", &held["rows"], &json!(500));

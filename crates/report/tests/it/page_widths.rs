@@ -88,21 +88,21 @@ const OUTSIDE: &str = "(() => {
 /// Elements beyond the page at each width, and on A4 and Letter after drawing for a screen.
 fn outside(browser: &mut Browser, page: &str) -> Vec<(&'static str, Value)> {
     let mut seen = Vec::new();
-    for (subject, width) in [("1280", 1280), ("760", 760), ("360", 360)] {
+    for (medium, width) in [("1280", 1280), ("760", 760), ("360", 360)] {
         browser.open(page, width, false);
-        seen.push((subject, browser.evaluate(OUTSIDE)));
+        seen.push((medium, browser.evaluate(OUTSIDE)));
         // The data of each chart as a table, which is made when it is opened.
         browser.evaluate(
             "document.querySelectorAll('.chart details').forEach((one) => { one.open = true; });
              new Promise((done) => setTimeout(done, 100))",
         );
-        seen.push((subject, browser.evaluate(OUTSIDE)));
+        seen.push((medium, browser.evaluate(OUTSIDE)));
     }
     // The width of the sheet without Chromium's margins, at 96 points to the inch.
-    for (subject, width) in [("A4", 718), ("Letter", 739), ("760 in print", 760)] {
+    for (medium, width) in [("A4", 718), ("Letter", 739), ("760 in print", 760)] {
         browser.open(page, 1280, false);
         browser.print(width);
-        seen.push((subject, browser.evaluate(OUTSIDE)));
+        seen.push((medium, browser.evaluate(OUTSIDE)));
     }
     seen.retain(|(_, outside)| *outside != json!([]));
     seen
@@ -127,7 +127,7 @@ fn what_stands_out_is_found() {
         &format!("{wide}{}</p></main>", "wide ".repeat(900)),
     );
     let found = outside(&mut browser, &page);
-    let mut found: Vec<_> = found.into_iter().map(|(subject, _)| subject).collect();
+    let mut found: Vec<_> = found.into_iter().map(|(medium, _)| medium).collect();
     found.dedup();
     let everywhere = ["1280", "760", "360", "A4", "Letter", "760 in print"];
     assert_eq!(found, everywhere);
@@ -141,13 +141,10 @@ fn a_table_that_may_not_break_its_headings_is_too_wide_for_paper() {
         .scroll .spare.spare.spare { display: table-cell !important; }</style>";
     let page = unguarded(&many_columns().page()).replacen("</style>", style, 1);
     let found = outside(&mut browser, &page);
+    assert!(found.iter().any(|(medium, _)| *medium == "A4"), "{found:?}");
+    let on_screen = |medium: &str| ["1280", "760", "360"].contains(&medium);
     assert!(
-        found.iter().any(|(subject, _)| *subject == "A4"),
-        "{found:?}"
-    );
-    let on_screen = |subject: &str| ["1280", "760", "360"].contains(&subject);
-    assert!(
-        !found.iter().any(|(subject, _)| on_screen(subject)),
+        !found.iter().any(|(medium, _)| on_screen(medium)),
         "{found:?}"
     );
 }

@@ -34,7 +34,7 @@ pub fn skip_unaudited(
     let mut skipped = BTreeSet::new();
     let mut kept = Vec::new();
     for spec in matrix.trials.drain(..) {
-        match reason(&spec, audits, registry)? {
+        match skip_reason(&spec, audits, registry)? {
             None => kept.push(spec),
             Some(reason) => _ = skipped.insert(reason),
         }
@@ -49,7 +49,7 @@ pub fn skip_unaudited(
 }
 
 /// Returns why a trial is skipped, with the command that audits its promise.
-fn reason(
+fn skip_reason(
     spec: &TrialSpec,
     audits: Option<&AuditStore>,
     registry: &Registry,

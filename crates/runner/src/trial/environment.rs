@@ -219,7 +219,7 @@ mod tests {
         })
     }
 
-    fn reason(reason: &str, memory: Option<MemoryUse>) -> String {
+    fn explained(reason: &str, memory: Option<MemoryUse>) -> String {
         match explain_failure(TrialError::Failed(reason.to_owned()), memory, || {
             "; advice".to_owned()
         }) {
@@ -232,12 +232,12 @@ mod tests {
     fn a_kill_by_the_memory_limit_is_named_and_no_other() {
         let killed = "worker 0 (process 7) was killed by SIGKILL";
         assert_eq!(
-            reason(killed, memory(1)),
+            explained(killed, memory(1)),
             "worker 0 (process 7) was killed by the memory limit of 64 MiB; advice"
         );
-        assert_eq!(reason(killed, memory(0)), killed);
-        assert_eq!(reason(killed, None), killed);
-        let other = reason("worker 0: the native program ended", memory(1));
+        assert_eq!(explained(killed, memory(0)), killed);
+        assert_eq!(explained(killed, None), killed);
+        let other = explained("worker 0: the native program ended", memory(1));
         assert!(other.ends_with("was killed by the memory limit of 64 MiB; advice"));
     }
 

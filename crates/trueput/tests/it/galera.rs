@@ -105,10 +105,10 @@ impl Cluster {
         std::fs::read_to_string(self.folder.join("host.log")).unwrap_or_default()
     }
 
-    fn wait_for(&self, subject: &str, is_so: impl Fn() -> bool) {
+    fn wait_for(&self, condition: &str, is_so: impl Fn() -> bool) {
         let began = Instant::now();
         while !is_so() {
-            assert!(began.elapsed() < TIMEOUT, "{subject}: {}", self.log());
+            assert!(began.elapsed() < TIMEOUT, "{condition}: {}", self.log());
             std::thread::sleep(Duration::from_millis(20));
         }
     }

@@ -100,9 +100,9 @@ impl BlockCursor {
     }
 }
 
-fn damaged(subject: &str) -> TransactionError {
+fn damaged(fault: &str) -> TransactionError {
     TransactionError::workload(format!(
-        "{subject}: this database was not prepared, or something else wrote it"
+        "{fault}: this database was not prepared, or something else wrote it"
     ))
 }
 

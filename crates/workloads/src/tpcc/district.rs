@@ -138,8 +138,8 @@ impl<'p> DistrictTotals<'p> {
         }
     }
 
-    fn of(&self, subject: &str) -> String {
-        format!("{}: {subject}", self.district)
+    fn of(&self, finding: &str) -> String {
+        format!("{}: {finding}", self.district)
     }
 
     /// Judges every condition that speaks of a district, an order or a customer.
@@ -191,7 +191,7 @@ impl<'p> DistrictTotals<'p> {
     /// Conditions 5, 6 and 7. A row of NEW-ORDER or ORDER-LINE without its order breaks them too.
     fn check_orders(&self, verdicts: &mut ConditionCounts) {
         for (id, order) in (1_u32..).zip(&self.orders) {
-            let named = |subject: &str| self.of(&format!("order {id}: {subject}"));
+            let named = |finding: &str| self.of(&format!("order {id}: {finding}"));
             let no_carrier = order.is_there && !order.has_carrier;
             verdicts.check(5, no_carrier == order.is_new, || {
                 named(&format!(
@@ -232,7 +232,7 @@ impl<'p> DistrictTotals<'p> {
             let index = (id as usize).checked_sub(1);
             let paid = index.and_then(|index| self.paid.get(index));
             let paid = paid.copied().unwrap_or_default();
-            let named = |subject: &str| self.of(&format!("customer {id}: {subject}"));
+            let named = |finding: &str| self.of(&format!("customer {id}: {finding}"));
             verdicts.check(10, balance == delivered - paid, || {
                 named(&format!(
                     "balance {balance} cents, delivered {delivered}, paid {paid}"

@@ -50,7 +50,7 @@ fn counts(report: &Run) -> String {
     ];
     let said = endings.iter().filter(|(count, _)| *count > 0);
     let said: Vec<_> = said
-        .map(|(count, subject)| format!("{} {subject}", thousands(*count as u64)))
+        .map(|(count, outcome)| format!("{} {outcome}", thousands(*count as u64)))
         .collect();
     let mut said = if said.is_empty() {
         "none is planned".to_owned()

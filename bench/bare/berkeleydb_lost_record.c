@@ -41,7 +41,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOST_THREADS 64
+#define MAX_THREADS 64
 #define FILE_NAME "records.db"
 
 enum writers { OVERLAPPING, TURNS, GUARDED };
@@ -232,7 +232,7 @@ static void remove_files(const char *folder) {
 }
 
 static int one_run(const char *folder) {
-	pthread_t running[MOST_THREADS];
+	pthread_t running[MAX_THREADS];
 	char path[4096];
 	remove_files(folder);
 	open_all(folder);
@@ -268,7 +268,7 @@ static int read_settings(int count, char **words) {
 	}
 	page_bytes = (uint32_t)page;
 	puts_each -= puts_each % batch;
-	return known < 3 && threads <= MOST_THREADS && puts_each > 0;
+	return known < 3 && threads <= MAX_THREADS && puts_each > 0;
 }
 
 int main(int count, char **words) {

@@ -39,9 +39,9 @@ const SOURCE: &str = "etcd documentation 3.4, 'KV API guarantees' (Durability: a
                       wal/wal.go (a node flushes its log before it answers)";
 
 /// The longest key. etcd bounds only requests, and keeps every key in memory.
-const MAX_KEY: usize = 64 << 10;
+const MAX_KEY_BYTES: usize = 64 << 10;
 /// The longest value, which fits with its key into a request of etcd's own default, 1.5 MiB.
-const MAX_VALUE: usize = 1 << 20;
+const MAX_VALUE_BYTES: usize = 1 << 20;
 
 /// The time in which a user's cluster must tell its version.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -150,7 +150,7 @@ impl Engine for Etcd {
         Capabilities {
             several_processes: true,
             concurrent_writers: true,
-            ..Capabilities::transactional(MAX_KEY, MAX_VALUE)
+            ..Capabilities::transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
         }
     }
 

@@ -29,9 +29,9 @@ const SOURCE: &str = "GT.M Programmer's Guide, TSTART; GT.M Administration and O
 
 /// The longest key of any content. A subscript takes 1,012 bytes at most beside the name of the
 /// global and its own marks, a zero byte takes two of them, and ours begins with a letter.
-const MAX_KEY: usize = 506;
+const MAX_KEY_BYTES: usize = 506;
 /// The longest string, and the longest record, that GT.M has.
-const MAX_VALUE: usize = process::MAX_STRING;
+const MAX_VALUE_BYTES: usize = process::MAX_STRING_BYTES;
 
 /// The GT.M driver.
 pub struct Gtm {
@@ -112,7 +112,7 @@ impl Engine for Gtm {
             concurrent_writers: true,
             // Each read of a read transaction sees the data committed at that moment.
             snapshot_reads: false,
-            ..Capabilities::transactional(MAX_KEY, MAX_VALUE)
+            ..Capabilities::transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
         }
     }
 

@@ -44,9 +44,9 @@ const SCHEMA: &str = "trueput";
 
 /// The longest key: a third of an index page, less the page's overhead ("index row size exceeds
 /// btree version 4 maximum 2704").
-const MAX_KEY: usize = 2_600;
+const MAX_KEY_BYTES: usize = 2_600;
 /// The longest value: a field has at most 1 GiB, and a whole row is assembled in one.
-const MAX_VALUE: usize = 512 << 20;
+const MAX_VALUE_BYTES: usize = 512 << 20;
 
 /// The time that a user's server may take for each answer about its version and settings.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -190,7 +190,7 @@ impl Engine for Postgresql {
         Capabilities {
             several_processes: true,
             concurrent_writers: true,
-            ..Capabilities::transactional(MAX_KEY, MAX_VALUE)
+            ..Capabilities::transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
         }
     }
 

@@ -27,7 +27,7 @@ const SESSIONS: u32 = 5;
 /// After this many failed checks that took their whole time limit, the remaining ones are skipped:
 /// an engine that reports a conflict at every commit would otherwise delay the run by half a
 /// minute.
-const STUCK_LIMIT: u32 = 2;
+const MAX_STUCK_CHECKS: u32 = 2;
 
 /// Runs every check that applies to an engine at a level, each on a fresh database in a subfolder
 /// of `directory`, which exists; the subfolders are made and removed here.
@@ -59,7 +59,7 @@ pub fn run(
         if !entry.needs.met_by(capabilities) {
             continue;
         }
-        if stuck == STUCK_LIMIT {
+        if stuck == MAX_STUCK_CHECKS {
             checks.push(Check::new(
                 entry.claim,
                 false,

@@ -94,14 +94,15 @@ pub struct FailedTrials {
     pub all: usize,
 }
 
-/// The lowest rate that is tried is this part of the closed loop's, or that of [`MIN_REQUESTS`].
-const MIN_PART: f64 = 0.001;
+/// The lowest rate that is tried is this share of the closed loop's, or that of
+/// [`MIN_TRIAL_REQUESTS`].
+const MIN_RATE_SHARE: f64 = 0.001;
 
 /// A trial takes at most this many times the usual duration.
-pub const MAX_FACTOR: f64 = 6.0;
+pub const MAX_DURATION_FACTOR: f64 = 6.0;
 
 /// No rate is tried at which the longest trial would have fewer requests.
-const MIN_REQUESTS: f64 = 30.0;
+const MIN_TRIAL_REQUESTS: f64 = 30.0;
 
 /// A contender of which this many trials at a rate were not measured, and none was, is given up.
 const MAX_UNMEASURED_PROBES: usize = 3;
@@ -189,14 +190,14 @@ impl Capacity {
     #[must_use]
     pub fn is_too_low(&self, rate_per_s: f64) -> bool {
         let closed = self.closed_loop_per_s.unwrap_or_default();
-        rate_per_s < (closed * MIN_PART).max(self.least_rate_per_s())
+        rate_per_s < (closed * MIN_RATE_SHARE).max(self.least_rate_per_s())
     }
 
     /// The rate below which a trial would have too few requests, per second.
     #[must_use]
     pub fn least_rate_per_s(&self) -> f64 {
         let usual_s = self.spec.conditions.duration_s;
-        MIN_REQUESTS / (usual_s.unwrap_or(DEFAULT_DURATION_S) * MAX_FACTOR)
+        MIN_TRIAL_REQUESTS / (usual_s.unwrap_or(DEFAULT_DURATION_S) * MAX_DURATION_FACTOR)
     }
 
     /// The highest rate at which a trial held, per second.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use trueput_record::TrialRecord;
 
 /// The kernel counts CPU time in ticks of 10 ms, too coarse for a shorter trial.
-const MIN_S: f64 = 0.1;
+const MIN_TRIAL_S: f64 = 0.1;
 
 /// The noise of a run; `None` if no cell was repeated often enough and nothing else disturbed
 /// it.
@@ -42,7 +42,7 @@ fn shares(trials: &[TrialRecord], cores: f64) -> Shares {
     let (mut others_s, mut steal_s, mut all_s) = (0.0, 0.0, 0.0);
     let mut with_kernel = false;
     for measurement in trials.iter().filter_map(|trial| trial.measurement.as_ref()) {
-        let is_long = measurement.elapsed_s >= MIN_S;
+        let is_long = measurement.elapsed_s >= MIN_TRIAL_S;
         if let Some(neighbors) = measurement.neighbors.filter(|_| is_long) {
             others_s += neighbors.cpu_s;
             steal_s += neighbors.steal_s;

@@ -22,7 +22,7 @@ const DIP: f64 = 0.5;
 const BEFORE_S: f64 = 1.0;
 
 /// A part of the timeline shorter than this has too few samples for a rate, seconds.
-const MIN_S: f64 = 0.25;
+const MIN_PART_S: f64 = 0.25;
 
 /// The last part of the timeline belongs to the one before it if it is shorter than this share of
 /// it: while the workers end one after the other, its rate is none of the engine's.
@@ -50,7 +50,7 @@ pub fn rate_points(measurement: &Measurement, kind: &str, most: usize) -> Option
         *before = (last.0, before.1 + last.1, before.2 + last.2);
         parts.pop();
     }
-    let parts = parts.into_iter().filter(|part| part.1 >= MIN_S);
+    let parts = parts.into_iter().filter(|part| part.1 >= MIN_PART_S);
     Some(
         parts
             .map(|(end_s, span_s, count)| (end_s, count as f64 / span_s))

@@ -22,7 +22,7 @@ pub const MIN_R_SQUARED: f64 = 0.9;
 
 /// The most that the fitted rate of one worker may exceed the highest measured rate per worker, as
 /// a factor; a larger one is not plausible.
-pub const MAX_OF_MEASURED: f64 = 2.0;
+pub const MAX_FITTED_FACTOR: f64 = 2.0;
 
 /// A rate at a number of workers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -135,7 +135,7 @@ pub enum Misfit {
         /// The upper end.
         high: f64,
     },
-    /// Its rate of one worker exceeds [`MAX_OF_MEASURED`] times the highest rate per worker.
+    /// Its rate of one worker exceeds [`MAX_FITTED_FACTOR`] times the highest rate per worker.
     UnmeasuredRate {
         /// The law's rate of one worker, operations per second.
         per_s: f64,
@@ -299,7 +299,7 @@ impl Fit {
         }
         let rates = self.points.iter().map(|point| point.per_s / point.workers);
         let measured = rates.fold(0.0, f64::max);
-        if self.lambda.value > MAX_OF_MEASURED * measured {
+        if self.lambda.value > MAX_FITTED_FACTOR * measured {
             let per_s = self.lambda.value;
             misfits.push(Misfit::UnmeasuredRate { per_s, measured });
         }

@@ -21,8 +21,8 @@ const FAR: f64 = 3.5;
 /// The least distance of an outlier, as a share of the median.
 const NOTABLE_DISTANCE: f64 = 0.10;
 
-/// Fewest repeats for drift and outliers.
-const FEWEST: usize = 5;
+/// The fewest repeats for drift and outliers.
+const MIN_REPEATS: usize = 5;
 
 /// The steadiness of a cell's repeats.
 #[derive(Debug, Clone, PartialEq)]
@@ -165,7 +165,7 @@ fn drift_and_outliers(cell: &Repeats<'_>) -> (Option<f64>, Vec<RepeatOutlier>) {
         .iter()
         .filter_map(|trial| rate(trial, &cell.headline))
         .collect();
-    if rates.len() < FEWEST || rates.len() != trials.len() {
+    if rates.len() < MIN_REPEATS || rates.len() != trials.len() {
         return (None, Vec::new());
     }
     let moved = drift(&rates).unwrap_or_default();

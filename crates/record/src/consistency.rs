@@ -27,8 +27,8 @@ const INTERVAL_ROUNDING_S: f64 = 0.002;
 /// more of them.
 const MAX_UNCOUNTED: u64 = 8_192;
 
-/// Sentences about one trial at most.
-const MOST: usize = 8;
+/// The most sentences about one trial.
+const MAX_SENTENCES: usize = 8;
 
 /// Returns the contradictions between the parts of a trial's record, one sentence each; empty if
 /// all agree.
@@ -63,9 +63,9 @@ pub fn contradictions(
             found.extend(check_log(record, measured, logged));
         }
     }
-    if found.len() > MOST {
-        let more = found.len() - MOST;
-        found.truncate(MOST);
+    if found.len() > MAX_SENTENCES {
+        let more = found.len() - MAX_SENTENCES;
+        found.truncate(MAX_SENTENCES);
         found.push(format!("and in {more} more places"));
     }
     found
@@ -502,9 +502,12 @@ fn latencies(kind: &str, stated: &LatencySummary, histogram: &Histogram<u64>) ->
 
 /// Formats a name for quotation in a sentence: names in untrusted records may be long.
 fn quote(name: &str) -> String {
-    const MOST: usize = 40;
-    match name.chars().nth(MOST) {
-        Some(_) => format!("'{}…'", name.chars().take(MOST).collect::<String>()),
+    const MAX_NAME_CHARS: usize = 40;
+    match name.chars().nth(MAX_NAME_CHARS) {
+        Some(_) => format!(
+            "'{}…'",
+            name.chars().take(MAX_NAME_CHARS).collect::<String>()
+        ),
         None => format!("'{name}'"),
     }
 }

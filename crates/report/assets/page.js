@@ -1,7 +1,7 @@
 'use strict';
 // Gives tables and charts their tools.
 
-const MOST_DATA_ROWS = 2000; // more rows than this are for CSV
+const MAX_DATA_ROWS = 2000; // more rows than this are for CSV
 
 // The data as a table: what those read who do not see the drawing. Made when it is opened.
 function dataTable(chart) {
@@ -14,7 +14,7 @@ function dataTable(chart) {
     const titles = headings.map((text) => element('th', { scope: 'col' }, text));
     table.append(element('thead', {}, element('tr', {}, ...titles)));
     const body = element('tbody');
-    rows.slice(0, MOST_DATA_ROWS).forEach(([name, ...figures]) => {
+    rows.slice(0, MAX_DATA_ROWS).forEach(([name, ...figures]) => {
       const cell = (figure) => element('td', { class: 'figure' }, String(figure ?? ''));
       const cells = figures.map(cell);
       body.append(element('tr', {}, element('th', { scope: 'row' }, name), ...cells));
@@ -23,8 +23,8 @@ function dataTable(chart) {
     const label = `${chart.name}, data`;
     const region = { class: 'scroll', role: 'group', tabindex: '0', 'aria-label': label };
     details.append(element('div', region, table));
-    if (rows.length > MOST_DATA_ROWS) {
-      const told = `The first ${MOST_DATA_ROWS} of ${rows.length} rows; CSV has all.`;
+    if (rows.length > MAX_DATA_ROWS) {
+      const told = `The first ${MAX_DATA_ROWS} of ${rows.length} rows; CSV has all.`;
       details.append(element('p', {}, told));
     }
   });

@@ -1,7 +1,7 @@
 'use strict';
 // Which contenders the whole page shows: in charts, legends and tables.
 
-const FEWEST_TO_SELECT = 3; // of fewer contenders none needs to be left out
+const MIN_CONTENDERS = 3; // of fewer contenders none needs to be left out
 
 // The names of all contenders, in the order in which charts have them.
 function contenders() {
@@ -47,7 +47,7 @@ function showInTable(table, isShown, known) {
 
 function enableSelection() {
   const names = contenders();
-  if (names.length < FEWEST_TO_SELECT) return;
+  if (names.length < MIN_CONTENDERS) return;
   const known = new Set(names);
   const off = new Set();
   const isShown = (name) => !off.has(name);

@@ -18,7 +18,7 @@ const CHECKPOINT: u32 = 11;
 /// Bytes that are read at once. A record that does not fit is looked at by its beginning alone.
 const PIECE: usize = 1 << 20;
 /// The most that one look reads, bytes; a log that grows faster is caught up with later.
-const MOST: u64 = 64 << 20;
+const MAX_READ_BYTES: u64 = 64 << 20;
 
 /// A position in the log, at the beginning of the next record.
 struct LogReader {
@@ -48,7 +48,7 @@ impl LogReader {
                 self.number = newest;
                 u64::MAX
             }
-            _ => MOST,
+            _ => MAX_READ_BYTES,
         };
         loop {
             let read = self.read_file(left);

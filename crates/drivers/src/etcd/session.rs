@@ -4,7 +4,7 @@ use super::connection::EtcdConnection;
 use super::keyspace::{Bounds, KeySpace, after};
 use super::message::{self, KeyValue, RangeRequest, RangeResponse, SortOrder, TxnResponse};
 use super::transaction::Transaction;
-use super::{MAX_KEY, MAX_VALUE};
+use super::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use trueput_engine::common_errors::{self, LengthLimits};
@@ -12,7 +12,7 @@ use trueput_engine::{
     Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor,
 };
 
-const LIMITS: LengthLimits = LengthLimits::new(MAX_KEY, MAX_VALUE);
+const LIMITS: LengthLimits = LengthLimits::new(MAX_KEY_BYTES, MAX_VALUE_BYTES);
 
 /// The most records of a scan's first page, and of any.
 const FIRST_PAGE: usize = 64;

@@ -16,7 +16,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use trueput_engine::{Error, Result, common_errors};
 
 /// The longest string that GT.M has, bytes.
-pub(super) const MAX_STRING: usize = 1 << 20;
+pub(super) const MAX_STRING_BYTES: usize = 1 << 20;
 
 /// Every subscript begins with it: a subscript that could be read as a number would sort among the
 /// numbers.
@@ -213,7 +213,7 @@ impl Process {
                 names: RoutineNames::new(),
                 attached: Vec::new(),
                 current: None,
-                buffer: vec![0; MAX_STRING],
+                buffer: vec![0; MAX_STRING_BYTES],
             }),
         };
         // SAFETY: once in this process, with the environment set.

@@ -1,6 +1,6 @@
 //! Scans: records come from GT.M a page at a time, or each would cost a call.
 
-use super::MAX_KEY;
+use super::MAX_KEY_BYTES;
 use super::process::{ProcessGuard, subscript};
 use std::ops::{Bound, ControlFlow, Range};
 use trueput_engine::{Direction, Error, KeyRange, Result};
@@ -63,7 +63,7 @@ impl PageReader {
         self.after.clear();
         if let Bound::Included(key) | Bound::Excluded(key) = near {
             // A longer key cannot be stored, and sorts directly after its truncation.
-            let cut = &key[..key.len().min(MAX_KEY)];
+            let cut = &key[..key.len().min(MAX_KEY_BYTES)];
             if cut.len() < key.len() {
                 self.inclusive = direction == Direction::Backward;
             }

@@ -5,7 +5,7 @@
 use super::process::{DatabaseId, Process, ProcessGuard, subscript};
 use super::scan::{PageReader, ScanStep};
 use super::transaction_log::{LogOperation, TransactionLog};
-use super::{MAX_KEY, MAX_VALUE};
+use super::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use crate::lsm::Overlay;
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
@@ -14,7 +14,7 @@ use trueput_engine::{
     Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor,
 };
 
-const LIMITS: LengthLimits = LengthLimits::new(MAX_KEY, MAX_VALUE);
+const LIMITS: LengthLimits = LengthLimits::new(MAX_KEY_BYTES, MAX_VALUE_BYTES);
 
 pub(super) struct GtmSession {
     process: &'static Process,
@@ -162,7 +162,7 @@ impl Session for GtmSession {
             own.into_iter().for_each(visitor);
             return Ok(own.is_some());
         }
-        if key.len() > MAX_KEY {
+        if key.len() > MAX_KEY_BYTES {
             return Ok(false);
         }
         let mut guard = self.guard()?;

@@ -1,6 +1,6 @@
 //! The reads and writes of a transaction, as the routine `commit` takes them.
 
-use super::process::{MAX_STRING, ProcessGuard};
+use super::process::{MAX_STRING_BYTES, ProcessGuard};
 use trueput_engine::Result;
 
 /// Values longer than this travel by themselves.
@@ -69,7 +69,7 @@ impl TransactionLog {
     }
 
     fn write(&mut self, letter: u8, key: &[u8], value: &[u8]) {
-        if self.last.len() + HEADER + key.len() + value.len() > MAX_STRING {
+        if self.last.len() + HEADER + key.len() + value.len() > MAX_STRING_BYTES {
             self.chunks.push(std::mem::take(&mut self.last));
         }
         self.last.push(letter);
@@ -123,6 +123,6 @@ mod tests {
         }
         assert_eq!(script.long_values.len(), 1);
         assert_eq!(script.chunks.len(), 1);
-        assert!(script.chunks[0].len() <= MAX_STRING);
+        assert!(script.chunks[0].len() <= MAX_STRING_BYTES);
     }
 }

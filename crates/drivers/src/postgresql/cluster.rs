@@ -7,7 +7,7 @@ use super::cluster_knobs::{self, ClusterKnobs, CommitWait, NAME};
 use super::database::PostgresqlDatabase;
 use super::instance::Instance;
 use super::knobs::{PostgresqlKnobs, WalSettings};
-use super::{MAX_KEY, MAX_VALUE, Postgresql, amcheck, events, install, unwritten};
+use super::{MAX_KEY_BYTES, MAX_VALUE_BYTES, Postgresql, amcheck, events, install, unwritten};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use trueput_engine::cluster::{
@@ -80,7 +80,7 @@ impl Engine for PostgresqlCluster {
         Capabilities {
             several_processes: true,
             concurrent_writers: true,
-            ..Capabilities::transactional(MAX_KEY, MAX_VALUE)
+            ..Capabilities::transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
         }
     }
 

@@ -7,7 +7,7 @@ use trueput_engine::{Result, Secret};
 /// The variable that names PostgreSQL's password file.
 const PASSFILE: &str = "PGPASSFILE";
 /// The file's name in the user's home, without that variable.
-const USUAL: &str = ".pgpass";
+const DEFAULT_NAME: &str = ".pgpass";
 
 /// Returns the password for an address in PostgreSQL's password file: `PGPASSFILE`, or `~/.pgpass`.
 ///
@@ -15,7 +15,7 @@ const USUAL: &str = ".pgpass";
 /// One line, if the file exists and others can read it, or it cannot be read.
 pub(super) fn password(address: &ServerAddress) -> Result<Option<Secret>> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let home = || Some(PathBuf::from(set("HOME")?).join(USUAL));
+    let home = || Some(PathBuf::from(set("HOME")?).join(DEFAULT_NAME));
     let Some(path) = set(PASSFILE).map(PathBuf::from).or_else(home) else {
         return Ok(None);
     };

@@ -24,7 +24,7 @@ const ROLLBACK: &str = "rollback";
 /// The most records of a scan's first statement, of the second, and of each later one.
 const BATCHES: [usize; 3] = [16, 128, 1024];
 
-const LIMITS: LengthLimits = LengthLimits::new(super::MAX_KEY, super::MAX_VALUE);
+const LIMITS: LengthLimits = LengthLimits::new(super::MAX_KEY_BYTES, super::MAX_VALUE_BYTES);
 
 /// The state of a session's transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -229,13 +229,13 @@ pub fn ensure_records(step: &str, expected: &[Record], found: &[Record]) -> Outc
 
 /// Bytes for people: long ones are cut, with their length.
 pub fn quote_bytes(bytes: &[u8]) -> String {
-    const MOST: usize = 24;
-    if bytes.len() <= MOST {
+    const MAX_QUOTED_BYTES: usize = 24;
+    if bytes.len() <= MAX_QUOTED_BYTES {
         format!("'{}'", bytes.escape_ascii())
     } else {
         format!(
             "'{}…' ({} bytes)",
-            bytes[..MOST].escape_ascii(),
+            bytes[..MAX_QUOTED_BYTES].escape_ascii(),
             bytes.len()
         )
     }

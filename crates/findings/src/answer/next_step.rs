@@ -7,7 +7,7 @@ use serde::Serialize;
 use trueput_record::search::SearchSettings;
 
 /// More repeats than these are not proposed: `--until` finds how many it takes.
-const MAX_PROPOSED: f64 = 50.0;
+const MAX_PROPOSED_REPEATS: f64 = 50.0;
 
 /// Something to do next.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -100,17 +100,17 @@ fn repeats_needed(ranking: &RankingAnswer) -> f64 {
                 shows.max(row.repeats as f64 + 1.0)
             }
             // Too few to know how they scatter.
-            None => MIN_PROPOSED,
+            None => MIN_PROPOSED_REPEATS,
         }
     });
-    needed.fold(MIN_PROPOSED, f64::max)
+    needed.fold(MIN_PROPOSED_REPEATS, f64::max)
 }
 
 /// Fewer repeats than these are not proposed: the ranks of fewer cannot speak clearly.
-const MIN_PROPOSED: f64 = 5.0;
+const MIN_PROPOSED_REPEATS: f64 = 5.0;
 
 fn more_repeats(report: &Run, needed: Option<f64>) -> NextStep {
-    let needed = needed.filter(|needed| *needed <= MAX_PROPOSED);
+    let needed = needed.filter(|needed| *needed <= MAX_PROPOSED_REPEATS);
     // A multiple of five: it is an estimate.
     let option = match needed {
         Some(needed) => format!("--repeat {}", (needed / 5.0).ceil() as u64 * 5),

@@ -9,7 +9,7 @@ use trueput_record::conditions::parse_list;
 use trueput_record::measurement::Measurement;
 
 /// Trials of less than this many seconds have too few samples to judge.
-const MIN_S: f64 = 2.0;
+const MIN_TRIAL_S: f64 = 2.0;
 
 /// The bottleneck of a trial over its time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -60,7 +60,7 @@ pub fn trial_bottleneck<'a>(
     // With time slices, devices and pressure are not counted for one trial, and pauses
     // look like waits.
     let has_time_slices = trial.spec.conditions.time_slice_s.is_some();
-    if has_time_slices || measurement.elapsed_s < MIN_S || measurement.workers.is_empty() {
+    if has_time_slices || measurement.elapsed_s < MIN_TRIAL_S || measurement.workers.is_empty() {
         return None;
     }
     let harness_per_s = trial

@@ -6,7 +6,7 @@ use trueput_record::random::SplitMix64;
 /// The part of the axes that a split considers, as in SMAC.
 const AXES_PART: f64 = 5.0 / 6.0;
 /// The fewest samples on each side of a split: means of fewer noisy ones say little.
-const MIN_LEAF: usize = 4;
+const MIN_LEAF_SAMPLES: usize = 4;
 /// A gain that is less than this is an error of rounding.
 const MIN_GAIN: f64 = 1e-12;
 
@@ -99,7 +99,7 @@ fn mean<'s>(samples: impl Iterator<Item = &'s Sample> + Clone) -> f64 {
 
 /// The split of a random part of the axes that explains most of the variance.
 fn best_split(samples: &[&Sample], categories: &[usize], random: &mut SplitMix64) -> Option<Split> {
-    if samples.len() < 2 * MIN_LEAF {
+    if samples.len() < 2 * MIN_LEAF_SAMPLES {
         return None;
     }
     let mut axes: Vec<usize> = (0..categories.len()).collect();
@@ -126,9 +126,12 @@ fn best_cut(mut pairs: Vec<(f64, f64)>) -> Option<(f64, [f64; 2])> {
     pairs.sort_by(|one, other| one.0.total_cmp(&other.0));
     let count = pairs.len();
     let total: f64 = pairs.iter().map(|(_, value)| value).sum();
-    let mut below: f64 = pairs[..MIN_LEAF].iter().map(|(_, value)| value).sum();
+    let mut below: f64 = pairs[..MIN_LEAF_SAMPLES]
+        .iter()
+        .map(|(_, value)| value)
+        .sum();
     let mut best: Option<(f64, [f64; 2])> = None;
-    for cut in MIN_LEAF..=count - MIN_LEAF {
+    for cut in MIN_LEAF_SAMPLES..=count - MIN_LEAF_SAMPLES {
         let (keys, value) = ([pairs[cut - 1].0, pairs[cut].0], pairs[cut].1);
         let (before, after) = (cut as f64, (count - cut) as f64);
         let gap = below / before - (total - below) / after;

@@ -6,8 +6,8 @@ use super::trial::Trials;
 use serde::Serialize;
 use trueput_record::published::{Cell, PublishedTable};
 
-/// Fewest sizes that must agree on a scale that nothing else shows.
-const FEWEST: usize = 2;
+/// The fewest sizes that must agree on a scale that nothing else shows.
+const MIN_SIZES: usize = 2;
 
 /// Returns the ratio of our sizes to theirs in a dimension that grows with the scale; `None` if one
 /// of our sizes is one of theirs, so that equal ones match, or if the scale is unknown.
@@ -40,7 +40,7 @@ pub(super) fn common_scale(
         counts.then(one.2.total_cmp(&other.2))
     });
     let (matches, agrees, scale) = best?;
-    (matches >= FEWEST || agrees).then_some(scale)
+    (matches >= MIN_SIZES || agrees).then_some(scale)
 }
 
 /// The sizes of a problem, one for each dimension that grows with it, as in `finish 100,000`.

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-/// The least length of a segment between two changes.
-pub(super) const SHORTEST: usize = 3;
+/// The fewest values of a segment between two changes.
+pub(super) const MIN_SEGMENT_VALUES: usize = 3;
 
 /// The course of the rate over the seconds of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -50,7 +50,7 @@ pub fn change_points(values: &[f64]) -> Vec<usize> {
 
 /// The variance of the differences between neighbors, which a change of level hardly affects.
 fn noise_variance(values: &[f64]) -> Option<f64> {
-    if values.len() < 2 * SHORTEST || values.iter().any(|value| !value.is_finite()) {
+    if values.len() < 2 * MIN_SEGMENT_VALUES || values.iter().any(|value| !value.is_finite()) {
         return None;
     }
     let steps = values.windows(2).map(|two| (two[1] - two[0]).abs());
@@ -63,7 +63,7 @@ fn noise_variance(values: &[f64]) -> Option<f64> {
 }
 
 fn split(values: &[f64], offset: usize, penalty: f64, found: &mut Vec<usize>) {
-    if values.len() < 2 * SHORTEST {
+    if values.len() < 2 * MIN_SEGMENT_VALUES {
         return;
     }
     let total: f64 = values.iter().sum();
@@ -71,7 +71,7 @@ fn split(values: &[f64], offset: usize, penalty: f64, found: &mut Vec<usize>) {
     let mut before = 0.0;
     let mut best = (0.0, 0);
     for (index, value) in values.iter().enumerate() {
-        if index >= SHORTEST && index + SHORTEST <= values.len() {
+        if index >= MIN_SEGMENT_VALUES && index + MIN_SEGMENT_VALUES <= values.len() {
             let (n, m) = (index as f64, count - index as f64);
             let gap = before / n - (total - before) / m;
             let gain = gap * gap * n * m / count;
@@ -91,7 +91,7 @@ fn split(values: &[f64], offset: usize, penalty: f64, found: &mut Vec<usize>) {
 /// Classifies the rates of a trial's whole seconds. A change of less than a twentieth is ignored.
 #[must_use]
 pub fn shape(rates: &[f64]) -> Shape {
-    if rates.len() < 2 * SHORTEST {
+    if rates.len() < 2 * MIN_SEGMENT_VALUES {
         return Shape::Short;
     }
     let mut bounds = vec![0];

@@ -2,7 +2,7 @@
 //! often looks like a step.
 
 use super::ALPHA;
-use super::change::{SHORTEST, change_points};
+use super::change::{MIN_SEGMENT_VALUES, change_points};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use trueput_record::random::{GOLDEN_STEP, SplitMix64};
 
@@ -79,7 +79,7 @@ fn clearest_step(values: &[f64]) -> f64 {
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     let (mut before, mut between) = (0.0, 0.0_f64);
     for (index, value) in values.iter().enumerate() {
-        if index >= SHORTEST && index + SHORTEST <= values.len() {
+        if index >= MIN_SEGMENT_VALUES && index + MIN_SEGMENT_VALUES <= values.len() {
             let n = index as f64;
             between = between.max(before * before * count / (n * (count - n)));
         }
@@ -95,7 +95,7 @@ fn clearest_step(values: &[f64]) -> f64 {
 /// The chance of so clear a step by Student's test, in any of the places that it could have had.
 fn student(clearest: f64, count: usize) -> f64 {
     let freedom = count as f64 - 2.0;
-    let places = (count + 1).saturating_sub(2 * SHORTEST) as f64;
+    let places = (count + 1).saturating_sub(2 * MIN_SEGMENT_VALUES) as f64;
     let Ok(student) = StudentsT::new(0.0, 1.0, freedom) else {
         return 1.0;
     };

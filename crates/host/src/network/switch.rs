@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use trueput_engine::cluster::NetworkQuality;
 
 /// The longest frame: that of an MTU of 1,500 bytes, with room.
-const MAX_FRAME: usize = 2_048;
+const MAX_FRAME_BYTES: usize = 2_048;
 
 /// The most frames on their way; more are lost and counted, as in a switch whose memory is full.
 const MAX_FRAMES: usize = 10_000;
@@ -146,7 +146,7 @@ impl Traffic {
 
     /// Takes the frames that a node has sent.
     fn receive(&mut self, from: usize) {
-        let mut buffer = [0; MAX_FRAME];
+        let mut buffer = [0; MAX_FRAME_BYTES];
         while let Ok(length) = self.ports[from].read(&mut buffer) {
             let frame = &buffer[..length];
             let (Some(to), Some(source)) = (address(frame, 0), address(frame, 6)) else {

@@ -10,7 +10,7 @@ use trueput_findings::answer::{
 use trueput_findings::units::{nanoseconds, number};
 
 /// Names are cut to no less than this before a column is left out.
-const MIN_NAME: usize = 16;
+const MIN_NAME_COLUMNS: usize = 16;
 
 /// Between columns.
 const GAP: usize = 2;
@@ -52,7 +52,7 @@ impl Grid {
         }
         let mut grid = Self { widths, shown };
         let mut dispensable = DISPENSABLE.into_iter();
-        while grid.name_room(columns) < grid.widths[CONTENDER].min(MIN_NAME) {
+        while grid.name_room(columns) < grid.widths[CONTENDER].min(MIN_NAME_COLUMNS) {
             match dispensable.next() {
                 Some(index) => grid.shown[index] = false,
                 None => break,

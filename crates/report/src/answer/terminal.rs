@@ -25,13 +25,13 @@ const MAX_FAILURES: usize = 4;
 const MIN_ROWS: usize = 2;
 
 /// The most lines of a sentence.
-const MAX_WRAPPED: usize = 3;
+const MAX_SENTENCE_LINES: usize = 3;
 
 /// The most lines of the counts of trials, and of the parameters that all share.
 const MAX_HEAD_LINES: usize = 2;
 
 /// Where nothing is cut, rankings get at least this many lines.
-const MIN_BODY: usize = 20;
+const MIN_BODY_LINES: usize = 20;
 
 /// Where nothing is cut, up to this many rankings are tables.
 const MAX_WHOLE_RANKINGS: usize = 4;
@@ -114,12 +114,12 @@ impl AnswerScreen<'_> {
     /// are never reduced to a line each there.
     fn unbounded_room(&self, layout: Layout) -> usize {
         if self.0.rankings.len() > MAX_WHOLE_RANKINGS {
-            return MIN_BODY;
+            return MIN_BODY_LINES;
         }
         let plain: Vec<_> = self.0.rankings.iter().map(PlainRanking::of).collect();
         let blocks = ranking_blocks(&plain, layout);
         let tables: usize = blocks.iter().map(|block| block.cost(DEFAULT_ROWS)).sum();
-        MIN_BODY.max(tables + 2 + self.0.not_ranked.len())
+        MIN_BODY_LINES.max(tables + 2 + self.0.not_ranked.len())
     }
 
     fn render_rankings(&self, layout: Layout) -> String {
@@ -141,7 +141,9 @@ impl AnswerScreen<'_> {
             words::disturbed(&self.0.disturbances),
         ];
         for text in troubles.into_iter().flatten() {
-            let text = layout.wrapped(&shown(&text), "", MAX_WRAPPED).into_iter();
+            let text = layout
+                .wrapped(&shown(&text), "", MAX_SENTENCE_LINES)
+                .into_iter();
             lines.extend(text.map(|line| (Paint::Red, line)));
         }
         lines
@@ -161,7 +163,7 @@ impl AnswerScreen<'_> {
         ];
         let legends = legends.into_iter().flatten();
         let legends = legends.chain(words::mark_legends(self.0));
-        let legends = legends.flat_map(|text| layout.wrapped(&text, "", MAX_WRAPPED));
+        let legends = legends.flat_map(|text| layout.wrapped(&text, "", MAX_SENTENCE_LINES));
         let mut lines: Vec<_> = faults.chain(legends).map(plain).collect();
         lines.extend(self.failure_lines(layout));
         let workers = words::worker_kinds(self.0).map(|text| layout.wrapped(&shown(&text), "", 1));
@@ -341,7 +343,7 @@ impl<'a> RankingBlock<'a> {
             before.push((Paint::Plain, header));
         }
         let sentence = shown(&words::verdict_sentence(ranking));
-        let mut sentence = layout.wrapped(&sentence, "", MAX_WRAPPED);
+        let mut sentence = layout.wrapped(&sentence, "", MAX_SENTENCE_LINES);
         let weaker = words::weaker_isolation(ranking).map(|text| shown(&text));
         sentence.extend(
             weaker
@@ -354,7 +356,7 @@ impl<'a> RankingBlock<'a> {
         let signed = signed.map(|text| layout.wrapped(&shown(&text), "", 2));
         let sentence = signed.into_iter().flatten().chain(sentence);
         let audited = words::audited_states(&ranking.subject);
-        let audited = audited.map(|text| layout.wrapped(&text, "  ", MAX_WRAPPED));
+        let audited = audited.map(|text| layout.wrapped(&text, "  ", MAX_SENTENCE_LINES));
         let sentence = sentence.chain(audited.into_iter().flatten());
         let rows = rows();
         Self {
@@ -551,7 +553,7 @@ fn not_ranked_block(
     }
     if let [one] = figures {
         let audited = words::audited_states(&one.subject).into_iter();
-        let audited = audited.flat_map(|text| layout.wrapped(&text, "  ", MAX_WRAPPED));
+        let audited = audited.flat_map(|text| layout.wrapped(&text, "  ", MAX_SENTENCE_LINES));
         lines.extend(audited.map(|line| (Paint::Plain, line)));
     }
     lines
@@ -561,7 +563,7 @@ fn not_ranked_block(
 /// distinguishing parameters do not fit, CPU and then latency are left out.
 fn not_ranked_rows(cells: &[[String; 5]], columns: usize) -> (Vec<String>, Vec<bool>) {
     /// The column of distinguishing parameters is at least this wide.
-    const MIN_SUBJECT: usize = 24;
+    const MIN_SUBJECT_COLUMNS: usize = 24;
     let widest = |column: usize| {
         let all = cells.iter().map(|row: &[String; 5]| width(&row[column]));
         all.max().unwrap_or(0)
@@ -578,7 +580,7 @@ fn not_ranked_rows(cells: &[[String; 5]], columns: usize) -> (Vec<String>, Vec<b
         columns.saturating_sub(taken)
     };
     for column in [4, 3] {
-        if subject(widths) < widths[1].min(MIN_SUBJECT) {
+        if subject(widths) < widths[1].min(MIN_SUBJECT_COLUMNS) {
             widths[column] = 0;
         }
     }

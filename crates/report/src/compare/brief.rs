@@ -15,7 +15,7 @@ use trueput_findings::text::joined;
 use trueput_record::text::escape_line;
 
 /// The most lines that the list of changes has.
-const MOST: usize = 10;
+const MAX_CHANGE_LINES: usize = 10;
 
 /// Columns of the table of results on one screen: up to the verdict.
 const COLUMNS: usize = 9;
@@ -31,7 +31,7 @@ fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
 pub(super) fn screen(compared: &[SideComparison], layout: Layout) -> String {
     let mut text = String::new();
     for shown in (1..=compared.len()).rev() {
-        for most in (1..=MOST).rev() {
+        for most in (1..=MAX_CHANGE_LINES).rev() {
             let mut lines: Vec<String> = Vec::new();
             for one in &compared[..shown] {
                 lines.extend(lines_of(one, layout, most));

@@ -18,8 +18,8 @@ impl Section for Steadiness {
     }
 }
 
-/// Most sentences of a section; the JSON report has every second.
-const MOST: usize = 20;
+/// The most sentences of a section; the JSON report has every second.
+const MAX_SENTENCES: usize = 20;
 
 /// Columns of a line of rates.
 const LINE: usize = 40;
@@ -29,9 +29,9 @@ fn blocks(report: &Run, charts: Charts) -> Vec<Block> {
     let cells = steadiness(report);
     let mut lines: Vec<String> = cells.iter().filter_map(describe_trials).collect();
     lines.extend(cells.iter().flat_map(describe_repeats));
-    if lines.len() > MOST {
-        let more = lines.len() - MOST;
-        lines.truncate(MOST);
+    if lines.len() > MAX_SENTENCES {
+        let more = lines.len() - MAX_SENTENCES;
+        lines.truncate(MAX_SENTENCES);
         lines.push(format!(
             "… and {more} more; --format json has every second."
         ));

@@ -30,7 +30,7 @@ pub const TUNED_PLAN: &str = "tuned.toml";
 const MAX_ROWS: usize = 12;
 
 /// The trials of a round, at most: a search that ends fewer trials early was not cut short.
-const MAX_ROUND: usize = 6;
+const MAX_ROUND_TRIALS: usize = 6;
 
 /// The shares of importance are shown if the forest predicts this part of the variance.
 const MIN_EXPLAINED: f64 = 0.2;
@@ -180,7 +180,7 @@ impl<'a> TuningView<'a> {
         let found = self.found;
         let ran = found.search_trials + found.holdout_trials;
         let planned = found.planned_trials;
-        let is_short = self.is_whole_run && ran + MAX_ROUND < planned;
+        let is_short = self.is_whole_run && ran + MAX_ROUND_TRIALS < planned;
         is_short.then(|| {
             let reason = SearchStop::of(self.run.end.as_ref()).reason();
             format!(

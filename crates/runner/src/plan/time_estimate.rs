@@ -13,7 +13,7 @@ const MAX_RUNS: usize = 20;
 const MAX_LENGTH_BYTES: u64 = 16 << 20;
 
 /// A shorter run is not announced.
-const MIN_S: f64 = 60.0;
+const MIN_ANNOUNCED_S: f64 = 60.0;
 
 /// This many trials of unknown length may take long.
 const MANY_TRIALS: usize = 10;
@@ -59,7 +59,7 @@ impl TimeEstimate {
     /// Returns whether to show it before a run: the run takes more than a minute, or may.
     #[must_use]
     pub fn may_be_long(&self) -> bool {
-        self.known_s > MIN_S || (self.unknown > 0 && self.trials >= MANY_TRIALS)
+        self.known_s > MIN_ANNOUNCED_S || (self.unknown > 0 && self.trials >= MANY_TRIALS)
     }
 
     /// Returns the estimate as text: `about 3 min for 125 trials`.

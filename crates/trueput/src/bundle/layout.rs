@@ -63,14 +63,14 @@ pub fn split(path: &Path) -> Option<(PathBuf, PathBuf, EntryRole)> {
 
 /// A name from an archive as a message quotes it: it may come from anybody.
 pub fn shown(path: &Path) -> String {
-    const MOST: usize = 100;
+    const MAX_SHOWN_CHARS: usize = 100;
     let name = path.to_string_lossy();
     let mut shown: String = name
         .chars()
-        .take(MOST)
+        .take(MAX_SHOWN_CHARS)
         .flat_map(char::escape_debug)
         .collect();
-    if name.chars().nth(MOST).is_some() {
+    if name.chars().nth(MAX_SHOWN_CHARS).is_some() {
         shown.push('…');
     }
     shown

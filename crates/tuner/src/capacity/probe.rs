@@ -5,7 +5,7 @@
 //! at a rate and counts their response times from when they were due.
 
 use trueput_findings::capacity::{
-    Capacity, CapacityState, MAX_FACTOR, excess_rate_per_s, round_rate,
+    Capacity, CapacityState, MAX_DURATION_FACTOR, excess_rate_per_s, round_rate,
 };
 use trueput_record::objective::Objective;
 use trueput_record::search::{CapacitySettings, TrialPurpose};
@@ -137,7 +137,7 @@ pub fn trial_duration_s(rate_per_s: f64, usual_s: f64, objective: &Objective) ->
     if needed_s <= usual_s {
         usual_s
     } else {
-        needed_s.ceil().min(usual_s * MAX_FACTOR)
+        needed_s.ceil().min(usual_s * MAX_DURATION_FACTOR)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The mistakes in the settings of `custom`.
 
-use super::limits::{MAX_KINDS, MAX_SCAN, MAX_STEPS, MAX_VALUE_BYTES};
+use super::limits::{MAX_KINDS, MAX_SCAN_RECORDS, MAX_STEPS, MAX_VALUE_BYTES};
 use crate::generate::key::{KeyError, MAX_KEY_BYTES};
 use crate::keyed::action::Action;
 use crate::keyed::error::RecordError;
@@ -14,7 +14,9 @@ pub enum CustomError {
         Action::ALL.map(Action::word).join(", ")
     )]
     UnknownOperation { text: String, hint: String },
-    #[error("'{text}' is not a scan; write the number of records, 1 to {MAX_SCAN}, as in scan(50)")]
+    #[error(
+        "'{text}' is not a scan; write the number of records, 1 to {MAX_SCAN_RECORDS}, as in scan(50)"
+    )]
     ScanLength { text: String },
     #[error(
         "'{text}' has no weight; write operation:weight, as in {}",

@@ -5,6 +5,6 @@ pub(super) const MAX_KINDS: usize = 16;
 /// Most operations in a transaction.
 pub(super) const MAX_STEPS: usize = 16;
 /// Most records in a scan.
-pub(super) const MAX_SCAN: u64 = 100_000;
+pub(super) const MAX_SCAN_RECORDS: u64 = 100_000;
 /// Longest value that may be asked for: the maximum of micro.
 pub(super) const MAX_VALUE_BYTES: u64 = 1 << 30;

@@ -1,7 +1,7 @@
 //! The grammar of `operations`: transactions with their weights.
 
 use super::error::CustomError;
-use super::limits::{MAX_KINDS, MAX_SCAN, MAX_STEPS};
+use super::limits::{MAX_KINDS, MAX_SCAN_RECORDS, MAX_STEPS};
 use crate::keyed::action::Action;
 use crate::keyed::static_text::intern_all;
 use std::fmt;
@@ -51,7 +51,7 @@ fn scan_length(text: &str, count: &str) -> Result<u32, CustomError> {
     let digits = count.strip_prefix('(').and_then(|it| it.strip_suffix(')'));
     let length = digits.and_then(|digits| digits.parse::<u64>().ok());
     match length {
-        Some(length @ 1..=MAX_SCAN) => Ok(length as u32),
+        Some(length @ 1..=MAX_SCAN_RECORDS) => Ok(length as u32),
         _ => Err(CustomError::ScanLength {
             text: text.to_owned(),
         }),

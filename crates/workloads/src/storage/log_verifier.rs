@@ -185,8 +185,8 @@ impl LogVerifier {
     }
 
     fn add_fault(&mut self, fault: String) {
-        const MOST: usize = 3;
-        if self.wrong.len() < MOST {
+        const MAX_FAULTS: usize = 3;
+        if self.wrong.len() < MAX_FAULTS {
             self.wrong.push(fault);
         }
     }

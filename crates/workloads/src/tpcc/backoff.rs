@@ -7,7 +7,7 @@ use std::time::Duration;
 const DOUBLINGS: u32 = 10;
 
 /// No pause is longer, so that a run that is stopped ends soon.
-const MOST: Duration = Duration::from_millis(100);
+const MAX_PAUSE: Duration = Duration::from_millis(100);
 
 /// The backoff of one worker after conflicts: drawn at random each time, so that two workers that
 /// collided do not collide again.
@@ -31,7 +31,7 @@ impl Backoff {
             return Duration::ZERO;
         }
         let most_us = self.first_us << conflicts.saturating_sub(1).min(DOUBLINGS);
-        let most_us = most_us.min(MOST.as_micros() as u64);
+        let most_us = most_us.min(MAX_PAUSE.as_micros() as u64);
         Duration::from_micros(self.random.below(most_us + 1))
     }
 }
@@ -52,7 +52,7 @@ mod tests {
         assert!((us(90)..=us(100)).contains(&longest(100, 1)));
         assert!((us(180)..=us(200)).contains(&longest(100, 2)));
         assert!((us(720)..=us(800)).contains(&longest(100, 4)));
-        assert!(longest(1_000_000, 50) <= MOST && longest(1_000_000, 50) > MOST / 2);
+        assert!(longest(1_000_000, 50) <= MAX_PAUSE && longest(1_000_000, 50) > MAX_PAUSE / 2);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::error::{FileError, LineError};
 use super::format::{Format, TraceLine};
-use super::grammar::{MAX_OPERATIONS, MAX_SCAN, MAX_VALUE_BYTES};
+use super::grammar::{MAX_OPERATIONS, MAX_SCAN_RECORDS, MAX_VALUE_BYTES};
 use super::stored::{KeyFacts, MAX_TIME_NS, Operation, Trace};
 use crate::keyed::action::Action;
 use crate::keyed::record::KeyTable;
@@ -95,7 +95,7 @@ impl TraceBuilder {
         }
         let size = line.size.unwrap_or(0);
         match line.action {
-            Action::Scan if size > MAX_SCAN => Err(LineError::LongScan { records: size }),
+            Action::Scan if size > MAX_SCAN_RECORDS => Err(LineError::LongScan { records: size }),
             Action::Scan => Ok(size as u32),
             _ if size > MAX_VALUE_BYTES => Err(LineError::LongValue { bytes: size }),
             _ => Ok(size as u32),

@@ -1,7 +1,7 @@
 //! What can be wrong with a trace file, its lines, and the settings of `trace`.
 
 use super::grammar::{
-    COLUMNS, FormatChoice, MAX_LINE_BYTES, MAX_OPERATIONS, MAX_SCAN, MAX_VALUE_BYTES,
+    COLUMNS, FormatChoice, MAX_LINE_BYTES, MAX_OPERATIONS, MAX_SCAN_RECORDS, MAX_VALUE_BYTES,
 };
 use crate::keyed::action::Action;
 use trueput_record::value::format_bytes;
@@ -92,7 +92,7 @@ pub enum LineError {
     UnexpectedTime,
     #[error("more than {MAX_OPERATIONS} operations; give requests=N")]
     TooManyOperations,
-    #[error("a scan of {records} records is too long; {MAX_SCAN} is the maximum")]
+    #[error("a scan of {records} records is too long; {MAX_SCAN_RECORDS} is the maximum")]
     LongScan { records: u64 },
     #[error(
         "a value of {bytes} bytes is too long; {} is the maximum",

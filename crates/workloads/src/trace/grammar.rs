@@ -32,7 +32,7 @@ pub(super) const MAX_LINE_BYTES: u64 = 1 << 16;
 pub(super) const MAX_VALUE_BYTES: u64 = 1 << 30;
 
 /// The longest scan, records.
-pub(super) const MAX_SCAN: u64 = 1_000_000;
+pub(super) const MAX_SCAN_RECORDS: u64 = 1_000_000;
 
 /// Operations that the numbers of the requests have room for.
 pub(super) const MAX_OPERATIONS: usize = u32::MAX as usize;

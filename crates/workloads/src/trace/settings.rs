@@ -1,7 +1,7 @@
 //! The settings of `trace`.
 
 use super::error::TraceError;
-use super::grammar::{FormatChoice, MAX_SCAN};
+use super::grammar::{FormatChoice, MAX_SCAN_RECORDS};
 use crate::generate::value::MIN_VALUE_BYTES;
 use crate::keyed::static_text::intern;
 use trueput_engine::{choices, parameters};
@@ -59,7 +59,7 @@ parameters! {
         /// Size of values whose size the trace does not state.
         value_bytes: Bytes = 100 B in (MIN_VALUE_BYTES as u64) B..=1 GiB,
         /// Records of a scan whose length the trace does not state.
-        scan_records: Integer<u32> = 1 in 1..=(MAX_SCAN as i64), unit "records",
+        scan_records: Integer<u32> = 1 in 1..=(MAX_SCAN_RECORDS as i64), unit "records",
         /// Size of the values after compression, as a percentage of their size.
         compressibility: Integer<u8> = 50 in 1..=100, unit "%",
         /// Records per transaction of the load.

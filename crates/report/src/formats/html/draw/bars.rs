@@ -156,7 +156,7 @@ fn full_figure(unit: Unit, value: f64) -> String {
 /// The largest figure that the axis of rates must reach. An interval of few repeats may be many
 /// times as wide as all bars: of that only the beginning is drawn.
 fn longest(chart: &Chart) -> f64 {
-    const MAX_BEYOND: f64 = 1.3;
+    const MAX_INTERVAL_FACTOR: f64 = 1.3;
     let rows = || chart.groups.iter().flat_map(|group| &group.rows);
     let is_rate = |column: usize| column == 0 || column > 2;
     let rates = rows().flat_map(|row| {
@@ -166,7 +166,7 @@ fn longest(chart: &Chart) -> f64 {
     });
     let most = rates.flatten().fold(0.0, f64::max);
     let highs = rows().filter_map(|row| figure(row, 2));
-    let drawn = highs.fold(most, f64::max).min(most * MAX_BEYOND);
+    let drawn = highs.fold(most, f64::max).min(most * MAX_INTERVAL_FACTOR);
     chart.limit.map_or(drawn, |limit| drawn.max(limit))
 }
 

@@ -54,15 +54,15 @@ impl RecordedWorkload {
     }
 
     /// Reads the recording in `within` of a folder of unknown origin, whose files have at most
-    /// `most_bytes` each.
+    /// `max_bytes` each.
     pub(crate) fn read_foreign(
         folder: &Path,
         within: &Path,
         options: &AuditOptions,
-        most_bytes: u64,
+        max_bytes: u64,
     ) -> Result<Self, Failure> {
         let log = within.join(LOG_FOLDER);
-        let recording = Recording::read_foreign(folder, &log, most_bytes)?;
+        let recording = Recording::read_foreign(folder, &log, max_bytes)?;
         let history = within.join(HISTORY_FILE);
         let commits = History::read(folder, &history, options.workers, options.capacity());
         Ok(Self {

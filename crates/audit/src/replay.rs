@@ -94,7 +94,7 @@ pub struct StoredRecording<'a> {
     /// The path of the recording in it.
     pub within: &'a Path,
     /// The most bytes that a file of it may have.
-    pub most_bytes: u64,
+    pub max_bytes: u64,
 }
 
 /// Rebuilds the state of a counterexample in `folder`, which is empty, and lets the engine open a
@@ -113,9 +113,9 @@ pub fn replay(
     let StoredRecording {
         folder: audit,
         within,
-        most_bytes,
+        max_bytes,
     } = stored;
-    let recorded = RecordedWorkload::read_foreign(audit, within, options, most_bytes)
+    let recorded = RecordedWorkload::read_foreign(audit, within, options, max_bytes)
         .map_err(ReplayError::BadRecording)?;
     check_state(&counterexample.state, &recorded.recording).map_err(|source| {
         ReplayError::NoSuchState {

@@ -36,7 +36,7 @@ pub struct ReplayRequest<'a> {
     /// The directory for states; `None`: in the folder of the replay, in memory as root.
     pub work: Option<&'a Path>,
     /// The most bytes that a file of the recording may have.
-    pub most_bytes: u64,
+    pub max_bytes: u64,
     /// Set when the user stops the replay.
     pub stop: Arc<AtomicBool>,
 }
@@ -58,7 +58,7 @@ impl ReplayRequest<'_> {
         let recording = StoredRecording {
             folder: self.folder,
             within: &Path::new(RECORDINGS).join(&self.result.id),
-            most_bytes: self.most_bytes,
+            max_bytes: self.max_bytes,
         };
         let replayed = replay(self.subject, counterexample, recording, &target, &options);
         scratch.close();

@@ -386,7 +386,7 @@ impl Bench {
         let recording = StoredRecording {
             folder: path.parent().unwrap(),
             within: Path::new(path.file_name().unwrap()),
-            most_bytes: 1 << 30,
+            max_bytes: 1 << 30,
         };
         let replayed = replay(&subject, example, recording, target.path(), &options).unwrap();
         assert!(is_state(&replayed.state), "{}", replayed.state.display());

@@ -35,8 +35,8 @@ pub(crate) enum LogDefect {
         at: u64,
         data_bytes: u64,
     },
-    #[error("the writes so far take more than {most_mib} MiB of memory")]
-    Memory { most_mib: u64 },
+    #[error("the writes so far take more than {max_mib} MiB of memory")]
+    Memory { max_mib: u64 },
     #[error("'{0}' is not the name of a file")]
     Name(String),
     #[error("{0} is not the number of a user or group")]
@@ -52,7 +52,7 @@ pub(crate) struct LogCheck {
     data_bytes: u64,
     /// The bytes that the writes so far have taken from the data file.
     taken_bytes: u64,
-    most_pages: u64,
+    max_pages: u64,
     pages: u64,
     /// The pages that were written in this interval.
     recent: HashSet<(Inode, u64)>,
@@ -64,16 +64,16 @@ pub(crate) struct LogCheck {
 impl LogCheck {
     /// Creates the check for a log whose data file has `data_bytes`. With a limit on the bytes of
     /// each of its files, it comes from elsewhere.
-    pub(crate) fn new(data_bytes: u64, most_bytes: Option<u64>) -> Self {
-        let most = most_bytes.map(|bytes| (bytes / PAGE_BYTES).saturating_mul(MEMORY_FACTOR));
+    pub(crate) fn new(data_bytes: u64, max_bytes: Option<u64>) -> Self {
+        let most = max_bytes.map(|bytes| (bytes / PAGE_BYTES).saturating_mul(MEMORY_FACTOR));
         Self {
             data_bytes,
             taken_bytes: 0,
-            most_pages: most.unwrap_or(u64::MAX),
+            max_pages: most.unwrap_or(u64::MAX),
             pages: 0,
             recent: HashSet::new(),
             operations: 0,
-            is_foreign: most_bytes.is_some(),
+            is_foreign: max_bytes.is_some(),
         }
     }
 
@@ -167,9 +167,9 @@ impl LogCheck {
         for page in offset / PAGE_BYTES..=(offset + length - 1) / PAGE_BYTES {
             self.pages += u64::from(self.recent.insert((inode, page)));
         }
-        if self.pages > self.most_pages {
+        if self.pages > self.max_pages {
             Err(LogDefect::Memory {
-                most_mib: (self.most_pages * PAGE_BYTES) >> 20,
+                max_mib: (self.max_pages * PAGE_BYTES) >> 20,
             })
         } else {
             Ok(())

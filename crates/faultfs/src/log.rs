@@ -145,24 +145,24 @@ impl Recording {
     }
 
     /// Reads the log in `within` of a folder of unknown origin. Links are not followed, and no file
-    /// may have more than `most_bytes`.
+    /// may have more than `max_bytes`.
     ///
     /// # Errors
     /// As [`Recording::read`]; also if a name, link or number in it leads out of the folder in
     /// which the operations are applied, or takes more memory than the limit suggests.
-    pub fn read_foreign(folder: &Path, within: &Path, most_bytes: u64) -> io::Result<Self> {
-        Self::read_checked(folder, within, Some(most_bytes))
+    pub fn read_foreign(folder: &Path, within: &Path, max_bytes: u64) -> io::Result<Self> {
+        Self::read_checked(folder, within, Some(max_bytes))
     }
 
-    fn read_checked(folder: &Path, within: &Path, most_bytes: Option<u64>) -> io::Result<Self> {
+    fn read_checked(folder: &Path, within: &Path, max_bytes: Option<u64>) -> io::Result<Self> {
         let read = |name: &str, most| {
             let read = regular_file::read(folder, &within.join(name), most);
             read.map_err(io::Error::other)
         };
         let clock = OperationClock::read(&read(CLOCK_FILE, CLOCK_BYTES)?);
-        let most = most_bytes.unwrap_or(u64::MAX);
+        let most = max_bytes.unwrap_or(u64::MAX);
         let data = read(DATA_FILE, most)?;
-        let mut check = LogCheck::new(data.len() as u64, most_bytes);
+        let mut check = LogCheck::new(data.len() as u64, max_bytes);
         let place = folder.join(within).join(OPERATIONS_FILE);
         let wrong = |reason: String| io::Error::other(format!("{}{reason}", place.display()));
         let mut operations: Vec<LoggedOperation> = Vec::new();

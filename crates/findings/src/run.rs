@@ -52,13 +52,13 @@ impl Run {
         Self::load_as(run_folder, run_folder, u64::MAX)
     }
 
-    /// Reads an untrusted folder, each of whose files may have at most `most_bytes`, under another
+    /// Reads an untrusted folder, each of whose files may have at most `max_bytes`, under another
     /// name, such as the path of the bundle that it was unpacked from.
     ///
     /// # Errors
     /// As [`Run::load`].
-    pub fn load_as(run_folder: &Path, shown_as: &Path, most_bytes: u64) -> Result<Self, Error> {
-        let (folder, manifest) = RunFolder::open_limited(run_folder, most_bytes)?;
+    pub fn load_as(run_folder: &Path, shown_as: &Path, max_bytes: u64) -> Result<Self, Error> {
+        let (folder, manifest) = RunFolder::open_limited(run_folder, max_bytes)?;
         let mut stored = folder.trials()?;
         let integrity = integrity::check(&folder, &manifest, &mut stored.trials);
         let end = folder.end()?;

@@ -57,8 +57,8 @@ pub(super) struct Keys {
     pub(super) columns: &'static str,
     /// Keys and values are text: two hexadecimal digits for a byte.
     pub(super) is_hex: bool,
-    pub(super) longest_key: usize,
-    pub(super) longest_value: usize,
+    pub(super) max_key_bytes: usize,
+    pub(super) max_value_bytes: usize,
     pub(super) put: PutMethod,
     /// The statement by which a write transaction begins; it takes the lock of the database.
     pub(super) begin_write: Option<&'static str>,

@@ -159,7 +159,7 @@ impl Engine for Odbc {
             several_processes: true,
             concurrent_writers: profile.is_none_or(|profile| profile.has_writers),
             snapshot_reads: profile.is_none_or(|profile| profile.has_snapshots),
-            ..Capabilities::transactional(keys.longest_key, keys.longest_value)
+            ..Capabilities::transactional(keys.max_key_bytes, keys.max_value_bytes)
         }
     }
 

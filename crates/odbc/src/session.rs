@@ -119,7 +119,7 @@ impl OdbcSession {
     }
 
     fn check_key(&self, key: &[u8]) -> Result<()> {
-        let longest = self.profile().keys.longest_key;
+        let longest = self.profile().keys.max_key_bytes;
         if key.len() > longest {
             Err(Error::Unsupported(format!(
                 "a key of {} bytes; keys have up to {longest}",
@@ -366,7 +366,7 @@ impl Session for OdbcSession {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         common_errors::require_write(self.open)?;
         self.check_key(key)?;
-        let longest = self.profile().keys.longest_value;
+        let longest = self.profile().keys.max_value_bytes;
         if value.len() > longest {
             return Err(Error::Unsupported(format!(
                 "a value of {} bytes; values have up to {longest}",

@@ -25,11 +25,11 @@ const MAX_NAME_BYTES: usize = 255;
 ///
 /// # Errors
 /// [`Error::Io`] if it cannot be read or is no regular file, [`Error::TooLarge`] if it has more
-/// than `most_bytes` or too many values, [`Error::NewerFormat`] if a later trueput wrote it,
+/// than `max_bytes` or too many values, [`Error::NewerFormat`] if a later trueput wrote it,
 /// [`Error::Invalid`] if it is no record, or a name or number in it cannot be.
-pub fn read(folder: &Path, most_bytes: u64) -> Result<Option<AuditRecord>, Error> {
+pub fn read(folder: &Path, max_bytes: u64) -> Result<Option<AuditRecord>, Error> {
     let path = folder.join(AUDIT_RECORD);
-    let text = match regular_file::read(folder, Path::new(AUDIT_RECORD), most_bytes) {
+    let text = match regular_file::read(folder, Path::new(AUDIT_RECORD), max_bytes) {
         Err(Error::Io { source, .. })
             if matches!(
                 source.kind(),
@@ -41,7 +41,7 @@ pub fn read(folder: &Path, most_bytes: u64) -> Result<Option<AuditRecord>, Error
         read => read?,
     };
     let text = without_byte_order_mark(&text);
-    ValueLimit::new(most_bytes).add(&path, text)?;
+    ValueLimit::new(max_bytes).add(&path, text)?;
     let record: AuditRecord = serde_json::from_slice(text).map_err(|error| Error::Invalid {
         path: path.clone(),
         line: Some(error.line()),

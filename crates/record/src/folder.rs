@@ -224,7 +224,7 @@ pub struct RunLock {
 pub struct RunFolder {
     path: PathBuf,
     /// The most bytes that each of its files may have.
-    most_bytes: u64,
+    max_bytes: u64,
 }
 
 impl RunFolder {
@@ -244,7 +244,7 @@ impl RunFolder {
         let path = create_numbered(results, &format!("{stamp}Z-{}", manifest.name), OPEN_MODE)?;
         let folder = Self {
             path,
-            most_bytes: u64::MAX,
+            max_bytes: u64::MAX,
         };
         let histograms = folder.path.join(HISTOGRAMS);
         std::fs::create_dir(&histograms).map_err(|source| Error::io(&histograms, source))?;
@@ -264,15 +264,15 @@ impl RunFolder {
     }
 
     /// Opens an existing folder of unknown origin and reads its manifest. Files larger than
-    /// `most_bytes` are not read.
+    /// `max_bytes` are not read.
     ///
     /// # Errors
     /// [`Error::NewerFormat`] if a later trueput wrote it, [`Error::Invalid`] if it is not a run
     /// folder, [`Error::TooLarge`] if its manifest is too long or has too many values,
     /// [`Error::Io`] if it cannot be read.
-    pub fn open_limited(path: &Path, most_bytes: u64) -> Result<(Self, RunManifest), Error> {
+    pub fn open_limited(path: &Path, max_bytes: u64) -> Result<(Self, RunManifest), Error> {
         let file = path.join(MANIFEST);
-        let read = regular_file::read(path, Path::new(MANIFEST), most_bytes);
+        let read = regular_file::read(path, Path::new(MANIFEST), max_bytes);
         let bytes = read.map_err(|error| match &error {
             Error::Io { source, .. } if is_absent(source) => {
                 let lacks = if path.exists() {
@@ -285,7 +285,7 @@ impl RunFolder {
             }
             _ => error,
         })?;
-        ValueLimit::new(most_bytes).add(&file, &bytes)?;
+        ValueLimit::new(max_bytes).add(&file, &bytes)?;
         let text = decode_utf8(&bytes)
             .map(str::to_owned)
             .map_err(|error| Error::invalid(&file, format!("it is no UTF-8 text: {error}")))?;
@@ -303,7 +303,7 @@ impl RunFolder {
         })?;
         let folder = Self {
             path: path.to_owned(),
-            most_bytes,
+            max_bytes,
         };
         Ok((folder, manifest))
     }
@@ -318,7 +318,7 @@ impl RunFolder {
     /// place is the name of a field or the index of an element.
     #[must_use]
     pub fn place_in_manifest(&self, place: &[String]) -> (PathBuf, Option<usize>) {
-        let text = regular_file::read(&self.path, Path::new(MANIFEST), self.most_bytes);
+        let text = regular_file::read(&self.path, Path::new(MANIFEST), self.max_bytes);
         let line = text.ok().and_then(|text| line_of(&text, place));
         (self.path.join(MANIFEST), line)
     }
@@ -401,8 +401,8 @@ impl RunFolder {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(StoredTrials::default()),
             opened => opened.map_err(|source| Error::io(&path, source))?,
         };
-        let mut lines = LineReader::new(file, &path, self.most_bytes)?;
-        let mut values = ValueLimit::new(self.most_bytes);
+        let mut lines = LineReader::new(file, &path, self.max_bytes)?;
+        let mut values = ValueLimit::new(self.max_bytes);
         let mut stored = StoredTrials::default();
         while let Some((number, line)) = lines.next()? {
             if line.is_empty() {
@@ -457,7 +457,7 @@ impl RunFolder {
     /// [`Error::NewerFormat`] if a later trueput wrote it.
     pub fn end(&self) -> Result<Option<RunEnd>, Error> {
         let path = self.path.join(END);
-        let most = self.most_bytes.min(MAX_END_BYTES);
+        let most = self.max_bytes.min(MAX_END_BYTES);
         let bytes = match regular_file::read(&self.path, Path::new(END), most) {
             Ok(bytes) => bytes,
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {

@@ -16,10 +16,10 @@ pub(crate) struct ValueLimit {
 }
 
 impl ValueLimit {
-    /// Creates the limit for a file of at most `most_bytes`.
-    pub(crate) fn new(most_bytes: u64) -> Self {
+    /// Creates the limit for a file of at most `max_bytes`.
+    pub(crate) fn new(max_bytes: u64) -> Self {
         Self {
-            most: most_bytes / BYTES_PER_VALUE,
+            most: max_bytes / BYTES_PER_VALUE,
             found: 0,
         }
     }

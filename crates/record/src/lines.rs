@@ -15,29 +15,29 @@ const LINE_PART: u64 = 4;
 pub(crate) struct LineReader<'a> {
     file: BufReader<File>,
     path: &'a Path,
-    most_bytes: u64,
+    max_bytes: u64,
     read_bytes: u64,
     number: usize,
     line: Vec<u8>,
 }
 
 impl<'a> LineReader<'a> {
-    /// Creates a reader of a file of at most `most_bytes`.
+    /// Creates a reader of a file of at most `max_bytes`.
     ///
     /// # Errors
     /// [`Error::TooLarge`] if the file is larger, [`Error::Io`] if its length cannot be determined.
-    pub(crate) fn new(file: File, path: &'a Path, most_bytes: u64) -> Result<Self, Error> {
+    pub(crate) fn new(file: File, path: &'a Path, max_bytes: u64) -> Result<Self, Error> {
         let metadata = file.metadata().map_err(|source| Error::io(path, source))?;
         let reader = Self {
             file: BufReader::new(file),
             path,
-            most_bytes,
+            max_bytes,
             read_bytes: 0,
             number: 0,
             line: Vec::new(),
         };
-        if metadata.len() > most_bytes {
-            Err(reader.too_large("it", most_bytes))
+        if metadata.len() > max_bytes {
+            Err(reader.too_large("it", max_bytes))
         } else {
             Ok(reader)
         }
@@ -51,7 +51,7 @@ impl<'a> LineReader<'a> {
     pub(crate) fn next(&mut self) -> Result<Option<(usize, &[u8])>, Error> {
         self.line.clear();
         self.number += 1;
-        let most = self.most_bytes / LINE_PART;
+        let most = self.max_bytes / LINE_PART;
         let mut limited = (&mut self.file).take(most.saturating_add(1));
         let read = limited
             .read_until(b'\n', &mut self.line)
@@ -62,8 +62,8 @@ impl<'a> LineReader<'a> {
             return Err(self.too_large(&line, most));
         }
         // It may have grown since it was opened.
-        if self.read_bytes > self.most_bytes {
-            return Err(self.too_large("it", self.most_bytes));
+        if self.read_bytes > self.max_bytes {
+            return Err(self.too_large("it", self.max_bytes));
         }
         if read == 0 {
             return Ok(None);
@@ -88,11 +88,11 @@ impl<'a> LineReader<'a> {
 mod tests {
     use super::*;
 
-    fn read(text: &str, most_bytes: u64) -> Result<Vec<(usize, String)>, Error> {
+    fn read(text: &str, max_bytes: u64) -> Result<Vec<(usize, String)>, Error> {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("lines");
         std::fs::write(&path, text).unwrap();
-        let mut reader = LineReader::new(File::open(&path).unwrap(), &path, most_bytes)?;
+        let mut reader = LineReader::new(File::open(&path).unwrap(), &path, max_bytes)?;
         let mut lines = Vec::new();
         while let Some((number, line)) = reader.next()? {
             lines.push((number, String::from_utf8_lossy(line).into_owned()));

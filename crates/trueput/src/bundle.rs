@@ -21,7 +21,7 @@ pub struct OpenedBundle {
     /// The path that the user named.
     named: PathBuf,
     /// The most bytes that a file of it may have.
-    most_bytes: u64,
+    max_bytes: u64,
     /// Removes the unpacked files when dropped.
     unpacked: Option<tempfile::TempDir>,
     /// Whether it is a bundle without checksums of its files.
@@ -35,7 +35,7 @@ impl OpenedBundle {
     /// As [`Run::load`], with the bundle's name in place of the unpacked folder's; a bundle without
     /// a finished trial is refused.
     pub fn report(&self) -> Result<Run, Failure> {
-        let read = Run::load_as(&self.folder, &self.named, self.most_bytes);
+        let read = Run::load_as(&self.folder, &self.named, self.max_bytes);
         let report = read.map_err(|error| self.explained(error))?;
         let mut trials = report.trials.iter();
         let has_ended = trials.any(|trial| trial.outcome != Outcome::Interrupted);
@@ -110,11 +110,11 @@ impl OpenedBundle {
 /// # Errors
 /// A usage error if the file is not a bundle.
 pub fn open(path: &Path, limit: SizeLimit) -> Result<OpenedBundle, Failure> {
-    let most_bytes = limit.most_bytes;
+    let max_bytes = limit.max_bytes;
     let opened = |folder: &Path, unpacked| OpenedBundle {
         folder: folder.to_owned(),
         named: path.to_owned(),
-        most_bytes,
+        max_bytes,
         unpacked,
         lacks_sums: false,
     };
@@ -124,7 +124,7 @@ pub fn open(path: &Path, limit: SizeLimit) -> Result<OpenedBundle, Failure> {
     let place = tempfile::tempdir()
         .map_err(|error| Failure::Other(format!("no temporary folder can be made: {error}")))?;
     let folder = place.path().join("run");
-    let has_sums = unpack::unpack(path, &folder, most_bytes)
+    let has_sums = unpack::unpack(path, &folder, max_bytes)
         .map_err(|failure| no_bundle(path, &failure.to_string()))?;
     let mut opened = opened(&folder, Some(place));
     opened.lacks_sums = !has_sums;

@@ -25,7 +25,7 @@ pub fn open<'a>(
     registry: &'a Registry,
 ) -> Result<PreparedRun<'a>, Failure> {
     let mut options = given.of_runner()?;
-    let opened = RunFolder::open_limited(path, size.most_bytes);
+    let opened = RunFolder::open_limited(path, size.max_bytes);
     let (folder, mut manifest) = opened.map_err(explained)?;
     trueput_runner::check_folder(&folder)?;
     let foreign = UntrustedInputs::of_run(&folder, &manifest, given.places.work.as_deref());

@@ -11,7 +11,7 @@ pub struct SizeLimit {
     /// Largest file of a run, or unpacked bundle, to read; a line may be at most a quarter of this
     #[arg(long = "max-size", value_name = "SIZE", value_parser = parse_bytes,
           default_value = "256MiB")]
-    pub most_bytes: u64,
+    pub max_bytes: u64,
 }
 
 /// An error, with a remedy if a limit was too low.

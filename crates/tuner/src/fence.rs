@@ -15,7 +15,7 @@ pub const CONDITIONS: [&str; 3] = ["network_delay", "network_loss", "host_langua
 
 /// Makes the space of an engine's knobs, except those that `fixed` gives another value than their
 /// default. It refuses what the engine refuses, and weaker durability or isolation than that of
-/// `fixed`. Sizes are searched up to `most_bytes`, where their own range allows and `restrictions`
+/// `fixed`. Sizes are searched up to `max_bytes`, where their own range allows and `restrictions`
 /// give no other bound.
 ///
 /// # Errors
@@ -26,7 +26,7 @@ pub fn knob_space(
     durability: Durability,
     fixed: &Settings,
     window_limit_s: Option<f64>,
-    most_bytes: f64,
+    max_bytes: f64,
     mut restrictions: Restrictions,
 ) -> Result<Space, String> {
     let is_free = |knob: &&Parameter| {
@@ -38,13 +38,13 @@ pub fn knob_space(
     let free: Vec<_> = engine.knobs().iter().filter(is_free).copied().collect();
     for knob in &free {
         if let ValueKind::Bytes { min, max, .. } = knob.kind
-            && (min as f64) < most_bytes
-            && (max as f64) > most_bytes
-            && !is_above(&knob.kind.default_value(), most_bytes)
+            && (min as f64) < max_bytes
+            && (max as f64) > max_bytes
+            && !is_above(&knob.kind.default_value(), max_bytes)
         {
             let bounds = restrictions.bounds.entry(knob.name.to_owned());
             let bounds = bounds.or_default();
-            bounds.high = bounds.high.or(Some(most_bytes));
+            bounds.high = bounds.high.or(Some(max_bytes));
         }
     }
     let fence = promise_fence(engine, durability, fixed.clone(), window_limit_s)?;
@@ -54,8 +54,8 @@ pub fn knob_space(
 
 /// Whether a size is above a bound: a default such as that of a memory map, which is no use of
 /// memory, is not cut.
-fn is_above(size: &Value, most_bytes: f64) -> bool {
-    matches!(size, Value::Integer(bytes) if *bytes as f64 > most_bytes)
+fn is_above(size: &Value, max_bytes: f64) -> bool {
+    matches!(size, Value::Integer(bytes) if *bytes as f64 > max_bytes)
 }
 
 /// Refuses what the engine refuses, and weaker durability or isolation than that of `fixed`.

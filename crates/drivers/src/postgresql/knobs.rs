@@ -234,16 +234,16 @@ pub(super) fn settings(
 /// [`Error::Unsupported`] if the larger one does not hold the two segments that the server needs.
 fn log_sizes(knobs: &PostgresqlKnobs) -> Result<[(&'static str, u64); 2]> {
     let segment_mib: u64 = knobs.wal_segment_size.parse().map_err(Error::engine)?;
-    let (segment_bytes, most_bytes) = (segment_mib << 20, knobs.max_wal_size);
-    if most_bytes < 2 * segment_bytes {
+    let (segment_bytes, max_bytes) = (segment_mib << 20, knobs.max_wal_size);
+    if max_bytes < 2 * segment_bytes {
         return Err(Error::Unsupported(format!(
-            "postgresql.max_wal_size: {most_bytes} bytes do not hold two segments of {segment_mib} \
+            "postgresql.max_wal_size: {max_bytes} bytes do not hold two segments of {segment_mib} \
              MiB (wal_segment_size)"
         )));
     }
     // The server's own default, which may not be more than the most.
-    let least_bytes = most_bytes.min(5 * segment_bytes);
-    Ok([("min_wal_size", least_bytes), ("max_wal_size", most_bytes)])
+    let least_bytes = max_bytes.min(5 * segment_bytes);
+    Ok([("min_wal_size", least_bytes), ("max_wal_size", max_bytes)])
 }
 
 /// Connections in addition to the sessions': one per process, and the ones that the server reserves

@@ -41,8 +41,8 @@ pub(super) static PROFILE: DialectProfile = DialectProfile {
         // It has no type for bytes in an index. VARCHAR holds 255 bytes, a row 32,767.
         columns: "k VARCHAR(240) NOT NULL PRIMARY KEY, v LVARCHAR(32000) NOT NULL",
         is_hex: true,
-        longest_key: 120,
-        longest_value: 16_000,
+        max_key_bytes: 120,
+        max_value_bytes: 16_000,
         put: PutMethod::UpdateOrInsert,
         begin_write: None,
         lock: RowLock::ByIsolation,

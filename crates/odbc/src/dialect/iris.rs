@@ -30,8 +30,8 @@ pub(super) static PROFILE: DialectProfile = DialectProfile {
         columns: "k VARCHAR(400) COLLATE SQLSTRING NOT NULL, v VARCHAR(2000000) NOT NULL, \
                   PRIMARY KEY (k)",
         is_hex: true,
-        longest_key: 200,
-        longest_value: 1_000_000,
+        max_key_bytes: 200,
+        max_value_bytes: 1_000_000,
         put: PutMethod::One("INSERT OR UPDATE record (k, v) VALUES (?, ?)"),
         begin_write: None,
         lock: RowLock::ByUpdate,

@@ -33,8 +33,8 @@ pub(super) static PROFILE: DialectProfile = DialectProfile {
     keys: Keys {
         columns: "k VARBINARY(767) NOT NULL PRIMARY KEY, v LONGBLOB NOT NULL",
         is_hex: false,
-        longest_key: 767,
-        longest_value: 1 << 20,
+        max_key_bytes: 767,
+        max_value_bytes: 1 << 20,
         put: PutMethod::One(
             "INSERT INTO record (k, v) VALUES (?, ?) ON DUPLICATE KEY UPDATE v = VALUES(v)",
         ),

@@ -40,8 +40,8 @@ pub(super) static PROFILE: DialectProfile = DialectProfile {
         columns: "k bytea PRIMARY KEY, v bytea NOT NULL",
         is_hex: false,
         // A third of an index page, less the page's overhead.
-        longest_key: 2_600,
-        longest_value: 16 << 20,
+        max_key_bytes: 2_600,
+        max_value_bytes: 16 << 20,
         put: PutMethod::One(
             "INSERT INTO record (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
         ),

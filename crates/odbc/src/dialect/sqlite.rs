@@ -33,8 +33,8 @@ pub(super) static PROFILE: DialectProfile = DialectProfile {
     keys: Keys {
         columns: "k BLOB PRIMARY KEY, v BLOB NOT NULL",
         is_hex: false,
-        longest_key: 1 << 16,
-        longest_value: 16 << 20,
+        max_key_bytes: 1 << 16,
+        max_value_bytes: 16 << 20,
         put: PutMethod::One(
             "INSERT INTO record (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v",
         ),

@@ -18,9 +18,9 @@ type Archive = tar::Builder<GzEncoder<File>>;
 /// # Errors
 /// A usage error if the folder is not a run folder, no trial has ended, a file of its record is not
 /// a regular file, or the bundle exists already or cannot be created.
-pub fn pack(run: &Path, output: Option<&Path>, most_bytes: u64) -> Result<PathBuf, Failure> {
+pub fn pack(run: &Path, output: Option<&Path>, max_bytes: u64) -> Result<PathBuf, Failure> {
     let real = run.canonicalize().unwrap_or_else(|_| run.to_owned());
-    let (folder, _) = RunFolder::open_limited(run, most_bytes).map_err(explained)?;
+    let (folder, _) = RunFolder::open_limited(run, max_bytes).map_err(explained)?;
     let trials = folder.trials().map_err(explained)?.trials;
     if !trials
         .iter()

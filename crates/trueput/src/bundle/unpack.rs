@@ -63,14 +63,14 @@ struct BundleContents {
 ///
 /// # Errors
 /// A usage error: the bundle is damaged, contains files that a run folder does not
-/// have, more than one run or none, or more than `most_bytes`.
-pub fn unpack(bundle: &Path, place: &Path, most_bytes: u64) -> Result<bool, Failure> {
+/// have, more than one run or none, or more than `max_bytes`.
+pub fn unpack(bundle: &Path, place: &Path, max_bytes: u64) -> Result<bool, Failure> {
     let is_over = Rc::new(Cell::new(false));
-    let unpacked = unpack_limited(bundle, place, most_bytes, &is_over);
+    let unpacked = unpack_limited(bundle, place, max_bytes, &is_over);
     if is_over.get() {
         Err(Failure::usage(format!(
             "it unpacks to more than {}; {RAISE}",
-            format_bytes(most_bytes)
+            format_bytes(max_bytes)
         )))
     } else {
         unpacked
@@ -80,13 +80,13 @@ pub fn unpack(bundle: &Path, place: &Path, most_bytes: u64) -> Result<bool, Fail
 fn unpack_limited(
     bundle: &Path,
     place: &Path,
-    most_bytes: u64,
+    max_bytes: u64,
     is_over: &Rc<Cell<bool>>,
 ) -> Result<bool, Failure> {
     let file = File::open(bundle).map_err(Failure::usage)?;
     let mut archive: Archive = tar::Archive::new(LimitedReader {
         inner: GzDecoder::new(BufReader::new(file)),
-        left: most_bytes,
+        left: max_bytes,
         is_over: Rc::clone(is_over),
     });
     std::fs::create_dir_all(place.join("histograms")).map_err(Failure::usage)?;

@@ -129,7 +129,7 @@ pub fn report(
     json: bool,
     size: SizeLimit,
 ) -> Result<Option<ExitCode>, Failure> {
-    let Some(record) = replay::find_record(folder, size.most_bytes)? else {
+    let Some(record) = replay::find_record(folder, size.max_bytes)? else {
         return Ok(None);
     };
     if json {

@@ -41,7 +41,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let file = bundle::pack(
         &arguments.run,
         arguments.output.as_deref(),
-        arguments.size.most_bytes,
+        arguments.size.max_bytes,
     )?;
     output::line(&format!("bundle: {}", file.display()))?;
     Ok(ExitCode::SUCCESS)

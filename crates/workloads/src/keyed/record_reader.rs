@@ -42,13 +42,13 @@ pub(crate) struct RecordReader<'w, L> {
 }
 
 impl<'w, L: ValueLengths> RecordReader<'w, L> {
-    /// Nothing was read yet. No transaction covers more than `most_records`.
+    /// Nothing was read yet. No transaction covers more than `max_records`.
     pub(crate) fn new(
         job: &impl ReplayableJob<Lengths = L>,
         maker: RecordMaker<L>,
         table: Option<&'w WriteTable>,
         task: &JobTask<'_>,
-        most_records: usize,
+        max_records: usize,
     ) -> Self {
         let verifies = task.verifies_reads();
         let maker = if verifies {
@@ -65,7 +65,7 @@ impl<'w, L: ValueLengths> RecordReader<'w, L> {
             lacks_record: false,
             verifies,
             identifies: verifies || job.counts_writes(),
-            floors: Vec::with_capacity(if verifies { most_records } else { 0 }),
+            floors: Vec::with_capacity(if verifies { max_records } else { 0 }),
         }
     }
 

@@ -21,7 +21,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// A trace that is being read.
 pub(super) struct TraceBuilder {
     /// Requests to take; 0: all.
-    most_requests: u64,
+    max_requests: u64,
     numbers: HashMap<Box<[u8]>, u32>,
     facts: Vec<KeyFacts>,
     key_bytes: u64,
@@ -37,11 +37,11 @@ pub(super) struct TraceBuilder {
 }
 
 impl TraceBuilder {
-    /// Nothing read yet; `most_requests` requests end it, if not 0.
-    pub(super) fn new(most_requests: u64) -> Self {
+    /// Nothing read yet; `max_requests` requests end it, if not 0.
+    pub(super) fn new(max_requests: u64) -> Self {
         let memory = nix::sys::sysinfo::sysinfo();
         Self {
-            most_requests,
+            max_requests,
             numbers: HashMap::new(),
             facts: Vec::new(),
             key_bytes: 0,
@@ -67,7 +67,7 @@ impl TraceBuilder {
     pub(super) fn add(&mut self, line: &TraceLine<'_>) -> Result<(), LineError> {
         let size = self.check(line)?;
         let continues = line.transaction.is_some() && line.transaction == self.transaction;
-        if !continues && self.most_requests > 0 && self.requests == self.most_requests {
+        if !continues && self.max_requests > 0 && self.requests == self.max_requests {
             self.is_full = true;
             return Ok(());
         }

@@ -192,7 +192,7 @@ impl TraceConfig {
     }
 
     /// The most records that a request covers.
-    pub(super) fn most_records(&self) -> usize {
+    pub(super) fn max_records(&self) -> usize {
         let records = |operation: &Operation| self.records_of(*operation) as usize;
         let requests = self.trace.requests();
         let of_request = requests.map(|request| request.iter().map(records).sum());

@@ -33,7 +33,7 @@ impl<'w> Worker<'w> {
         let config = &*replay.config;
         let maker = maker_of(&replay.config, values);
         let max_records = if task.verifies_reads() {
-            config.most_records()
+            config.max_records()
         } else {
             0
         };

@@ -28,7 +28,7 @@ pub(crate) fn service(kind: &str, trials: &[Representative<'_>]) -> Option<Chart
 /// was an open loop.
 pub(crate) fn responses(
     trials: &[Representative<'_>],
-    most_kinds: usize,
+    max_kinds: usize,
     objective: Option<&Objective>,
 ) -> Vec<Chart> {
     let loops = || {
@@ -42,7 +42,7 @@ pub(crate) fn responses(
             kinds.push(&response.kind);
         }
     }
-    kinds.truncate(most_kinds);
+    kinds.truncate(max_kinds);
     let slowest = trials.iter().filter_map(|one| one.cell.at_rate.as_ref());
     for kind in slowest.map(|at_rate| at_rate.worst_kind.as_str()) {
         if !kinds.contains(&kind) {

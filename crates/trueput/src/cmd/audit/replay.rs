@@ -37,7 +37,7 @@ pub fn replay(
     } else {
         folder
     };
-    let record = read_record(folder, arguments.size.most_bytes)?;
+    let record = read_record(folder, arguments.size.max_bytes)?;
     let all = (record.controls.iter().chain(&record.storage_controls)).chain(&record.results);
     let of_result = |result: &AuditResult| {
         let models = result.models.iter();
@@ -72,12 +72,12 @@ pub fn replay(
 ///
 /// # Errors
 /// A usage error if it cannot be read, or says what cannot be.
-pub fn find_record(folder: &Path, most_bytes: u64) -> Result<Option<AuditRecord>, Failure> {
-    audit_folder::read(folder, most_bytes).map_err(explained)
+pub fn find_record(folder: &Path, max_bytes: u64) -> Result<Option<AuditRecord>, Failure> {
+    audit_folder::read(folder, max_bytes).map_err(explained)
 }
 
-fn read_record(folder: &Path, most_bytes: u64) -> Result<AuditRecord, Failure> {
-    find_record(folder, most_bytes)?.ok_or_else(|| {
+fn read_record(folder: &Path, max_bytes: u64) -> Result<AuditRecord, Failure> {
+    find_record(folder, max_bytes)?.ok_or_else(|| {
         Failure::usage(format!(
             "{} is not the folder of an audit: it has no {AUDIT_RECORD}",
             folder.display()
@@ -114,7 +114,7 @@ impl Replay<'_> {
             subject: &subject,
             file_system,
             work: self.arguments.work.as_deref(),
-            most_bytes: self.arguments.size.most_bytes,
+            max_bytes: self.arguments.size.max_bytes,
             stop: signals::stop_flag()?,
         };
         if let Some(note) = request.describe_other_build(self.registry) {

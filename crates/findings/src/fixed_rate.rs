@@ -3,6 +3,7 @@
 //! come last.
 
 use crate::bottleneck::keeps_rate;
+use crate::limits::MIN_KIND_REQUESTS;
 use crate::statistics::{Comparison, Summary, Verdict, compare_among};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -58,11 +59,6 @@ fn open_loop(trial: &TrialRecord) -> Option<&OpenLoop> {
     trial.measurement.as_ref()?.open_loop.as_ref()
 }
 
-/// The fewest units of a kind per repeat, on average over all repeats that are read together, for
-/// it to be the worst kind: the 99th percentile of fewer units is their maximum. Contenders of one
-/// ranking had the same work, so the same kinds decide. If no kind has as many, all are considered.
-const MIN_OF_WORST: u64 = 100;
-
 /// The units of a kind that a repeat had.
 fn count(trial: &TrialRecord, kind: &str) -> u64 {
     let responses = open_loop(trial)
@@ -101,11 +97,12 @@ fn responses(repeats: &[&TrialRecord]) -> Vec<KindResponse> {
     kinds.into_iter().filter_map(of_kind).collect()
 }
 
-/// The kind with the longest response times among those with enough units in `among`; of equal ones
-/// the first.
+/// The kind with the longest response times among those that have [`MIN_KIND_REQUESTS`] units per
+/// repeat on average over `among`; of equal ones the first. Contenders of one ranking had the same
+/// work, so the same kinds decide. If no kind has as many, all are considered.
 fn worst<'a>(among: &[&TrialRecord], responses: &'a [KindResponse]) -> Option<&'a KindResponse> {
     let median = |one: &KindResponse| one.p99_ns.median;
-    let enough = u128::from(MIN_OF_WORST) * among.len() as u128;
+    let enough = u128::from(MIN_KIND_REQUESTS) * among.len() as u128;
     let is_often = |one: &KindResponse| {
         let counts = among
             .iter()

@@ -4,9 +4,9 @@ use trueput_record::TrialRecord;
 use trueput_record::measurement::Measurement;
 use trueput_record::search::TuningLimits;
 
-/// The fewest requests of a kind for its response times to decide: the 99th percentile of fewer is
-/// their maximum. If no kind has as many, all decide.
-const MIN_REQUESTS: u64 = 100;
+/// The fewest requests of a kind in a trial for its response times to decide: the 99th percentile
+/// of fewer is their maximum. If no kind has as many, all decide.
+pub(crate) const MIN_KIND_REQUESTS: u64 = 100;
 
 /// Checks the limits of a search that one trial can break.
 ///
@@ -70,7 +70,7 @@ pub(crate) fn check_space_factor(
 
 /// The kinds of request or operation whose times decide.
 pub(crate) fn frequent_kinds<T>(kinds: &[T], count: fn(&T) -> u64) -> impl Iterator<Item = &T> {
-    let any_is_often = kinds.iter().any(|kind| count(kind) >= MIN_REQUESTS);
-    let least = if any_is_often { MIN_REQUESTS } else { 1 };
+    let any_is_often = kinds.iter().any(|kind| count(kind) >= MIN_KIND_REQUESTS);
+    let least = if any_is_often { MIN_KIND_REQUESTS } else { 1 };
     kinds.iter().filter(move |kind| count(kind) >= least)
 }

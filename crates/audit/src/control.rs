@@ -116,15 +116,7 @@ impl Engine for LogEngine {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            several_processes: false,
-            concurrent_writers: false,
-            retains_data: true,
-            atomic_transactions: true,
-            snapshot_reads: true,
-            max_key_bytes: 1024,
-            max_value_bytes: 512 * 1024,
-        }
+        Capabilities::transactional(1024, 512 * 1024)
     }
 
     fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
@@ -150,14 +142,8 @@ impl Engine for LogEngine {
             }
             other => return Err(Error::no_durability(NAME, other)),
         };
-        Ok(Promise {
-            durability,
-            mapped_to: mapped_to.to_owned(),
-            window,
-            source: "crates/audit/src/control.rs".to_owned(),
-            cluster: None,
-            doubt: None,
-        })
+        let source = "crates/audit/src/control.rs";
+        Ok(Promise::new(durability, mapped_to, window, source))
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {

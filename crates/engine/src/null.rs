@@ -1,11 +1,15 @@
 //! The engine that does nothing, so that measuring it measures the harness.
 
+use crate::common_errors::{require_closed, require_open, require_write};
 use crate::{
     Build, COMPILED_IN, Capabilities, Database, Direction, Durability, Engine, Error, Info,
     Isolation, KeyRange, Mode, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor,
     Result, Session, Value, ValueVisitor,
 };
 use std::collections::BTreeMap;
+
+/// Where its promise is stated.
+const SOURCE: &str = "crates/engine/src/null.rs";
 
 /// The null engine. It accepts every put and finds no key; it makes no promise.
 #[derive(Debug, Clone, Copy, Default)]
@@ -45,14 +49,7 @@ impl Engine for Null {
 
     fn promise_with(&self, durability: Durability, _knobs: &ParameterValues) -> Result<Promise> {
         (durability == Durability::None)
-            .then(|| Promise {
-                durability,
-                mapped_to: "nothing is kept".to_owned(),
-                window: None,
-                source: "crates/engine/src/null.rs".to_owned(),
-                cluster: None,
-                doubt: None,
-            })
+            .then(|| Promise::new(durability, "nothing is kept", None, SOURCE))
             .ok_or_else(|| Error::no_durability(self.info().name, durability))
     }
 
@@ -66,14 +63,8 @@ impl Engine for Null {
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
-        if spec.durability == Durability::None {
-            Ok(Box::new(NullDatabase))
-        } else {
-            Err(Error::Unsupported(format!(
-                "null does not support durability '{}'",
-                spec.durability
-            )))
-        }
+        self.promise_with(spec.durability, spec.knobs)?;
+        Ok(Box::new(NullDatabase))
     }
 }
 
@@ -103,52 +94,32 @@ struct NullSession {
 }
 
 impl NullSession {
-    fn require_write_transaction(&self) -> Result<()> {
-        match self.open {
-            Some(Mode::Write) => Ok(()),
-            Some(Mode::Read) => Err(Error::Unsupported(
-                "a write in a read transaction".to_owned(),
-            )),
-            None => Err(no_transaction()),
-        }
-    }
-
     fn end(&mut self) -> Result<()> {
-        self.open.take().map(|_| ()).ok_or_else(no_transaction)
+        require_open(self.open.take()).map(drop)
     }
-}
-
-fn no_transaction() -> Error {
-    Error::Unsupported("no transaction is open".to_owned())
 }
 
 impl Session for NullSession {
     fn begin(&mut self, mode: Mode) -> Result<()> {
-        if self.open.is_some() {
-            return Err(Error::Unsupported(
-                "a transaction is open already".to_owned(),
-            ));
-        }
+        require_closed(self.open)?;
         self.open = Some(mode);
         Ok(())
     }
 
     fn get(&mut self, key: &[u8], _visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         std::hint::black_box(key);
-        if self.open.is_none() {
-            return Err(no_transaction());
-        }
+        require_open(self.open)?;
         Ok(false)
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         std::hint::black_box((key, value));
-        self.require_write_transaction()
+        require_write(self.open)
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         std::hint::black_box(key);
-        self.require_write_transaction()
+        require_write(self.open)
     }
 
     fn scan(
@@ -157,9 +128,7 @@ impl Session for NullSession {
         _direction: Direction,
         _visitor: &mut RecordVisitor<'_>,
     ) -> Result<u64> {
-        if self.open.is_none() {
-            return Err(no_transaction());
-        }
+        require_open(self.open)?;
         Ok(0)
     }
 

@@ -8,6 +8,7 @@
 //! written to a plain file at a checkpoint and when the database is closed, and a killed process
 //! loses everything since, so its only level is `none`.
 
+use crate::common_errors::{LengthLimits, already_open, no_transaction, write_in_read};
 use crate::{
     Build, COMPILED_IN, Capabilities, Database, Direction, Durability, Engine, Error, Info,
     Isolation, KeyRange, Mode, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor,
@@ -23,6 +24,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 pub const MAX_KEY_BYTES: usize = 1024;
 /// Longest value, bytes: low enough that the suite can go one beyond it.
 pub const MAX_VALUE_BYTES: usize = 512 * 1024;
+
+const LIMITS: LengthLimits = LengthLimits::new(MAX_KEY_BYTES, MAX_VALUE_BYTES);
+const SOURCE: &str = "crates/engine/src/reference.rs";
 
 /// The reference engine.
 #[derive(Debug, Clone, Copy, Default)]
@@ -49,27 +53,12 @@ impl Engine for Reference {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            several_processes: false,
-            concurrent_writers: false,
-            retains_data: true,
-            atomic_transactions: true,
-            snapshot_reads: true,
-            max_key_bytes: MAX_KEY_BYTES,
-            max_value_bytes: MAX_VALUE_BYTES,
-        }
+        Capabilities::transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
     }
 
     fn promise_with(&self, durability: Durability, _knobs: &ParameterValues) -> Result<Promise> {
         (durability == Durability::None)
-            .then(|| Promise {
-                durability,
-                mapped_to: "written when closed".to_owned(),
-                window: None,
-                source: "crates/engine/src/reference.rs".to_owned(),
-                cluster: None,
-                doubt: None,
-            })
+            .then(|| Promise::new(durability, "written when closed", None, SOURCE))
             .ok_or_else(|| Error::no_durability(self.info().name, durability))
     }
 
@@ -82,12 +71,7 @@ impl Engine for Reference {
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
-        if spec.durability != Durability::None {
-            let level = spec.durability;
-            return Err(Error::Unsupported(format!(
-                "reference does not support durability '{level}'"
-            )));
-        }
+        self.promise_with(spec.durability, spec.knobs)?;
         let path = spec.directory.join("records");
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
@@ -213,33 +197,16 @@ impl<'a> ReferenceSession<'a> {
     fn records_to_write(&mut self) -> Result<&mut Records> {
         let transaction = self.open.as_mut().ok_or_else(no_transaction)?;
         if transaction.writer.is_none() {
-            return Err(Error::Unsupported(
-                "a write in a read transaction".to_owned(),
-            ));
+            return Err(write_in_read());
         }
         Ok(Arc::make_mut(&mut transaction.records))
     }
 }
 
-fn no_transaction() -> Error {
-    Error::Unsupported("no transaction is open".to_owned())
-}
-
-fn need_length(name: &str, length: usize, max: usize) -> Result<()> {
-    if length > max {
-        return Err(Error::Unsupported(format!(
-            "a {name} of {length} bytes; {max} is the most"
-        )));
-    }
-    Ok(())
-}
-
 impl Session for ReferenceSession<'_> {
     fn begin(&mut self, mode: Mode) -> Result<()> {
         if self.open.is_some() {
-            return Err(Error::Unsupported(
-                "a transaction is open already".to_owned(),
-            ));
+            return Err(already_open());
         }
         let lock = || {
             self.store
@@ -267,8 +234,7 @@ impl Session for ReferenceSession<'_> {
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let records = self.records_to_write()?;
-        need_length("key", key.len(), MAX_KEY_BYTES)?;
-        need_length("value", value.len(), MAX_VALUE_BYTES)?;
+        LIMITS.check(key, value)?;
         records.insert(key.to_vec(), value.to_vec());
         Ok(())
     }

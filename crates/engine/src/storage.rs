@@ -60,14 +60,8 @@ impl Engine for Storage {
                 return Err(Error::no_durability(self.info().name, durability));
             }
         };
-        Ok(Promise {
-            durability,
-            mapped_to: mapped_to.to_owned(),
-            window: None,
-            source: "https://man7.org/linux/man-pages/man2/fsync.2.html".to_owned(),
-            cluster: None,
-            doubt: None,
-        })
+        let source = "https://man7.org/linux/man-pages/man2/fsync.2.html";
+        Ok(Promise::new(durability, mapped_to, None, source))
     }
 
     fn isolation(&self, _knobs: &ParameterValues) -> Option<Isolation> {
@@ -80,12 +74,7 @@ impl Engine for Storage {
     }
 
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
-        if self.promise(spec.durability).is_none() {
-            return Err(Error::Unsupported(format!(
-                "{NAME} does not support durability '{}'",
-                spec.durability
-            )));
-        }
+        self.promise_with(spec.durability, spec.knobs)?;
         if spec.directory.is_dir() {
             Ok(Box::new(Folder))
         } else {

@@ -3,6 +3,7 @@
 use super::{LogDatabase, Records};
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
+use trueput_engine::common_errors::{already_open, no_transaction, write_in_read};
 use trueput_engine::{
     Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor,
 };
@@ -28,15 +29,13 @@ impl<'a> LogSession<'a> {
     }
 
     fn transaction(&mut self) -> Result<&mut Transaction> {
-        let transaction = self.transaction.as_mut();
-        transaction.ok_or_else(|| Error::Unsupported("no transaction is open".to_owned()))
+        self.transaction.as_mut().ok_or_else(no_transaction)
     }
 
     fn change(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<()> {
         let transaction = self.transaction()?;
         if transaction.mode == Mode::Read {
-            let reason = "a read transaction cannot write";
-            return Err(Error::Unsupported(reason.to_owned()));
+            return Err(write_in_read());
         }
         let value = value.map(<[u8]>::to_vec);
         match &value {
@@ -51,8 +50,7 @@ impl<'a> LogSession<'a> {
 impl Session for LogSession<'_> {
     fn begin(&mut self, mode: Mode) -> Result<()> {
         if self.transaction.is_some() {
-            let reason = "a transaction is open already";
-            return Err(Error::Unsupported(reason.to_owned()));
+            return Err(already_open());
         }
         self.transaction = Some(Transaction {
             mode,

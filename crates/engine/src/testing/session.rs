@@ -1,6 +1,7 @@
 //! A session that injects a fault.
 
 use super::{Call, Fault, FaultState, conflict, locked};
+use crate::common_errors::{require_closed, write_in_read};
 use crate::{Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor};
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
@@ -134,8 +135,7 @@ impl<'s> FaultySession<'s> {
     /// Keeps a write for the commit of a deferring transaction.
     fn defer(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<()> {
         if self.mode == Some(Mode::Read) {
-            let reason = "a write in a read transaction".to_owned();
-            return Err(Error::Unsupported(reason));
+            return Err(write_in_read());
         }
         self.writes.insert(key.to_vec(), value.map(<[u8]>::to_vec));
         Ok(())
@@ -178,11 +178,7 @@ fn show(records: &[(Vec<u8>, Vec<u8>)], visitor: &mut RecordVisitor<'_>) -> u64 
 impl Session for FaultySession<'_> {
     fn begin(&mut self, mode: Mode) -> Result<()> {
         self.state.check_conflict()?;
-        if self.mode.is_some() {
-            return Err(Error::Unsupported(
-                "a transaction is open already".to_owned(),
-            ));
-        }
+        require_closed(self.mode)?;
         self.mode = Some(mode);
         if self.is_deferring() {
             return Ok(());

@@ -3,6 +3,7 @@
 //! conformance suite.
 
 use std::collections::BTreeMap;
+use trueput_engine::common_errors::already_open;
 use trueput_engine::reference::Reference;
 use trueput_engine::{
     Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, Isolation, KeyRange,
@@ -122,8 +123,7 @@ impl SkewedSession<'_> {
 impl Session for SkewedSession<'_> {
     fn begin(&mut self, mode: Mode) -> Result<()> {
         if self.open.is_some() {
-            let reason = "a transaction is open already".to_owned();
-            return Err(Error::Unsupported(reason));
+            return Err(already_open());
         }
         if mode == Mode::Read {
             return self.inner.begin(mode);

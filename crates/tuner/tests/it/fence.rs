@@ -364,12 +364,8 @@ fn conditions_of_a_measurement_are_not_searched_unless_they_are_named() {
 
 fn promise(window: Option<Window>, cluster: Option<ClusterSurvival>) -> Promise {
     Promise {
-        durability: Durability::Buffered,
-        mapped_to: String::new(),
-        window,
-        source: String::new(),
         cluster,
-        doubt: None,
+        ..Promise::new(Durability::Buffered, "", window, "")
     }
 }
 

@@ -61,14 +61,7 @@ impl Engine for DescribedEngine {
     ) -> trueput_engine::Result<Promise> {
         self.levels
             .contains(&durability)
-            .then(|| Promise {
-                durability,
-                mapped_to: String::new(),
-                window: None,
-                source: String::new(),
-                cluster: None,
-                doubt: None,
-            })
+            .then(|| Promise::new(durability, "", None, ""))
             .ok_or_else(|| trueput_engine::Error::no_durability(self.info().name, durability))
     }
 

@@ -10,18 +10,14 @@
 use super::connection::OdbcConnection;
 use super::dialect::{DialectProfile, MARKER};
 use super::statement;
-use std::time::{Duration, Instant};
-use trueput_engine::sql::schema_mark::{ADVISORY_LOCK, lock_name};
+use std::time::Instant;
+use trueput_engine::sql::schema_mark::{
+    ADVISORY_LOCK, EXAMINATION_TIMEOUT, LOCK_PAUSE, LOCK_TIMEOUT, lock_name,
+};
 use trueput_engine::{Dialect, Error, Result};
 
 /// The database of ours on a MariaDB.
 const SCHEMA: &str = "trueput";
-/// The maximum time that another process may take to prepare the schema, seconds.
-const TURN_S: u32 = 60;
-/// The time for which sessions that were just closed may hold the lock over the schema.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
-/// The pause before the lock is asked for again.
-const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// A schema that a connection is about to hold.
 pub(super) struct SchemaLock<'c> {
@@ -43,8 +39,8 @@ impl SchemaLock<'_> {
         let seconds = LOCK_TIMEOUT.as_secs();
         let waits = format!("SET SESSION lock_wait_timeout={seconds}");
         self.connection.execute(&waits)?;
-        let turn = lock_name(SCHEMA);
-        if !self.query_returns(&format!("SELECT GET_LOCK({turn}, {TURN_S})"), "1")? {
+        let (turn, seconds) = (lock_name(SCHEMA), EXAMINATION_TIMEOUT.as_secs());
+        if !self.query_returns(&format!("SELECT GET_LOCK({turn}, {seconds})"), "1")? {
             return Err(self.in_use());
         }
         let done = work();

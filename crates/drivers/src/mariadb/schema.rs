@@ -7,7 +7,7 @@ use super::statement;
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use std::path::Path;
-use trueput_engine::sql::schema_mark::lock_name;
+use trueput_engine::sql::schema_mark::{EXAMINATION_TIMEOUT, LOCK_TIMEOUT, lock_name};
 use trueput_engine::{Error, Result};
 
 /// Longest key, bytes: the limit of an index at every page size, and in MyRocks.
@@ -21,10 +21,6 @@ const BEGUN: &str = "mariadb-begun";
 /// transaction open on the table, and so shares its metadata lock; a process that empties the
 /// schema needs that lock exclusively.
 const MARKER: &str = "trueput_marker";
-/// The maximum time that another process may take to prepare the schema, seconds.
-const TURN_S: u32 = 60;
-/// The maximum time that sessions just closed may keep the schema in use, seconds.
-const PATIENCE_S: u32 = 10;
 
 /// Makes the schema ours and, for a folder that has not begun yet, empty; makes the table; and
 /// holds a user's schema for as long as the connection lasts.
@@ -40,9 +36,9 @@ pub(super) fn take(
 ) -> Result<()> {
     let name = server_access.schema();
     // One process after the other looks at the schema.
-    let lock = lock_name(name);
+    let (lock, seconds) = (lock_name(name), EXAMINATION_TIMEOUT.as_secs());
     let locked: Option<Option<i64>> = connection
-        .query_first(format!("SELECT GET_LOCK({lock}, {TURN_S})"))
+        .query_first(format!("SELECT GET_LOCK({lock}, {seconds})"))
         .map_err(client_error)?;
     if locked.flatten() != Some(1) {
         return Err(in_use(name));
@@ -145,7 +141,8 @@ fn tables(connection: &mut Conn, name: &str) -> Result<Vec<String>> {
 /// Makes sure that nobody else has the database open: a change of the marker's table waits for
 /// them.
 fn exclude(connection: &mut Conn, marker: &str, name: &str) -> Result<()> {
-    let statement = format!("ALTER TABLE {marker} WAIT {PATIENCE_S} ENGINE=Aria");
+    let seconds = LOCK_TIMEOUT.as_secs();
+    let statement = format!("ALTER TABLE {marker} WAIT {seconds} ENGINE=Aria");
     match connection.query_drop(statement) {
         Err(mysql::Error::MySqlError(said)) if said.code == TOO_LONG_WAIT => Err(in_use(name)),
         altered => altered.map_err(client_error),

@@ -10,14 +10,15 @@ use super::knobs::WalSettings;
 use super::wire::PostgresqlConnection;
 use crate::retry::Retry;
 use std::path::Path;
-use std::time::Duration;
-use trueput_engine::sql::schema_mark::{ADVISORY_LOCK, COMMENT, new_mark};
+use trueput_engine::sql::schema_mark::{
+    ADVISORY_LOCK, COMMENT, LOCK_PAUSE, LOCK_TIMEOUT, new_mark,
+};
 use trueput_engine::{Durability, Error, Result};
 
 /// The file in a database's folder that has its mark.
 const MARKER: &str = "server-schema";
-/// Sessions that were just closed may hold the lock over the schema for so long.
-const SCHEMA_LOCK_RETRY: Retry = Retry::new(Duration::from_secs(10), Duration::from_millis(20));
+/// Sessions that were just closed may hold the lock over the schema.
+const SCHEMA_LOCK_RETRY: Retry = Retry::new(LOCK_TIMEOUT, LOCK_PAUSE);
 
 /// Returns the settings of a user's server for a level of durability.
 ///

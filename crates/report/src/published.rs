@@ -71,7 +71,7 @@ pub fn command(published: &PublishedTable) -> Vec<String> {
 
 fn experiment(experiment: &Experiment, workloads: &[&str]) -> Vec<Block> {
     let workload = &experiment.workload;
-    let mut text = if !(workloads.contains(&workload.as_str())) {
+    let mut text = if !workloads.contains(&workload.as_str()) {
         format!("A workload {workload}, which this program does not have; its plan would set:")
     } else if experiment.plan.is_empty() {
         format!("The workload {workload}, with a plan that sets:")

@@ -3,8 +3,7 @@
 use crate::context::{RunContext, default_preparations, known_loads, known_runs};
 use crate::hosts::check_hosts;
 use crate::plan::disk_space::{DiskSpace, RunSpace};
-use crate::plan::preflight::check_feasibility;
-use crate::plan::preflight::check_path;
+use crate::plan::preflight::{check_feasibility, check_path};
 use crate::plan::repeats::RepeatRule;
 use crate::plan::resolution::resolve_trial;
 use crate::plan::time_slice_group::{derive_group_key, group_trials};

@@ -2,9 +2,9 @@
 
 use trueput_engine::Engine;
 use trueput_record::search::SearchSettings;
-use trueput_record::testing;
 use trueput_record::{
     Durability, HostFacts, Measurement, RunManifest, TrialRecord, TrialSpec, Value, WorkerKind,
+    testing,
 };
 
 /// An engine whose knobs can be searched.

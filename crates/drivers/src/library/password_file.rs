@@ -5,8 +5,7 @@ use std::fs::OpenOptions;
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
-use trueput_engine::decode_utf8;
-use trueput_engine::{Error, Result, Secret};
+use trueput_engine::{Error, Result, Secret, decode_utf8};
 
 /// More than any file of passwords has, bytes.
 const MAX_BYTES: u64 = 1 << 20;

@@ -2,10 +2,9 @@
 
 use crate::support::rank;
 use trueput_findings::cells::RankedCell;
-use trueput_record::Durability;
-use trueput_record::TrialRecord;
 use trueput_record::load_generator::LoadGenerator;
 use trueput_record::testing::{spec, valid};
+use trueput_record::{Durability, TrialRecord};
 
 /// A trial on a host that used that share of its CPU.
 fn on_host(cell: u32, engine: &str, cpu_share: f64) -> TrialRecord {

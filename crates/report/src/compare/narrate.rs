@@ -5,9 +5,8 @@ use crate::document::{Block, Table};
 use crate::sections::tpcc;
 use crate::significance::{self, levels};
 use std::collections::BTreeSet;
-use trueput_findings::compare::Responses;
 use trueput_findings::compare::{
-    CellResult, Change, ChangeSubject, SideComparison, SideFacts, SideFigure,
+    CellResult, Change, ChangeSubject, Responses, SideComparison, SideFacts, SideFigure,
 };
 use trueput_findings::history::rate_of;
 use trueput_findings::marks::{Mark, MarkKind, explanations};

@@ -5,9 +5,8 @@ use serde_json::{Value, json};
 use std::time::{Duration, SystemTime};
 use trueput_findings::Run;
 use trueput_record::conditions::{Arrival, Rate};
-use trueput_record::histogram;
 use trueput_record::measurement::{LatencySummary, OpenLoop, ResponseSummary};
-use trueput_record::{Durability, TrialRecord};
+use trueput_record::{Durability, TrialRecord, histogram};
 use trueput_report::RunReport;
 
 /// Nanoseconds that users waited, by the summary in the trial's line.

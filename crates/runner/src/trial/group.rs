@@ -4,8 +4,7 @@
 use crate::context::{RunContext, TrialError};
 use crate::plan::time_slice_group::derive_group_key;
 use crate::trial::conformance;
-use crate::trial::conformance_result::ConformanceResult;
-use crate::trial::conformance_result::IsolationResult;
+use crate::trial::conformance_result::{ConformanceResult, IsolationResult};
 use crate::trial::database_reuse::Follower;
 use crate::trial::isolation_check;
 use crate::trial::lifecycle::{TrialResult, derive_outcome, run_trial};

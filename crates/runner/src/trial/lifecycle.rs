@@ -26,7 +26,6 @@ use std::time::{Instant, SystemTime};
 use trueput_host::trial_file_system::{self, TrialFileSystems};
 use trueput_host::usage::ResourceUsage;
 use trueput_host::{self as host, placement};
-use trueput_record::Survival;
 use trueput_record::address::is_address_for;
 use trueput_record::flush_evidence::FlushEvidence;
 use trueput_record::hardware_limits::HardwareLimits;
@@ -34,7 +33,9 @@ use trueput_record::load_generator::LoadGenerator;
 use trueput_record::measurement::{DEBUG_BUILD, EngineReport, Outcome, Verification};
 use trueput_record::stall::TrialStall;
 use trueput_record::value::format_bytes;
-use trueput_record::{Conditions, FORMAT_VERSION, TrialRecord, TrialSpec, VerifyLevel, WorkerKind};
+use trueput_record::{
+    Conditions, FORMAT_VERSION, Survival, TrialRecord, TrialSpec, VerifyLevel, WorkerKind,
+};
 use trueput_workloads::ExistingDatabase;
 
 /// A trial that has ended: its record and its latencies.

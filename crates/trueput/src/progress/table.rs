@@ -4,8 +4,7 @@ use crate::output;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use trueput_findings::answer::Answer;
 use trueput_record::text::escape_line;
-use trueput_report::answer::AnswerText;
-use trueput_report::answer::Layout;
+use trueput_report::answer::{AnswerText, Layout};
 
 /// The bar, the line above it and the cursor's.
 const OTHER_LINES: usize = 3;

@@ -7,9 +7,8 @@
 use super::maximum::Maximum;
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 /// Numbers up to here have a place in the table: 128 MiB at most.
 const TABLE_NUMBERS: u64 = 1 << 26;

@@ -10,8 +10,7 @@ use trueput_host::placement;
 use trueput_host::trial_file_system::{self, FileSystemError};
 use trueput_record::TrialSpec;
 use trueput_record::ablation::{AblationKind, AblationStep, BASE};
-use trueput_record::plan::PlanStep;
-use trueput_record::plan::UnsupportedPolicy;
+use trueput_record::plan::{PlanStep, UnsupportedPolicy};
 use trueput_record::skipped::{STEP_WITHOUT_EFFECT, skipped_step};
 use trueput_record::trial::Settings;
 

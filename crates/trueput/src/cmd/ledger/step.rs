@@ -4,8 +4,7 @@ use crate::failure::Failure;
 use std::fmt::Display;
 use trueput_record::Value;
 use trueput_record::ablation::BASE;
-use trueput_record::plan::PlanStep;
-use trueput_record::plan::{Condition, ConditionLists, PRESENT_ENGINES, PlanFile};
+use trueput_record::plan::{Condition, ConditionLists, PRESENT_ENGINES, PlanFile, PlanStep};
 use trueput_record::suggest::did_you_mean;
 use trueput_runner::Registry;
 

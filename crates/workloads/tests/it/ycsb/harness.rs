@@ -10,10 +10,9 @@ pub use trueput_engine::testing::{Call, Fault};
 use trueput_engine::testing::{CallLog, FaultState, FaultySession};
 use trueput_record::trial::Settings;
 use trueput_record::{Conditions, VerifyLevel};
-use trueput_workloads::Workload;
 use trueput_workloads::ycsb::Ycsb;
 use trueput_workloads::{
-    ExecutionSummary, ExistingDatabase, Job, JobResults, LoadSummary, WorkerFindings,
+    ExecutionSummary, ExistingDatabase, Job, JobResults, LoadSummary, WorkerFindings, Workload,
 };
 
 pub const SEED: u64 = 7;

@@ -69,7 +69,7 @@ pub fn check_parameters(has: usize, given: &[Datum<'_>]) -> Result<()> {
 }
 
 /// Whether the operating system's error `code` says that storage is full.
-pub fn is_no_space(code: c_int) -> bool {
+fn is_no_space(code: c_int) -> bool {
     let full = [
         ErrorKind::StorageFull,
         ErrorKind::QuotaExceeded,

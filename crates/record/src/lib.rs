@@ -29,6 +29,7 @@
 //! - `list`: lists of values on the command line
 //! - `load_generator`: the hosts that ran a trial's workers
 //! - `measurement`: the record of a trial, one line of `trials.jsonl`
+//! - `median`: the median of some figures
 //! - `objective`: response times and errors that a contender must keep
 //! - `parameter`: knobs and settings: types, ranges, defaults
 //! - `placement`: where workers ran and their memory lay
@@ -73,6 +74,7 @@ mod lines;
 pub mod list;
 pub mod load_generator;
 pub mod measurement;
+mod median;
 pub mod objective;
 pub mod parameter;
 pub mod placement;

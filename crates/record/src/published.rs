@@ -8,6 +8,7 @@ mod side_by_side;
 pub use side_by_side::{ColumnsByDimension, ContenderName, Ratio, Share, SideBySide};
 
 use crate::Value;
+use crate::median::median;
 use crate::suggest::did_you_mean;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -429,13 +430,6 @@ fn year(date: &str) -> Option<u16> {
         .parse()
         .ok()
         .filter(|year| (1960..=2200).contains(year))
-}
-
-pub(crate) fn median(figures: &[f64]) -> Option<f64> {
-    let mut sorted = figures.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let last = sorted.len().checked_sub(1)?;
-    Some(f64::midpoint(sorted[last / 2], sorted[last.div_ceil(2)]))
 }
 
 /// A table's file.

@@ -1,7 +1,7 @@
 //! The time that a trial takes: an estimate from its specification, and what the records of a run
 //! tell of it.
 
-use crate::published::median;
+use crate::median::median;
 use crate::{TrialRecord, TrialSpec};
 use jiff::Timestamp;
 

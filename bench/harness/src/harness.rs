@@ -5,7 +5,7 @@ use crate::keys::{BATCH, VALUE, VALUE_BYTES, cpu_ns_per_operation, key};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::path::Path;
 use trueput_engine::{Database, Durability, Engine, Mode, OpenSpec, Session, parameter};
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 use trueput_runner::meter::{ClockMeter, Stage, WorkerCounters};
 use trueput_workloads::{JobTask, Meter};

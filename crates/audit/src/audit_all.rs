@@ -27,7 +27,7 @@ use trueput_record::audit_standing::AuditStanding;
 use trueput_record::filesystem::FileSystem;
 use trueput_record::folder::{OPEN_MODE, create_numbered};
 use trueput_record::plan::Contender;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{Durability, Survival, Value};
 use trueput_runner::{AuditStore, AuditSubject, Registry, collect_program_facts, sha256_of};
 

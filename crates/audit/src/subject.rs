@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use trueput_engine::{Durability, Engine, OpenSpec, ParameterValues, parameter};
 use trueput_record::audit::StorageModel;
 use trueput_record::plan::Contender;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_runner::{Registry, RegistryError, SelectedEngine};
 
 use crate::control;

@@ -20,7 +20,7 @@ use trueput_audit::{
 use trueput_faultfs::server::{Folders, serve};
 use trueput_record::audit::{AuditResult, AuditVerdict, DamageKind, ModelResult, StorageModel};
 use trueput_record::plan::Contender;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{Durability, Value};
 use trueput_runner::{Registry, worker_main};
 

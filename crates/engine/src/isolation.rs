@@ -23,7 +23,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use trueput_record::measurement::Check;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 
 /// The results of an engine in all schedules.
 #[derive(Debug, Clone, PartialEq, Eq)]

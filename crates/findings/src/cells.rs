@@ -11,7 +11,7 @@ use crate::statistics::{
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::measurement::{Measurement, OperationSummary};
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{Conditions, Isolation, Promise, TrialRecord, Value, VerifyLevel, WorkerKind};
 
 /// One contender with one set of knobs and conditions: the median repeat, and how far the repeats

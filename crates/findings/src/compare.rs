@@ -31,7 +31,7 @@ use crate::statistics::{
 use matching::{CellPairs, match_cells};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{Durability, Measurement, TrialRecord};
 
 /// Two sides, compared.

@@ -22,7 +22,7 @@ use check::{Residuals, interval_factor};
 use measured::{MeasuredCell, MeasuredSeries};
 use serde::Serialize;
 use trueput_record::Durability;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 
 /// More clients are not asked for: the steady state takes a step for each.
 pub const MAX_CLIENTS: u32 = 100_000;

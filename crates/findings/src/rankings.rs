@@ -27,7 +27,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::filesystem::FileSystem;
 use trueput_record::folder::{RankingSplit, RunManifest};
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{
     ClusterSurvival, Conditions, Durability, Isolation, TrialRecord, TrialSpec, Value,
 };

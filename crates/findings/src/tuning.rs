@@ -22,7 +22,7 @@ use trueput_record::measurement::Measurement;
 use trueput_record::search::{
     SearchSettings, TrialPurpose, TrialRole, TuningLimits, TuningScore, TuningSettings,
 };
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{Outcome, TrialRecord, Value};
 
 /// Nanoseconds in a second.

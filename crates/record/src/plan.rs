@@ -50,8 +50,7 @@ pub use step::PlanStep;
 
 use crate::objective::Objective;
 use crate::text::decode_utf8;
-use crate::trial::Settings;
-use crate::value::format_bytes;
+use crate::value::{Settings, format_bytes};
 use crate::{Durability, Error, Value, VerifyLevel, WorkerKind, regular_file};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

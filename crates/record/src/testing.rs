@@ -10,7 +10,7 @@ use crate::measurement::{
     Check, DatabaseSize, EngineReport, LatencySummary, Measurement, OperationSummary, Resources,
     TimelineSecond, Verification, WorkerReport,
 };
-use crate::trial::Settings;
+use crate::value::Settings;
 use crate::{
     Durability, FORMAT_VERSION, Outcome, Promise, TrialRecord, TrialSpec, Value, VerifyLevel,
     WorkerKind, histogram,

@@ -2,7 +2,7 @@
 
 use crate::ablation::AblationStep;
 use crate::search::TrialRole;
-pub use crate::value::Settings;
+use crate::value::Settings;
 use crate::{Conditions, Durability};
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -27,7 +27,7 @@ use trueput_record::folder::{DamagedLine, RankingSplit, RunEnd, SufficiencyReaso
 use trueput_record::measurement::Outcome;
 use trueput_record::objective::Objective;
 use trueput_record::search::{SearchEnd, SearchSettings, TrialRole};
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{FORMAT_VERSION, RunFolder, RunManifest, TrialRecord, TrialSpec};
 
 /// The name of the default work folder, in the run folder.

@@ -8,7 +8,7 @@ use crate::size_limit::{SizeLimit, explained};
 use crate::trust::{Trust, UntrustedInputs};
 use std::path::Path;
 use trueput_record::parameter::{Parameter, resolve};
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{Error, RunFolder, RunManifest};
 use trueput_runner::Registry;
 

@@ -14,7 +14,7 @@ use trueput_record::plan::{Dimensions, check_name};
 use trueput_record::regular_file::{self, OpenMode};
 use trueput_record::search::{CapacitySettings, ChoiceSettings, SearchSettings, TuningSettings};
 use trueput_record::text::escape_line;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{Conditions, RunManifest, TrialRecord, TrialSpec, Value, VerifyLevel};
 use trueput_report::TUNED_PLAN;
 use trueput_runner::Registry;

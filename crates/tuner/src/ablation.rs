@@ -6,7 +6,7 @@
 
 use crate::rounds::{ConfigurationId, Rounds};
 use serde::{Deserialize, Serialize};
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 
 /// The winner with one parameter at its default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@
 use crate::space::{Fence, Restrictions, Space};
 use trueput_engine::Engine;
 use trueput_record::parameter::{Parameter, ValueKind, resolve};
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{ClusterSurvival, Durability, Isolation, Promise, Value, Window};
 
 /// Knobs that are conditions of a measurement and no settings of an engine: the network between the

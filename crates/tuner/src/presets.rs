@@ -7,8 +7,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use trueput_record::Value;
-use trueput_record::trial::Settings;
-use trueput_record::value::{format_bytes, parse_bytes};
+use trueput_record::value::{Settings, format_bytes, parse_bytes};
 
 /// The text of an engine's file in `presets/`.
 macro_rules! embedded {

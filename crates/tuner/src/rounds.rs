@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use trueput_findings::statistics::Interval;
 use trueput_record::random::SplitMix64;
 use trueput_record::search::TuningStrategy;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 
 /// The fewest trials of a search and its holdout together: with fewer, the holdout has fewer than
 /// three pairs, which cannot show a difference.

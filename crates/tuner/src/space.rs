@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use trueput_record::Value;
 use trueput_record::parameter::{Parameter, ValueKind, resolve};
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 
 /// Decides whether a configuration may run. It gets the settings that differ from the default, and
 /// its error is the reason of a refusal, for example a weaker promise.

@@ -4,7 +4,7 @@ use crate::rounds::Incumbent;
 use trueput_findings::capacity::Capacity;
 use trueput_findings::choice::RunOff;
 use trueput_record::search::SearchEnd;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{TrialRecord, TrialSpec};
 
 /// A search. Apart from the time, the records alone decide what it proposes, so one that was

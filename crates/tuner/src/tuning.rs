@@ -19,8 +19,8 @@ use trueput_record::folder::MAX_TRIALS;
 use trueput_record::search::{
     SearchSettings, TrialPurpose, TrialRole, TuningLimits, TuningPreset, TuningSettings,
 };
-use trueput_record::trial::Settings;
 use trueput_record::trial_time::estimated_s;
+use trueput_record::value::Settings;
 use trueput_record::{Outcome as TrialOutcome, RunManifest, TrialRecord, TrialSpec};
 
 /// The part of the time after which the search leaves the rest to the holdout.

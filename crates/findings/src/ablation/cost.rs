@@ -5,7 +5,7 @@ use crate::Run;
 use crate::published::{PromiseChange, promise_changes};
 use crate::text::{joined, serialize_as_text};
 use crate::units::{bytes, counted, number};
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{Durability, TrialRecord, TrialSpec, Value, Window};
 
 /// The cost of a step over another. Its `Display` is the sentence that JSON has.

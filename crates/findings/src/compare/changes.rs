@@ -6,7 +6,7 @@ use crate::text::serialize_as_text;
 use crate::units::{bytes, number};
 use serde::Serialize;
 use std::collections::BTreeSet;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{HostFacts, TrialRecord, Value};
 
 /// A hardware limit that differs by less than this share counts as the same: its short measurement

@@ -321,7 +321,7 @@ pub(super) fn property(spec: &TrialSpec, name: &str) -> Option<String> {
         "cell" => Some(spec.cell.to_string()),
         _ => None,
     };
-    let stated = |values: &trueput_record::trial::Settings| values.get(name).map(Value::to_string);
+    let stated = |values: &trueput_record::value::Settings| values.get(name).map(Value::to_string);
     let condition = || {
         let name = Condition::named(name)?.parameter.name;
         let mut named = spec.conditions.named().into_iter();

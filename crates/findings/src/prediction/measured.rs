@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use trueput_record::address::is_address_for;
 use trueput_record::load_generator::LoadGenerator;
 use trueput_record::measurement::LatencySummary;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{TrialRecord, TrialSpec};
 
 /// The repeats of one number of clients at one delay.

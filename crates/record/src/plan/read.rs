@@ -11,7 +11,7 @@ use super::{
 };
 use crate::conditions::Form;
 use crate::suggest::did_you_mean;
-use crate::trial::Settings;
+use crate::value::Settings;
 use crate::{Error, Value, WorkerKind};
 use std::collections::BTreeMap;
 use std::ops::Range;

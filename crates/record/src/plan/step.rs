@@ -1,7 +1,7 @@
 //! A step of a plan: the changes that it makes to a trial.
 
 use crate::conditions::ConditionLists;
-use crate::trial::Settings;
+use crate::value::Settings;
 use crate::{Durability, TrialSpec};
 use std::collections::BTreeMap;
 

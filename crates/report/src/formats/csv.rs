@@ -14,7 +14,7 @@ use trueput_record::measurement::{
 };
 use trueput_record::objective::Objective;
 use trueput_record::text::escape_lines;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{Conditions, Isolation, Outcome, TrialRecord};
 
 /// A trial, and what its run says of it.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use trueput_engine::credentials::is_address;
 use trueput_engine::{Engine, parameter};
 use trueput_record::audit_standing::AuditStanding;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{Durability, Value};
 
 /// The version of an entry's layout.

@@ -1,7 +1,7 @@
 //! The folder of an engine's log.
 
 use std::path::{Path, PathBuf};
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 
 /// The knob by which an engine places its log in its folder's subfolder [`LOG`].
 pub(crate) const LOG_DIRECTORY: &str = "log_directory";

@@ -27,7 +27,7 @@ use trueput_record::plan::{
     UnsupportedPolicy, check_count, check_name,
 };
 use trueput_record::suggest::did_you_mean;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{Conditions, TrialSpec, WorkerKind};
 use trueput_workloads::{Job, Workload, WorkloadSubject};
 

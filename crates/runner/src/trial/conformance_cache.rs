@@ -8,7 +8,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use trueput_record::measurement::Conformance;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 
 /// The version of an entry's layout.
 const FORMAT: u32 = 2;

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use trueput_engine::{Durability, Isolation, Null, Value};
 use trueput_record::measurement::Outcome;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{RunFolder, RunManifest, TrialRecord, TrialSpec, VerifyLevel, WorkerKind};
 use trueput_runner::{Error, Event, NewRun, Options, Phase, Registry, RunSummary, run};
 

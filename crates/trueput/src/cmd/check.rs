@@ -20,7 +20,7 @@ use subject::Subject;
 use trueput_engine::{Credentials, Durability, Engine, conformance, isolation, panics};
 use trueput_record::measurement::Check;
 use trueput_record::plan::Contender;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_runner::Registry;
 
 const EXAMPLES: &str = "\

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use trueput_engine::parameter::resolve;
 use trueput_engine::{Build, Durability, Engine, Isolation, Promise};
 use trueput_findings::audits::AuditState;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_report::{Format, render_with};
 use trueput_runner::{AuditStore, AuditSubject, Registry};
 

@@ -2,8 +2,7 @@
 
 use trueput_findings::choice::RunOff;
 use trueput_findings::units::counted;
-use trueput_record::trial::Settings;
-use trueput_record::value::format_seconds;
+use trueput_record::value::{Settings, format_seconds};
 use trueput_report::last_probe;
 use trueput_tuner::SearchNews;
 use trueput_tuner::rounds::Incumbent;

@@ -1,7 +1,7 @@
 //! docs/DURABILITY.md and docs/ISOLATION.md agree with the drivers.
 
 use trueput_engine::{Durability, Engine, Isolation, isolation, parameter};
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 
 const TABLE: &str = include_str!("../../../../docs/DURABILITY.md");
 

@@ -7,7 +7,7 @@ use trueput_findings::Run;
 use trueput_findings::tuning::{TunedConfiguration, tuning};
 use trueput_record::parameter::resolve;
 use trueput_record::search::TrialPurpose;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{Durability, PlanFile, Value};
 use trueput_report::TUNED_PLAN;
 use trueput_tuner::fence::knob_space;

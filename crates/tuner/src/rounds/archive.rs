@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 
 /// The number of a configuration within its search. 0 is the default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use trueput_findings::forest::{Forest, Sample, expected_improvement};
 use trueput_findings::tuning::FAILURE_FACTOR;
 use trueput_record::random::SplitMix64;
 use trueput_record::search::TuningStrategy;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 
 /// Of so many proposals, one is random: no part of the space is left out for ever, whatever the
 /// model believes (SMAC interleaves random configurations for the same reason).

@@ -7,8 +7,7 @@ use trueput_engine::{Engine, Parameter};
 use trueput_record::parameter::ValueKind;
 use trueput_record::search::{SearchedKnob, TuningPreset};
 use trueput_record::suggest::did_you_mean;
-use trueput_record::trial::Settings;
-use trueput_record::value::{parse_bytes, parse_seconds};
+use trueput_record::value::{Settings, parse_bytes, parse_seconds};
 use trueput_record::{TrialSpec, Value};
 
 /// Sizes are searched up to this part of the memory: the trial's limit, or else the machine's.

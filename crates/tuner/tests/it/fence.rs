@@ -5,7 +5,7 @@ use crate::random_point;
 use trueput_engine::Engine;
 use trueput_engine::parameter::resolve;
 use trueput_odbc::Odbc;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{ClusterSurvival, Durability, Isolation, Promise, Value, Window};
 use trueput_tuner::fence::{CONDITIONS, check_promise, knob_space};
 use trueput_tuner::space::{Restrictions, Space};

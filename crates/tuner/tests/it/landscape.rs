@@ -1,7 +1,7 @@
 //! Simulated engines: a true score for each configuration, whose optimum is known.
 
 use trueput_record::parameter::{DefaultValue, Parameter, ValueKind};
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_tuner::space::{Restrictions, Space};
 
 /// A shape of the true scores.

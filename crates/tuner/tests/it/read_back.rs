@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use trueput_engine::{Database, Durability, Engine, Error, Mode, OpenSpec, parameter::resolve};
 use trueput_host::service::{Server, ServerSpec};
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{Conditions, Value};
 use trueput_tuner::space::Space;
 

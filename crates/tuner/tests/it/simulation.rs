@@ -3,7 +3,7 @@
 use crate::landscape::Landscape;
 use trueput_findings::tuning::{compare_holdout, is_claimed};
 use trueput_record::search::TuningStrategy;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_tuner::holdout::{Holdout, Role};
 use trueput_tuner::rounds::{
     ConfigurationId, Failure, FailureKind, Outcome, Preset, Rounds, SearchPlan,

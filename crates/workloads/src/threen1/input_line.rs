@@ -2,7 +2,7 @@
 
 use super::{InputMistake, MAX_STORABLE, used_block};
 use trueput_record::plan::MAX_WORKERS;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 
 /// One problem of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

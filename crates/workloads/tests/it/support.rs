@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use trueput_engine::{Database, Mode, Session, Value};
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_workloads::JobResults;
 
 /// Settings as a user writes them, with spaces between: `test=mix records=300`. The last of a name

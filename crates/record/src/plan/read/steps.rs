@@ -4,8 +4,7 @@ use super::{Item, Key, Reader, current_name, keys, names, reader_of};
 use crate::Error;
 use crate::ablation::BASE;
 use crate::plan::{CONDITIONS, ConditionLists, Origin, PlanFile, PlanStep};
-use crate::trial::Settings;
-use crate::value::Value;
+use crate::value::{Settings, Value};
 use std::collections::BTreeMap;
 use toml::de::DeTable;
 

@@ -4,8 +4,7 @@ use super::{EngineCandidate, Error, Expansion};
 use trueput_engine::parameter::resolve_knobs;
 use trueput_engine::{CacheKnob, Engine, Parameter, ParameterValues};
 use trueput_record::Value;
-use trueput_record::trial::Settings;
-use trueput_record::value::format_bytes;
+use trueput_record::value::{Settings, format_bytes};
 
 /// The plan's key, and the option's name.
 const CACHE: &str = "cache";

@@ -8,8 +8,7 @@ use trueput_engine::parameter::resolve;
 use trueput_host::placement;
 use trueput_host::trial_file_system::{self, FileSystemError};
 use trueput_record::conditions::Arrival;
-use trueput_record::trial::Settings;
-use trueput_record::value::format_bytes;
+use trueput_record::value::{Settings, format_bytes};
 use trueput_record::{Conditions, TrialSpec};
 use trueput_workloads::DEFAULT_DURATION_S;
 

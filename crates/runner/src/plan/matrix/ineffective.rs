@@ -112,7 +112,7 @@ impl Expansion<'_> {
 }
 
 /// Returns a plan's settings with some replaced.
-fn with(plan: &Dimensions, instead: &trueput_record::trial::Settings) -> Dimensions {
+fn with(plan: &Dimensions, instead: &trueput_record::value::Settings) -> Dimensions {
     let mut given = plan.clone();
     let instead = instead.iter();
     given.extend(instead.map(|(name, value)| (name.clone(), vec![value.clone()])));

@@ -107,7 +107,7 @@ mod tests {
     use std::collections::HashSet;
     use trueput_record::PlanFile;
     use trueput_record::conditions::{Allocator, Start};
-    use trueput_record::trial::Settings;
+    use trueput_record::value::Settings;
 
     /// Returns the names without their numbers.
     fn names_without_numbers(trials: &[TrialSpec]) -> Vec<String> {

@@ -12,7 +12,7 @@ use trueput_record::TrialSpec;
 use trueput_record::ablation::{AblationKind, AblationStep, BASE};
 use trueput_record::plan::{PlanStep, UnsupportedPolicy};
 use trueput_record::skipped::{STEP_WITHOUT_EFFECT, skipped_step};
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 
 impl Expansion<'_> {
     /// Checks that the engines, knobs and settings of steps exist, and that each value is valid.

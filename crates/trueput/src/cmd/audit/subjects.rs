@@ -10,7 +10,7 @@ use trueput_audit::Subject;
 use trueput_engine::credentials;
 use trueput_record::TrialSpec;
 use trueput_record::plan::{Contender, UnsupportedPolicy};
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_runner::{Registry, matrix};
 
 /// Returns what is audited, and what is not, with the reason.

@@ -1,7 +1,7 @@
 //! Prints the results of the anomaly suite.
 
 use trueput_engine::isolation::{Report, ScheduleResult};
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{Isolation, Phenomenon};
 
 /// One line: the stated level, and whether the suite confirms it.

@@ -14,7 +14,7 @@ use trueput_engine::{Database, OpenSpec, Value};
 use trueput_host::cluster::send_order;
 use trueput_record::fault::{ClusterOrder, FaultAction};
 use trueput_record::measurement::Check;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 use trueput_runner::meter::{ClockMeter, Stage, WorkerCounters};
 use trueput_workloads::history::HistoryWorkload;

@@ -7,7 +7,7 @@ use trueput_engine::parameter::resolve;
 use trueput_engine::{Durability, Engine, OpenSpec, ParameterValues};
 use trueput_host::service::{Server, ServerSpec};
 use trueput_record::Conditions;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 
 /// Sessions that a server is made for: more than any check has at once.
 pub const SESSIONS: u32 = 16;

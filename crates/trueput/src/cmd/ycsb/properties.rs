@@ -8,7 +8,7 @@ use trueput_engine::{Parameter, ValueKind};
 use trueput_record::Value;
 use trueput_record::plan::{Condition, ConditionLists, MAX_WORKERS, PlanFile, check_count};
 use trueput_record::suggest::did_you_mean;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_workloads::Workload;
 use trueput_workloads::ycsb::{Ycsb, decode_properties, parse_boolean, parse_properties};
 

@@ -4,7 +4,7 @@
 use super::harness::{Bench, failures, report};
 use std::collections::BTreeMap;
 use trueput_engine::{Engine, Isolation, isolation, parameter};
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 
 /// Engines that are not run here, and why.
 const ELSEWHERE: [(&str, &str); 5] = [

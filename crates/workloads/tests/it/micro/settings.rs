@@ -2,7 +2,7 @@
 
 use super::harness::{Bench, assert_right, job_under, timed};
 use trueput_record::measurement::{Measurement, OperationSummary};
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{Conditions, Durability, TrialSpec, VerifyLevel, WorkerKind};
 
 fn refused(given: &str) -> String {

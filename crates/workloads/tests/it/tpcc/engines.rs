@@ -4,7 +4,7 @@ use super::harness::{Bench, assert_right, engine, failures, installed};
 use trueput_engine::testing::Fault;
 use trueput_engine::{COMPILED_IN, Durability, Engine, OpenSpec, parameter};
 use trueput_record::VerifyLevel;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 
 const SMALL: &str = "store=kv warehouses=2 cardinality=hundredth transactions=400";
 

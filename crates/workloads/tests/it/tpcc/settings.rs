@@ -4,7 +4,7 @@ use super::harness::{Bench, engine, job, job_under};
 use trueput_engine::testing::Fault;
 use trueput_engine::{Capabilities, Dialect, Engine, Null, parameter};
 use trueput_record::conditions::Rate;
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{Conditions, WorkerKind};
 
 fn refusal(given: &str) -> String {

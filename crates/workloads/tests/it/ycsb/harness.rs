@@ -8,7 +8,7 @@ use trueput_engine::parameter;
 use trueput_engine::reference::Reference;
 pub use trueput_engine::testing::{Call, Fault};
 use trueput_engine::testing::{CallLog, FaultState, FaultySession};
-use trueput_record::trial::Settings;
+use trueput_record::value::Settings;
 use trueput_record::{Conditions, VerifyLevel};
 use trueput_workloads::ycsb::Ycsb;
 use trueput_workloads::{

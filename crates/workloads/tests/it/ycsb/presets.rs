@@ -9,7 +9,7 @@ use trueput_workloads::ycsb::parse_properties;
 /// Properties of YCSB's files that say which program to run.
 const OF_THE_CLIENT: [&str; 1] = ["workload"];
 
-fn given_by_file(preset: &str) -> trueput_record::trial::Settings {
+fn given_by_file(preset: &str) -> trueput_record::value::Settings {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/ycsb/workloads");
     let text = std::fs::read_to_string(folder.join(format!("workload{preset}"))).unwrap();
     let mut given = settings("workload=core");
@@ -21,7 +21,7 @@ fn given_by_file(preset: &str) -> trueput_record::trial::Settings {
     given
 }
 
-fn calls(given: &trueput_record::trial::Settings) -> Vec<Call> {
+fn calls(given: &trueput_record::value::Settings) -> Vec<Call> {
     let job = super::harness::job_of(given, &Conditions::default()).unwrap();
     let bench = Bench::with(1, job);
     bench.run(Fault::None);

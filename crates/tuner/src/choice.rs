@@ -123,7 +123,7 @@ pub fn untunable(
         let search = TuningSearch::new(tuning.clone(), spec.clone(), manifest, engine, 0.0);
         Some(UntunableContender {
             contender: spec.role?.contender,
-            reason: search.err()?,
+            reason: search.err()?.to_string(),
         })
     };
     manifest.trials.iter().filter_map(untunable).collect()

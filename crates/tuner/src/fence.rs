@@ -3,6 +3,7 @@
 //! A search that may weaken the promise finds that a commit without a flush is fast. So a
 //! configuration runs only if its driver states that it keeps at least what the default keeps.
 
+use crate::error::{KnobSpaceError, Refusal};
 use crate::space::{Fence, Restrictions, Space};
 use trueput_engine::Engine;
 use trueput_record::parameter::{Parameter, ValueKind, resolve};
@@ -19,8 +20,8 @@ pub const CONDITIONS: [&str; 3] = ["network_delay", "network_loss", "host_langua
 /// give no other bound.
 ///
 /// # Errors
-/// One sentence: there is nothing to search, the engine refuses `fixed`, or its window is not below
-/// the limit.
+/// [`KnobSpaceError`]: there is nothing to search, the engine refuses `fixed`, or its window is not
+/// below the limit.
 pub fn knob_space(
     engine: &'static dyn Engine,
     durability: Durability,
@@ -28,7 +29,7 @@ pub fn knob_space(
     window_limit_s: Option<f64>,
     max_bytes: f64,
     mut restrictions: Restrictions,
-) -> Result<Space, String> {
+) -> Result<Space, KnobSpaceError> {
     let is_free = |knob: &&Parameter| {
         let own = fixed.get(knob.name);
         let is_default = own.is_none_or(|value| *value == knob.kind.default_value());
@@ -49,7 +50,10 @@ pub fn knob_space(
     }
     let fence = promise_fence(engine, durability, fixed.clone(), window_limit_s)?;
     let space = Space::new(&free, &restrictions, fence);
-    space.map_err(|reason| format!("{}: {reason}", engine.info().name))
+    space.map_err(|source| KnobSpaceError::Space {
+        engine: engine.info().name,
+        source,
+    })
 }
 
 /// Whether a size is above a bound: a default such as that of a memory map, which is no use of
@@ -64,22 +68,21 @@ fn promise_fence(
     durability: Durability,
     fixed: Settings,
     window_limit_s: Option<f64>,
-) -> Result<Fence, String> {
-    let promises = move |changes: &Settings| -> Result<_, String> {
+) -> Result<Fence, KnobSpaceError> {
+    let promises = move |changes: &Settings| -> Result<_, Refusal> {
         let mut knobs = fixed.clone();
         knobs.extend(changes.clone());
-        let knobs = resolve(engine.info().name, engine.knobs(), &knobs)?;
-        let promise = engine.promise_with(durability, &knobs);
-        let promise = promise.map_err(|error| error.to_string())?;
+        let knobs = resolve(engine.info().name, engine.knobs(), &knobs).map_err(Refusal::Value)?;
+        let promise = engine.promise_with(durability, &knobs)?;
         Ok((promise, engine.isolation(&knobs)))
     };
     let (wanted, wanted_isolation) = promises(&Settings::new())?;
     // No configuration is compared with a default that promises less than what is asked for.
-    check_promise(&wanted, window_limit_s, &wanted).map_err(|reason| {
-        let name = engine.info().name;
-        format!(
-            "{name} with the plan's knobs: {reason}; allow more, or give the knob that limits it"
-        )
+    check_promise(&wanted, window_limit_s, &wanted).map_err(|refusal| {
+        KnobSpaceError::WeakPlan {
+            engine: engine.info().name,
+            refusal,
+        }
     })?;
     Ok(Box::new(move |changes| {
         let (promise, isolation) = promises(changes)?;
@@ -89,18 +92,15 @@ fn promise_fence(
 }
 
 /// Less isolation is a weaker promise too, and often a faster one.
-fn check_isolation(wanted: Option<Isolation>, found: Option<Isolation>) -> Result<(), String> {
+fn check_isolation(wanted: Option<Isolation>, found: Option<Isolation>) -> Result<(), Refusal> {
     let Some(wanted) = wanted else {
         return Ok(());
     };
     let lacking = found.map(|found| found.lacks(wanted).next());
     match lacking {
         Some(None) => Ok(()),
-        Some(Some(phenomenon)) => Err(format!(
-            "it permits {} and {wanted} does not",
-            phenomenon.name()
-        )),
-        None => Err(format!("its isolation is unknown, and not {wanted}")),
+        Some(Some(permitted)) => Err(Refusal::Isolation { permitted, wanted }),
+        None => Err(Refusal::UnknownIsolation(wanted)),
     }
 }
 
@@ -108,36 +108,32 @@ fn check_isolation(wanted: Option<Isolation>, found: Option<Isolation>) -> Resul
 /// limit on the window replaces the other one's time, and nothing else of it.
 ///
 /// # Errors
-/// One sentence: what would be weaker.
+/// [`Refusal`]: what would be weaker.
 pub fn check_promise(
     wanted: &Promise,
     window_limit_s: Option<f64>,
     promise: &Promise,
-) -> Result<(), String> {
+) -> Result<(), Refusal> {
     if promise.durability != wanted.durability {
-        return Err(format!(
-            "it keeps {} and not {}",
-            promise.durability, wanted.durability
-        ));
+        return Err(Refusal::Durability {
+            found: promise.durability,
+            wanted: wanted.durability,
+        });
     }
     check_cluster(wanted.cluster.as_ref(), promise.cluster.as_ref())?;
     match (&wanted.window, &promise.window) {
         (_, None) => Ok(()),
-        (None, Some(_)) => Err("a power loss may take commits".to_owned()),
+        (None, Some(_)) => Err(Refusal::Window),
         (Some(wanted), Some(window)) => check_window(wanted, window_limit_s, window),
     }
 }
 
-fn check_window(wanted: &Window, limit_s: Option<f64>, window: &Window) -> Result<(), String> {
+fn check_window(wanted: &Window, limit_s: Option<f64>, window: &Window) -> Result<(), Refusal> {
     match (limit_s, window.time_s) {
         (Some(limit_s), Some(time_s)) if time_s >= limit_s => {
-            return Err(format!(
-                "a power loss may take {time_s} s of commits, and window<{limit_s}s was asked for"
-            ));
+            return Err(Refusal::LongWindow { time_s, limit_s });
         }
-        (Some(_), None) => {
-            return Err("the time that a power loss may take is not limited".to_owned());
-        }
+        (Some(_), None) => return Err(Refusal::UnlimitedWindow),
         _ => {}
     }
     let within = |wanted: Option<f64>, found: Option<f64>| match (wanted, found) {
@@ -149,14 +145,13 @@ fn check_window(wanted: &Window, limit_s: Option<f64>, window: &Window) -> Resul
     let fits = (limit_s.is_some() || within(wanted.time_s, window.time_s))
         && within(count(wanted.bytes), count(window.bytes))
         && within(count(wanted.commits), count(window.commits));
-    fits.then_some(())
-        .ok_or_else(|| "a power loss may take more commits than with the default".to_owned())
+    fits.then_some(()).ok_or(Refusal::WiderWindow)
 }
 
 fn check_cluster(
     wanted: Option<&ClusterSurvival>,
     found: Option<&ClusterSurvival>,
-) -> Result<(), String> {
+) -> Result<(), Refusal> {
     let flags = |survival: &ClusterSurvival| {
         [
             survival.process,
@@ -173,7 +168,5 @@ fn check_cluster(
             both.any(|(wanted, found)| wanted && !found)
         }
     };
-    (!is_weaker)
-        .then_some(())
-        .ok_or_else(|| "a commit survives fewer failures of nodes".to_owned())
+    (!is_weaker).then_some(()).ok_or(Refusal::Cluster)
 }

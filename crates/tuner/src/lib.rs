@@ -9,6 +9,7 @@
 //! - `capacity`: the highest rate at which a contender keeps an objective
 //! - `tuning`: the knobs of a contender that serve it best
 //! - `choice`: the contender that keeps an objective at the highest rate, by default and tuned
+//! - `error`: why a search cannot be made, and why a configuration may not run
 //! - `fence`: which configurations keep the promise that was asked for
 //! - `space`: the parameters that a search may change, as a unit cube
 //! - `rounds`: the state machine that proposes rounds of trials and keeps their archive
@@ -22,6 +23,7 @@ pub mod ablation;
 pub mod budget;
 pub mod capacity;
 pub mod choice;
+pub mod error;
 pub mod fence;
 pub mod holdout;
 mod of_run;

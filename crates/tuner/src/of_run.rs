@@ -2,6 +2,7 @@
 
 use crate::capacity::CapacitySearch;
 use crate::choice::{ChoiceSearch, engine_of};
+use crate::error::SearchError;
 use crate::trial_search::TrialSearch;
 use crate::tuning::TuningSearch;
 use trueput_engine::Engine;
@@ -13,13 +14,13 @@ use trueput_record::search::SearchSettings;
 /// it is asked for the next trials.
 ///
 /// # Errors
-/// One sentence: the run is no search, its engine is not known, or its knobs cannot be searched.
+/// [`SearchError`]: the run is no search, its engine is not known, or its knobs cannot be searched.
 pub fn search_of<'a>(
     manifest: &'a RunManifest,
     engines: &'a [&'static dyn Engine],
-) -> Result<Box<dyn TrialSearch + 'a>, String> {
+) -> Result<Box<dyn TrialSearch + 'a>, SearchError> {
     match &manifest.search {
-        None => Err("the run is no search".to_owned()),
+        None => Err(SearchError::NoSearch),
         Some(SearchSettings::Capacity(settings)) => {
             let contenders = closed_loops(manifest).collect();
             let budget_s = settings.budget_s;
@@ -31,9 +32,9 @@ pub fn search_of<'a>(
         }
         Some(SearchSettings::Tuning(settings)) => {
             let first = manifest.trials.first();
-            let first = first.ok_or("the search has no first trial")?;
+            let first = first.ok_or(SearchError::NoFirstTrial)?;
             let engine = engine_of(first, engines);
-            let engine = engine.ok_or_else(|| format!("unknown engine '{}'", first.engine))?;
+            let engine = engine.ok_or_else(|| SearchError::UnknownEngine(first.engine.clone()))?;
             let (settings, first) = (settings.clone(), first.clone());
             let search = TuningSearch::new(settings, first, manifest, engine, 0.0)?;
             Ok(Box::new(search))

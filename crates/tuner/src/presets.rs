@@ -3,6 +3,7 @@
 //! They are in `presets/*.toml` and are embedded in the program. A value is fixed, or a share of
 //! the machine's memory or a number for each of its processors, as tuning guides state them.
 
+use crate::error::{BoundError, PresetError};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -105,15 +106,19 @@ impl PublishedPreset {
     /// Returns the values for a machine.
     ///
     /// # Errors
-    /// One sentence: a bound in the file is no number.
-    pub fn settings(&self, machine: Machine) -> Result<Settings, String> {
+    /// [`PresetError::Bound`].
+    pub fn settings(&self, machine: Machine) -> Result<Settings, PresetError> {
         let values = self.values.iter();
         let settings = values.map(|(knob, value)| {
             let value = match value {
                 PresetValue::Fixed(value) => value.clone(),
-                PresetValue::Share(share) => share
-                    .value(machine)
-                    .map_err(|reason| format!("preset '{}', {knob}: {reason}", self.name))?,
+                PresetValue::Share(share) => {
+                    share.value(machine).map_err(|source| PresetError::Bound {
+                        preset: self.name.clone(),
+                        knob: knob.clone(),
+                        source,
+                    })?
+                }
             };
             Ok((knob.clone(), value))
         });
@@ -156,7 +161,7 @@ impl fmt::Display for MachineShare {
 }
 
 impl MachineShare {
-    fn value(&self, machine: Machine) -> Result<Value, String> {
+    fn value(&self, machine: Machine) -> Result<Value, BoundError> {
         let figure = match self.of {
             MachineFigure::Memory => machine.memory_bytes as f64,
             MachineFigure::Cores => f64::from(machine.cores),
@@ -177,12 +182,14 @@ impl MachineShare {
     }
 }
 
-fn bound(value: &Value) -> Result<f64, String> {
+fn bound(value: &Value) -> Result<f64, BoundError> {
     match value {
         Value::Integer(number) => Ok(*number as f64),
         Value::Float(number) => Ok(*number),
-        Value::Text(text) => parse_bytes(text).map(|bytes| bytes as f64),
-        Value::Boolean(_) => Err("a bound is a number or a size".to_owned()),
+        Value::Text(text) => parse_bytes(text)
+            .map(|bytes| bytes as f64)
+            .map_err(BoundError::Size),
+        Value::Boolean(_) => Err(BoundError::Boolean),
     }
 }
 
@@ -194,17 +201,22 @@ pub fn engines() -> impl Iterator<Item = &'static str> {
 /// Returns the presets of an engine; none if no advice on its knobs is known.
 ///
 /// # Errors
-/// One sentence: its file is damaged.
-pub fn presets(engine: &str) -> Result<Vec<PublishedPreset>, String> {
+/// [`PresetError`]: its file is damaged.
+pub fn presets(engine: &str) -> Result<Vec<PublishedPreset>, PresetError> {
     let Some((_, text)) = FILES.iter().find(|(known, _)| *known == engine) else {
         return Ok(Vec::new());
     };
-    let file: PresetFile = toml::from_str(text)
-        .map_err(|error| format!("presets/{engine}.toml: {}", error.message()))?;
+    let file: PresetFile = toml::from_str(text).map_err(|error| PresetError::Syntax {
+        engine: engine.to_owned(),
+        message: error.message().to_owned(),
+    })?;
     if file.engine == engine {
         Ok(file.presets)
     } else {
-        Err(format!("presets/{engine}.toml is of {}", file.engine))
+        Err(PresetError::OtherEngine {
+            engine: engine.to_owned(),
+            owner: file.engine,
+        })
     }
 }
 

@@ -24,6 +24,7 @@ mod racing;
 pub use archive::{Configuration, ConfigurationId, Failure, FailureKind, Fate, Outcome, Purpose};
 pub use estimates::Estimate;
 
+use crate::error::RoundsError;
 use crate::space::Space;
 use archive::{Archive, Entry as ArchivedEntry};
 use estimates::Estimates;
@@ -128,19 +129,16 @@ impl Rounds {
     /// Starts a search. Presets that the fence refuses are left out.
     ///
     /// # Errors
-    /// One sentence: too few trials, or a preset that the parameters do not allow.
-    pub fn new(space: Space, plan: SearchPlan) -> Result<Self, String> {
+    /// [`RoundsError`]: too few trials, or a configuration that the parameters do not allow.
+    pub fn new(space: Space, plan: SearchPlan) -> Result<Self, RoundsError> {
         if plan.trials < MIN_TRIALS {
-            return Err(format!(
-                "{} trials are too few for a search and its holdout; it takes at least \
-                 {MIN_TRIALS}",
-                plan.trials
-            ));
+            return Err(RoundsError::FewTrials {
+                trials: plan.trials,
+                least: MIN_TRIALS,
+            });
         }
         let default = Settings::new();
-        space
-            .check(&default)
-            .map_err(|reason| format!("the default configuration is not allowed: {reason}"))?;
+        space.check(&default).map_err(RoundsError::Default)?;
         let mut archive = Archive::default();
         archive.add(default, Purpose::Default, None);
         let mut search = Self {
@@ -156,7 +154,7 @@ impl Rounds {
         Ok(search)
     }
 
-    fn admit_presets(&mut self) -> Result<(), String> {
+    fn admit_presets(&mut self) -> Result<(), RoundsError> {
         if matches!(
             self.plan.strategy,
             TuningStrategy::Random | TuningStrategy::OneAtATime
@@ -164,10 +162,11 @@ impl Rounds {
             return Ok(());
         }
         for preset in &self.plan.presets {
-            let settings = self
-                .space
-                .admit(&preset.settings)
-                .map_err(|reason| format!("preset '{}': {reason}", preset.name))?;
+            let admitted = self.space.admit(&preset.settings);
+            let settings = admitted.map_err(|refusal| RoundsError::Preset {
+                name: preset.name.clone(),
+                refusal,
+            })?;
             if self.space.check(&settings).is_ok() && !self.archive.contains(&settings) {
                 self.archive
                     .add(settings, Purpose::Preset, Some(preset.name.clone()));
@@ -250,22 +249,21 @@ impl Rounds {
     /// Records what the trials of the pending round gave, in the order of its entries.
     ///
     /// # Errors
-    /// One sentence: there is no pending round, the number of outcomes is another, or a score is
+    /// [`RoundsError`]: there is no pending round, the number of outcomes is another, or a score is
     /// not a finite number above 0. Nothing is recorded then.
-    pub fn record_round(&mut self, outcomes: Vec<Outcome>) -> Result<(), String> {
-        let round = self.pending.as_ref().ok_or("no round is pending")?;
+    pub fn record_round(&mut self, outcomes: Vec<Outcome>) -> Result<(), RoundsError> {
+        let round = self.pending.as_ref().ok_or(RoundsError::NoRound)?;
         if outcomes.len() != round.entries.len() {
-            return Err(format!(
-                "round {} has {} trials, not {}",
-                round.number,
-                round.entries.len(),
-                outcomes.len()
-            ));
+            return Err(RoundsError::OutcomeCount {
+                round: round.number,
+                trials: round.entries.len(),
+                outcomes: outcomes.len(),
+            });
         }
         let is_valid = |score: f64| score.is_finite() && score > 0.0;
         let mut scores = outcomes.iter().filter_map(Outcome::measured);
         if let Some(score) = scores.find(|score| !is_valid(*score)) {
-            return Err(format!("the score {score} is not a finite number above 0"));
+            return Err(RoundsError::Score(score));
         }
         let entries = round.entries.iter().zip(outcomes);
         let entries = entries.map(|(entry, outcome)| ArchivedEntry {

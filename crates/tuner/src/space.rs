@@ -10,6 +10,7 @@
 
 mod axis;
 
+use crate::error::{Refusal, SpaceError};
 use axis::Axis;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,8 +19,8 @@ use trueput_record::parameter::{Parameter, ValueKind, resolve};
 use trueput_record::value::Settings;
 
 /// Decides whether a configuration may run. It gets the settings that differ from the default, and
-/// its error is the reason of a refusal, for example a weaker promise.
-pub type Fence = Box<dyn Fn(&Settings) -> Result<(), String>>;
+/// refuses for example a weaker promise.
+pub type Fence = Box<dyn Fn(&Settings) -> Result<(), Refusal>>;
 
 /// Bounds of a searched range, in the parameter's unit (bytes, seconds). A side that is given
 /// replaces the side that [`Space::new`] derives. A lower bound also excludes a special value below
@@ -64,12 +65,12 @@ impl Space {
     /// 4 KiB, 1 ms or 1. `restrictions` change either side.
     ///
     /// # Errors
-    /// One sentence: there is nothing to search, or a restriction does not fit the parameters.
+    /// [`SpaceError`]: there is nothing to search, or a restriction does not fit the parameters.
     pub fn new(
         parameters: &[Parameter],
         restrictions: &Restrictions,
         fence: Fence,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, SpaceError> {
         check_names(parameters, restrictions)?;
         let only = restrictions.only.as_ref();
         let is_in = |name: &str| only.is_none_or(|only| only.contains(name));
@@ -86,7 +87,7 @@ impl Space {
             }
         }
         if space.axes.is_empty() {
-            Err("there is no parameter with a range or choices to search".to_owned())
+            Err(SpaceError::NoParameter)
         } else {
             Ok(space)
         }
@@ -147,9 +148,9 @@ impl Space {
     /// Checks settings that come from outside and returns those that differ from the default.
     ///
     /// # Errors
-    /// One sentence with the parameter, the value and the valid values.
-    pub fn admit(&self, given: &Settings) -> Result<Settings, String> {
-        let resolved = resolve("the search", &self.parameters, given)?;
+    /// [`Refusal::Value`] with the parameter, the value and the valid values.
+    pub fn admit(&self, given: &Settings) -> Result<Settings, Refusal> {
+        let resolved = resolve("the search", &self.parameters, given).map_err(Refusal::Value)?;
         let values = self.names().filter_map(|name| resolved.get(name).cloned());
         Ok(self.changes(values))
     }
@@ -158,7 +159,7 @@ impl Space {
     ///
     /// # Errors
     /// Why this configuration may not run.
-    pub fn check(&self, settings: &Settings) -> Result<(), String> {
+    pub fn check(&self, settings: &Settings) -> Result<(), Refusal> {
         (self.fence)(settings)
     }
 
@@ -183,16 +184,17 @@ impl Space {
     }
 }
 
-fn check_names(parameters: &[Parameter], restrictions: &Restrictions) -> Result<(), String> {
+fn check_names(parameters: &[Parameter], restrictions: &Restrictions) -> Result<(), SpaceError> {
     let only = restrictions.only.iter().flatten();
     for name in only.chain(restrictions.bounds.keys()) {
         let Some(known) = parameters.iter().find(|known| known.name == name) else {
-            let names: Vec<_> = parameters.iter().map(|known| known.name).collect();
-            let names = names.join(", ");
-            return Err(format!("there is no parameter '{name}'; there are {names}"));
+            return Err(SpaceError::UnknownParameter {
+                name: name.clone(),
+                known: parameters.iter().map(|known| known.name).collect(),
+            });
         };
         if matches!(known.kind, ValueKind::Text { .. }) {
-            return Err(format!("'{name}' is a text, which has no range to search"));
+            return Err(SpaceError::Text(name.clone()));
         }
     }
     Ok(())

@@ -7,6 +7,7 @@ pub use knobs::{SearchSpace, searched_knobs};
 
 use crate::ablation::ablation;
 use crate::budget::{Budget, BudgetShortage, TrialTimes};
+use crate::error::SearchError;
 use crate::holdout::{Holdout, Role};
 use crate::rounds::{
     ConfigurationId, Failure as TrialFailure, FailureKind, MIN_TRIALS, Outcome, Preset, Rounds,
@@ -69,14 +70,14 @@ impl<'a> TuningSearch<'a> {
     /// time begins at a moment of the whole search.
     ///
     /// # Errors
-    /// One sentence: the engine has no knobs that can be searched, or a preset does not fit them.
+    /// [`SearchError`]: the engine has no knobs that can be searched, or a preset does not fit them.
     pub fn new(
         settings: TuningSettings,
         first: TrialSpec,
         manifest: &'a RunManifest,
         engine: &'static dyn Engine,
         begin_s: f64,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, SearchError> {
         let space = SearchSpace {
             engine,
             first: &first,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::error::Refusal;
 use crate::space::Restrictions;
 use trueput_record::parameter::{DefaultValue, Parameter, ValueKind};
 
@@ -140,7 +141,7 @@ fn recorded_outcomes_lead_to_the_same_next_round() {
 fn what_the_fence_refuses_is_never_proposed() {
     let fence = |settings: &Settings| {
         if settings.contains_key("flush") {
-            Err("fsync off keeps less than sync".to_owned())
+            Err(Refusal::WiderWindow)
         } else {
             Ok(())
         }
@@ -291,33 +292,29 @@ fn the_best_challenger_is_in_the_holdout_if_nothing_is_better_than_the_default()
 #[test]
 fn bad_input_is_refused_and_leaves_the_round_pending() {
     let refusal = |trials, presets| Rounds::new(open(), plan(trials, presets)).unwrap_err();
-    assert!(refusal(23, Vec::new()).contains("it takes at least 24"));
+    let few = RoundsError::FewTrials {
+        trials: 23,
+        least: 24,
+    };
+    assert_eq!(refusal(23, Vec::new()), few);
     let unknown = vec![preset("guide", &[("shares", 0.5.into())])];
-    assert!(refusal(60, unknown).contains("preset 'guide': the search has no setting 'shares'"));
-    let closed = space(Box::new(|_| Err("weaker".to_owned())));
+    let said = refusal(60, unknown).to_string();
+    assert!(said.contains("preset 'guide': the search has no setting 'shares'"));
+    let closed = space(Box::new(|_| Err(Refusal::Cluster)));
     let refused = Rounds::new(closed, plan(60, Vec::new())).unwrap_err();
-    assert!(refused.contains("the default configuration is not allowed: weaker"));
+    assert_eq!(refused, RoundsError::Default(Refusal::Cluster));
     let mut search = Rounds::new(open(), plan(60, Vec::new())).unwrap();
-    assert!(
-        search
-            .record_round(Vec::new())
-            .unwrap_err()
-            .contains("no round is pending")
-    );
+    let refused = search.record_round(Vec::new());
+    assert_eq!(refused, Err(RoundsError::NoRound));
     let round = search.next_round().unwrap();
-    assert!(
-        search
-            .record_round(Vec::new())
-            .unwrap_err()
-            .contains("has 7 trials, not 0")
-    );
+    let other_count = RoundsError::OutcomeCount {
+        round: 0,
+        trials: 7,
+        outcomes: 0,
+    };
+    assert_eq!(search.record_round(Vec::new()), Err(other_count));
     let zero = vec![Outcome::Score(0.0); 7];
-    assert!(
-        search
-            .record_round(zero)
-            .unwrap_err()
-            .contains("not a finite number above 0")
-    );
+    assert_eq!(search.record_round(zero), Err(RoundsError::Score(0.0)));
     assert_eq!(search.next_round(), Some(round));
 }
 

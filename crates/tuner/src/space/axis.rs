@@ -1,6 +1,7 @@
 //! One parameter as an axis from 0 to 1.
 
 use super::Bounds;
+use crate::error::SpaceError;
 use trueput_record::Value;
 use trueput_record::parameter::{DefaultValue, Parameter, ValueKind};
 
@@ -55,7 +56,7 @@ impl Axis {
     pub(super) fn new(
         parameter: &Parameter,
         bounds: Option<Bounds>,
-    ) -> Result<Option<Self>, String> {
+    ) -> Result<Option<Self>, SpaceError> {
         let words: Vec<Value> = match parameter.kind {
             ValueKind::Text { .. } => return Ok(None),
             ValueKind::Boolean { .. } => vec![Value::Boolean(false), Value::Boolean(true)],
@@ -65,7 +66,7 @@ impl Axis {
         let default = parameter.kind.default_value();
         let Some(range) = Descriptor::of(&parameter.kind) else {
             if bounds.is_some() {
-                return Err(format!("'{}' has no range to bound", parameter.name));
+                return Err(SpaceError::NoRange(parameter.name));
             }
             let axis = Self {
                 special: Vec::new(),
@@ -86,9 +87,7 @@ impl Axis {
                 special.push(lowest);
             }
         }
-        let scale = range
-            .scale(bounds)
-            .map_err(|reason| format!("'{}': {reason}", parameter.name))?;
+        let scale = range.scale(parameter.name, bounds)?;
         let is_single =
             special.is_empty() && matches!(scale, Scale::Range { low, high, .. } if low == high);
         Ok((!is_single).then_some(Self {
@@ -233,8 +232,8 @@ impl Descriptor {
         is_off && self.first > self.min && self.first < self.max && self.max - self.min > FEW_VALUES
     }
 
-    /// Derives the searched range.
-    fn scale(&self, bounds: Bounds) -> Result<Scale, String> {
+    /// Derives the searched range of a parameter.
+    fn scale(&self, parameter: &'static str, bounds: Bounds) -> Result<Scale, SpaceError> {
         let special = self.has_special_minimum();
         let first = if special { self.first } else { self.min };
         let default = self.default.filter(|value| *value >= first && *value > 0.0);
@@ -252,10 +251,11 @@ impl Descriptor {
             (low, high) = (low.ceil(), high.floor());
         }
         if low > high {
-            return Err(format!(
-                "no value is within the bounds {low} to {high}; its own are {} to {}",
-                self.min, self.max
-            ));
+            return Err(SpaceError::NoValue {
+                parameter,
+                bounds: (low, high),
+                own: (self.min, self.max),
+            });
         }
         Ok(Scale::Range {
             number: self.number,

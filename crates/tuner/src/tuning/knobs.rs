@@ -1,5 +1,6 @@
 //! The space of a search: the knobs, their bounds, what must not run, and where to begin.
 
+use crate::error::{KnobSpaceError, Refusal, SearchError, SearchedKnobError};
 use crate::fence::{CONDITIONS, knob_space};
 use crate::presets::{Machine, PublishedPreset, presets};
 use crate::space::{Bounds, Restrictions, Space};
@@ -31,21 +32,19 @@ impl SearchSpace<'_> {
     /// The knobs that the plan leaves at their defaults.
     ///
     /// # Errors
-    /// One sentence: there is nothing to search, or a bound leaves no value.
-    pub fn space(&self) -> Result<Space, String> {
-        let name = self.engine.info().name;
+    /// [`KnobSpaceError`]: there is nothing to search, or a bound leaves no value.
+    pub fn space(&self) -> Result<Space, KnobSpaceError> {
+        let engine = self.engine.info().name;
         let knobs = self.engine.knobs();
         if knobs.is_empty() {
-            return Err(format!("{name} has no knobs to search"));
+            return Err(KnobSpaceError::NoKnobs { engine });
         }
         let is_searched = |knob: &Parameter| {
             let is_condition = CONDITIONS.contains(&knob.name);
             is_free(self.first, knob) && (!is_condition || !self.searched.is_empty())
         };
         if !knobs.iter().any(is_searched) {
-            return Err(format!(
-                "the plan gives every knob of {name}: there is none to search"
-            ));
+            return Err(KnobSpaceError::AllGiven { engine });
         }
         knob_space(
             self.engine,
@@ -87,8 +86,8 @@ impl SearchSpace<'_> {
     /// processors.
     ///
     /// # Errors
-    /// One sentence: there is nothing to search, or a file of presets is damaged.
-    pub fn presets(&self, cores: u32) -> Result<Vec<TuningPreset>, String> {
+    /// [`SearchError`]: there is nothing to search, or a file of presets is damaged.
+    pub fn presets(&self, cores: u32) -> Result<Vec<TuningPreset>, SearchError> {
         let space = self.space()?;
         let machine = Machine {
             memory_bytes: self.usable_memory_bytes(),
@@ -112,7 +111,7 @@ impl SearchSpace<'_> {
                 with.insert(knob.clone(), value.clone());
                 match self.admit(space, &with) {
                     Ok(_) => kept = with,
-                    Err(reason) => dropped.push(format!("{knob}={value}: {reason}")),
+                    Err(refusal) => dropped.push(format!("{knob}={value}: {refusal}")),
                 }
             }
             self.admit(space, &kept).unwrap_or_default()
@@ -127,10 +126,10 @@ impl SearchSpace<'_> {
     }
 
     /// The values that differ from the default, if all of them may run.
-    fn admit(&self, space: &Space, given: &Settings) -> Result<Settings, String> {
+    fn admit(&self, space: &Space, given: &Settings) -> Result<Settings, Refusal> {
         for name in given.keys() {
             if !space.names().any(|known| known == name) {
-                return Err("this knob is not searched".to_owned());
+                return Err(Refusal::NotSearched);
             }
         }
         let changes = space.admit(given)?;
@@ -141,7 +140,7 @@ impl SearchSpace<'_> {
                     || knob.high.is_some_and(|high| value > high)
             });
             if is_outside {
-                return Err("it is outside of the bounds that --search gives".to_owned());
+                return Err(Refusal::OutOfBounds);
             }
         }
         space.check(&changes)?;
@@ -159,28 +158,30 @@ fn number(value: &Value) -> Option<f64> {
 
 /// Whether the plan leaves a knob at its default.
 fn is_free(first: &TrialSpec, knob: &Parameter) -> bool {
+    given_value(first, knob).is_none()
+}
+
+/// The value that the plan gives a knob; `None` if it is the default.
+fn given_value<'a>(first: &'a TrialSpec, knob: &Parameter) -> Option<&'a Value> {
     let own = first.knobs.get(knob.name);
-    own.is_none_or(|value| *value == knob.kind.default_value())
+    own.filter(|value| **value != knob.kind.default_value())
 }
 
 /// Reads the knobs to search, as in `cache_size=64MiB..1GiB` or `wiredtiger.table`.
 ///
 /// # Errors
-/// One sentence: the engine has no such knob, the plan gives it, it is named twice, or a bound is
-/// no value of it.
+/// [`SearchedKnobError`]: the engine has no such knob, the plan gives it, it is named twice, or a
+/// bound is no value of it.
 pub fn searched_knobs(
     given: &[String],
     engine: &dyn Engine,
     first: &TrialSpec,
-) -> Result<Vec<SearchedKnob>, String> {
+) -> Result<Vec<SearchedKnob>, SearchedKnobError> {
     let read = |text: &String| searched_knob(text, engine, first);
     let knobs = given.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     for (at, knob) in knobs.iter().enumerate() {
         if knobs[..at].iter().any(|other| other.name == knob.name) {
-            return Err(format!(
-                "--search names '{}' twice; name it once",
-                knob.name
-            ));
+            return Err(SearchedKnobError::Twice(knob.name.clone()));
         }
     }
     Ok(knobs)
@@ -190,7 +191,7 @@ fn searched_knob(
     text: &str,
     engine: &dyn Engine,
     first: &TrialSpec,
-) -> Result<SearchedKnob, String> {
+) -> Result<SearchedKnob, SearchedKnobError> {
     let (name, bounds) = match text.split_once('=') {
         Some((name, bounds)) => (name.trim(), Some(bounds)),
         None => (text.trim(), None),
@@ -201,31 +202,30 @@ fn searched_knob(
     let name = of_owner.unwrap_or(name);
     let knobs = engine.knobs();
     let Some(knob) = knobs.iter().find(|knob| knob.name == name) else {
-        let hint = did_you_mean(name, knobs.iter().map(|knob| knob.name));
-        return Err(format!(
-            "{owner} has no knob '{name}'{hint}; 'trueput knobs {owner}' lists them"
-        ));
+        return Err(SearchedKnobError::Unknown {
+            engine: owner,
+            name: name.to_owned(),
+            hint: did_you_mean(name, knobs.iter().map(|knob| knob.name)),
+        });
     };
-    if !is_free(first, knob) {
-        let value = first.knobs.get(name).map(ToString::to_string);
-        return Err(format!(
-            "'{name}' is to be searched, and the plan or --knob keeps it at {}: remove one of both",
-            value.unwrap_or_default()
-        ));
+    if let Some(value) = given_value(first, knob) {
+        return Err(SearchedKnobError::Kept {
+            name: name.to_owned(),
+            value: value.clone(),
+        });
     }
     let (low, high) = match bounds {
         None => (None, None),
         Some(bounds) => {
-            let (low, high) = bounds.split_once("..").ok_or_else(|| {
-                format!("'{text}': write bounds as LOW..HIGH, as in cache_size=64MiB..1GiB")
-            })?;
+            let sides = bounds.split_once("..");
+            let (low, high) = sides.ok_or_else(|| SearchedKnobError::NoRange(text.to_owned()))?;
             (bound(knob, low)?, bound(knob, high)?)
         }
     };
     if let (Some(low), Some(high)) = (low, high)
         && low > high
     {
-        return Err(format!("'{text}': the lower bound is above the upper one"));
+        return Err(SearchedKnobError::Reversed(text.to_owned()));
     }
     Ok(SearchedKnob {
         name: name.to_owned(),
@@ -235,27 +235,32 @@ fn searched_knob(
 }
 
 /// Reads a bound in the knob's unit; `None` if it is left out.
-fn bound(knob: &Parameter, text: &str) -> Result<Option<f64>, String> {
+fn bound(knob: &Parameter, text: &str) -> Result<Option<f64>, SearchedKnobError> {
     let text = text.trim();
     if text.is_empty() {
         return Ok(None);
     }
+    let name = knob.name;
+    let unreadable = |reason| SearchedKnobError::Bound { knob: name, reason };
     let value = match knob.kind {
-        ValueKind::Bytes { .. } => parse_bytes(text).map(|bytes| bytes as f64),
-        ValueKind::Duration { .. } => parse_seconds(text),
+        ValueKind::Bytes { .. } => parse_bytes(text).map_err(unreadable)? as f64,
+        ValueKind::Duration { .. } => parse_seconds(text).map_err(unreadable)?,
         ValueKind::Integer { .. } | ValueKind::Fraction { .. } => {
             let number = text.replace('_', "").parse::<f64>().ok();
             let number = number.filter(|number| number.is_finite());
-            number.ok_or_else(|| format!("'{text}' is not a number"))
+            number.ok_or_else(|| SearchedKnobError::NotANumber {
+                knob: name,
+                text: text.to_owned(),
+            })?
         }
-        _ => Err(format!(
-            "it has no range; it is one of {}",
-            knob.kind.range()
-        )),
+        _ => {
+            return Err(SearchedKnobError::Choices {
+                knob: name,
+                choices: knob.kind.range(),
+            });
+        }
     };
-    value
-        .map(Some)
-        .map_err(|reason| format!("'{}': {reason}", knob.name))
+    Ok(Some(value))
 }
 
 #[cfg(test)]

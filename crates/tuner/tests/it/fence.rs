@@ -432,7 +432,7 @@ fn a_default_that_is_not_below_the_limit_of_the_window_is_refused() {
         let (fixed, all) = (Settings::new(), Restrictions::default());
         knob_space(engine, level, &fixed, Some(limit_s), MAX_BYTES, all)
     };
-    let reason = space(Durability::Buffered, 60.0).unwrap_err();
+    let reason = space(Durability::Buffered, 60.0).unwrap_err().to_string();
     assert!(reason.contains("may take 60 s of commits"), "{reason}");
     assert!(space(Durability::Sync, 1.0).is_ok(), "it has no window");
     let space = space(Durability::Buffered, 61.0).unwrap();

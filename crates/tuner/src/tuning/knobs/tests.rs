@@ -39,11 +39,15 @@ fn knobs_that_cannot_be_searched_are_refused() {
         ("cache_size=much..1GiB", "as in 4096, 64KiB, 1GiB"),
         ("journal_mode=wal..off", "it has no range"),
     ] {
-        let reason = searched_knobs(&[text.to_owned()], sqlite(), &kept).unwrap_err();
+        let reason = searched_knobs(&[text.to_owned()], sqlite(), &kept)
+            .unwrap_err()
+            .to_string();
         assert!(reason.contains(right), "{text}: {reason}");
     }
     let twice = ["cache_size", "sqlite.cache_size=1MiB.."].map(str::to_owned);
-    let reason = searched_knobs(&twice, sqlite(), &kept).unwrap_err();
+    let reason = searched_knobs(&twice, sqlite(), &kept)
+        .unwrap_err()
+        .to_string();
     assert!(reason.contains("names 'cache_size' twice"), "{reason}");
 }
 

@@ -161,9 +161,8 @@ struct OpenableEngine<'a> {
 pub const WORKER_TASK: DelegatedTask = DelegatedTask {
     name: "audit",
     serve: |registry, assignment| {
-        let assignment = serde_json::from_value(assignment).map_err(|error| error.to_string())?;
-        let report = serve(registry, &assignment).map_err(|error| error.to_string())?;
-        serde_json::to_value(report).map_err(|error| error.to_string())
+        let assignment = serde_json::from_value(assignment)?;
+        Ok(serde_json::to_value(serve(registry, &assignment)?)?)
     },
 };
 

@@ -4,6 +4,7 @@ use crate::evidence::database_size::SizeError;
 use crate::evidence::summaries::HistogramError;
 use crate::hosts::error::HostError;
 use crate::hosts::workers::HostWorkers;
+use crate::plan::disk_space::NoRoom;
 use crate::plan::refusal::Refusal;
 use crate::plan::resolution::{ResolvedTrial, resolve_trial};
 use crate::trial::conformance_result::{ConformanceResult, HungSuite, IsolationResult};
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
+use trueput_host::cgroup::MemoryLimitError;
 use trueput_host::run_work_folder::RunWorkFolder;
 use trueput_record::conditions::HostList;
 use trueput_record::hardware_limits::HardwareLimits;
@@ -296,8 +298,8 @@ impl RunContext<'_> {
     /// compiled in, in hexadecimal; empty for a remote server, whose file cannot be read.
     ///
     /// # Errors
-    /// A sentence, if the file cannot be read.
-    pub fn sha256(&mut self, library: Option<&Path>) -> Result<String, String> {
+    /// [`HashError`], if the file cannot be read.
+    pub fn sha256(&mut self, library: Option<&Path>) -> Result<String, HashError> {
         let file = library.unwrap_or(&self.options.worker_program);
         if trueput_engine::credentials::is_address(file) {
             return Ok(String::new());
@@ -305,15 +307,21 @@ impl RunContext<'_> {
         if let Some(hash) = self.hashes.get(file) {
             return Ok(hash.clone());
         }
-        let hash = sha256_of(file).map_err(|error| {
-            format!(
-                "cannot read {} to compute its hash: {error}",
-                file.display()
-            )
+        let hash = sha256_of(file).map_err(|source| HashError {
+            file: file.to_owned(),
+            source,
         })?;
         self.hashes.insert(file.to_owned(), hash.clone());
         Ok(hash)
     }
+}
+
+/// A file that cannot be read to compute its hash.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {} to compute its hash: {source}", file.display())]
+pub(crate) struct HashError {
+    file: PathBuf,
+    source: std::io::Error,
 }
 
 /// Returns the SHA-256 of a file, in hexadecimal digits.
@@ -378,7 +386,16 @@ macro_rules! fail_trials {
     )*};
 }
 
-fail_trials!(FaultError, HistogramError, HostError, Refusal, SizeError);
+fail_trials!(
+    FaultError,
+    HashError,
+    HistogramError,
+    HostError,
+    MemoryLimitError,
+    NoRoom,
+    Refusal,
+    SizeError,
+);
 
 /// Adds to a failure that the file system of the database is full, if so: some engines wait for
 /// room, and one that writes into a mapping is killed by SIGBUS.

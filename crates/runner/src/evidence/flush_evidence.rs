@@ -6,14 +6,25 @@ use crate::plan::log_directory::find_log_folder;
 use crate::plan::resolution::ResolvedTrial;
 use std::path::Path;
 use trueput_host::count_configured_processors;
-use trueput_host::flush_counts::{CompletedRequests, FlushCounts};
+use trueput_host::flush_counts::{CompletedRequests, FlushCounts, UncountedFlushes};
 use trueput_record::address::is_address_for;
 use trueput_record::flush_evidence::{FlushEvidence, FlushVerdict};
 use trueput_record::measurement::Measurement;
 use trueput_record::{Durability, TrialSpec};
 
+/// The reason for having no counters below a trial.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoFlushCounts {
+    /// The server is the user's.
+    #[error("the files of a user's server are not visible")]
+    UsersServer,
+    /// The storage's.
+    #[error(transparent)]
+    Storage(#[from] UncountedFlushes),
+}
+
 /// The counters of writes and flushes below a trial, or the reason for having none.
-pub(crate) type FlushCountsResult = Result<FlushCounts, String>;
+pub(crate) type FlushCountsResult = Result<FlushCounts, NoFlushCounts>;
 
 /// Finds the counters below a trial whose database is created in `directory` or is closed there;
 /// `None` if its level waits for no flush, or the engine retains no data.
@@ -27,15 +38,13 @@ pub(crate) fn prepare_flush_counting(
     }
     let is_users = |build: &Path| is_address_for(&spec.engine, build);
     if spec.build.as_deref().is_some_and(is_users) {
-        return Some(Err(
-            "the files of a user's server are not visible".to_owned()
-        ));
+        return Some(Err(NoFlushCounts::UsersServer));
     }
     // Without a separate file system the log's folder may not exist yet, and will be on this one.
     let log = find_log_folder(&spec.knobs, directory).filter(|folder| folder.is_dir());
     let folders = [Some(directory), log.as_deref()];
     let folders: Vec<&Path> = folders.into_iter().flatten().collect();
-    Some(FlushCounts::below(&folders).map_err(|error| error.to_string()))
+    Some(FlushCounts::below(&folders).map_err(NoFlushCounts::Storage))
 }
 
 /// Counts the storage's requests while a trial's workers run.
@@ -112,7 +121,7 @@ pub(crate) fn derive_evidence(
     let commits = resolved.job.changing_commits(spec, measurement);
     let counts = match flush_counting {
         Ok(counts) => counts,
-        Err(reason) => return not_counted(commits, reason),
+        Err(error) => return not_counted(commits, &error.to_string()),
     };
     match (commits, completed) {
         (None, _) => not_counted(None, "it is unknown how many commits changed data"),

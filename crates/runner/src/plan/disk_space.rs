@@ -3,6 +3,7 @@
 use crate::Registry;
 use crate::plan::time_slice_group::derive_group_key;
 use std::collections::HashMap;
+use std::path::PathBuf;
 use trueput_engine::Engine;
 use trueput_engine::parameter::resolve;
 use trueput_host as host;
@@ -20,20 +21,54 @@ pub const DISK_FACTOR: f64 = 4.0;
 /// metadata.
 const SPARE_BYTES: u64 = 16 << 20;
 
+/// A text that is not a factor.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is not a factor: write a number from 0.01 to 100, as in 1.5")]
+pub struct FactorError(String);
+
 /// Reads a factor in the place of [`DISK_FACTOR`].
 ///
 /// # Errors
-/// One sentence.
-pub fn parse_factor(text: &str) -> Result<f64, String> {
+/// [`FactorError`].
+pub fn parse_factor(text: &str) -> Result<f64, FactorError> {
     let factor = text.parse::<f64>().ok();
     factor
         .filter(|factor| (0.01..=100.0).contains(factor))
-        .ok_or_else(|| {
-            format!(
-                "'{text}' is not a factor: write a number from 0.01 to 100, as in \
-            1.5"
-            )
-        })
+        .ok_or_else(|| FactorError(text.to_owned()))
+}
+
+/// The reason why databases have too little room.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoRoom {
+    /// That of one trial.
+    #[error(
+        "too little disk space in {}: {}, {} free",
+        directory.display(),
+        space.explained(*factor),
+        format_bytes(*free_bytes)
+    )]
+    Trial {
+        /// The folder of the database.
+        directory: PathBuf,
+        /// What it needs.
+        space: DiskSpace,
+        /// The multiple of the expected size that must be free.
+        factor: f64,
+        /// The free space for this user.
+        free_bytes: u64,
+    },
+    /// Those of trials that take turns.
+    #[error(
+        "too little disk space for all contenders that share time slices: {} needed, {} free",
+        format_bytes(*needed_bytes),
+        format_bytes(*free_bytes)
+    )]
+    TimeSlices {
+        /// What all need together.
+        needed_bytes: u64,
+        /// The free space for this user.
+        free_bytes: u64,
+    },
 }
 
 /// The disk space that a trial or a run needs.
@@ -171,7 +206,7 @@ mod tests {
     fn a_factor_is_a_number_of_some_size() {
         assert_eq!(parse_factor("1.5"), Ok(1.5));
         for wrong in ["0", "-1", "NaN", "inf", "many", "1000"] {
-            assert!(parse_factor(wrong).unwrap_err().contains(wrong), "{wrong}");
+            assert_eq!(parse_factor(wrong), Err(FactorError(wrong.to_owned())));
         }
     }
 

@@ -454,8 +454,8 @@ impl<'a> Expansion<'a> {
         for conditions in self.conditions.clone() {
             let knobs = match with_log_placed(engine, &draft.knobs, &conditions) {
                 Ok(knobs) => knobs,
-                Err(reason) => {
-                    self.skip_or_refuse("log_filesystem", reason, skipped)?;
+                Err(refusal) => {
+                    self.skip_or_refuse("log_filesystem", refusal.to_string(), skipped)?;
                     continue;
                 }
             };

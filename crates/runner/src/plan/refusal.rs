@@ -1,5 +1,6 @@
 //! The reasons why a trial cannot be run as it is: what is wrong with its plan, and the remedy.
 
+use crate::plan::log_directory::LOG_DIRECTORY;
 use std::path::PathBuf;
 use trueput_engine::Error as EngineError;
 use trueput_engine::credentials::redact_word;
@@ -168,6 +169,12 @@ pub(crate) enum Refusal {
         fault: ScheduledFault,
         /// The length of the trial, seconds.
         duration_s: f64,
+    },
+    /// The engine's log cannot be on a file system of its own.
+    #[error("{engine} has no knob {LOG_DIRECTORY}: its log is stored with its data")]
+    FixedLog {
+        /// The engine.
+        engine: &'static str,
     },
     /// The engine allows only one process.
     #[error(

@@ -10,7 +10,7 @@ use crate::trial::server_lifecycle::ServerLifecycle;
 use crate::workers::local::LocalWorkers;
 use crate::workers::protocol::{Assignment, Report};
 use crate::workers::task_process::run_task_in;
-use trueput_host::cgroup::{MemoryController, MemoryGroup};
+use trueput_host::cgroup::{MemoryController, MemoryGroup, MemoryLimitError};
 use trueput_host::page_cache;
 use trueput_record::accounting::{ColdStart, MemoryUse};
 use trueput_record::conditions::Start;
@@ -150,11 +150,11 @@ pub(crate) fn run_limited_task(
 }
 
 /// Creates the control group that limits a trial's memory; `None` if there is no limit.
-fn memory_group(conditions: &Conditions) -> Result<Option<MemoryGroup>, String> {
+fn memory_group(conditions: &Conditions) -> Result<Option<MemoryGroup>, MemoryLimitError> {
     let limit = conditions.memory_bytes;
     let group =
         limit.map(|bytes| MemoryController::find().and_then(|controller| controller.make(bytes)));
-    group.transpose().map_err(|error| error.to_string())
+    group.transpose()
 }
 
 /// Returns whether the workers start cold. A memory limit implies it, because pages that the load

@@ -9,6 +9,7 @@ use crate::evidence::engine_events;
 use crate::evidence::failover;
 use crate::evidence::flush_evidence::{self, FlushCountsResult};
 use crate::evidence::storage_stack::{resolve_stack, worse_stack};
+use crate::plan::disk_space::NoRoom;
 use crate::plan::log_directory::find_log_folder;
 use crate::plan::resolution::ResolvedTrial;
 use crate::trial::environment::{self, EnvironmentReport, run_workers};
@@ -32,7 +33,6 @@ use trueput_record::hardware_limits::HardwareLimits;
 use trueput_record::load_generator::LoadGenerator;
 use trueput_record::measurement::{DEBUG_BUILD, EngineReport, Outcome, Verification};
 use trueput_record::stall::TrialStall;
-use trueput_record::value::format_bytes;
 use trueput_record::{
     Conditions, FORMAT_VERSION, Survival, TrialRecord, TrialSpec, VerifyLevel, WorkerKind,
 };
@@ -513,16 +513,16 @@ fn check_room(
     spec: &TrialSpec,
     resolved: &ResolvedTrial,
     directory: &Path,
-) -> Result<(), String> {
+) -> Result<(), NoRoom> {
     let factor = context.options.disk_factor;
     let space = resolved.disk_space(spec, factor);
     match host::read_free_bytes(directory) {
-        Some(free) if free < space.needed_bytes => Err(format!(
-            "too little disk space in {}: {}, {} free",
-            directory.display(),
-            space.explained(factor),
-            format_bytes(free)
-        )),
+        Some(free_bytes) if free_bytes < space.needed_bytes => Err(NoRoom::Trial {
+            directory: directory.to_owned(),
+            space,
+            factor,
+            free_bytes,
+        }),
         _ => Ok(()),
     }
 }

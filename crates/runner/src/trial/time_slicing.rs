@@ -8,6 +8,7 @@
 
 use crate::Phase;
 use crate::context::{RunContext, TrialError, explain_full_disk};
+use crate::plan::disk_space::NoRoom;
 use crate::trial::environment::{Environment, finish_workers, start_workers};
 use crate::trial::lifecycle::{TrialResult, TrialSetup, derive_outcome, list_reasons_for_doubt};
 use crate::trial::measured_part::{WorkerGroup, WorkerGroupResult};
@@ -17,7 +18,6 @@ use trueput_host as host;
 use trueput_record::TrialSpec;
 use trueput_record::measurement::Outcome;
 use trueput_record::random::{SplitMix64, mix};
-use trueput_record::value::format_bytes;
 
 /// Runs the trials of a group in time slices. A failure affects only its own trial, and the others
 /// continue.
@@ -31,9 +31,9 @@ pub(crate) fn run_in_time_slices(
         let setup = TrialSetup::set_up(context, spec, &mut trial);
         found.push((trial, setup));
     }
-    if let Err(reason) = check_total_disk_space(specs, &found) {
+    if let Err(error) = check_total_disk_space(specs, &found) {
         for (_, setup) in &mut found {
-            *setup = Err(TrialError::Failed(reason.clone()));
+            *setup = Err(TrialError::Failed(error.to_string()));
         }
     }
     let mut slots: Vec<TimeSlot<'_>> = found
@@ -66,23 +66,22 @@ pub(crate) fn run_in_time_slices(
 fn check_total_disk_space(
     specs: &[&TrialSpec],
     found: &[(TrialResult, Result<TrialSetup, TrialError>)],
-) -> Result<(), String> {
-    let mut needed: u64 = 0;
+) -> Result<(), NoRoom> {
+    let mut needed_bytes: u64 = 0;
     let mut here = None;
     for (spec, (_, setup)) in specs.iter().zip(found) {
         if let Ok(setup) = setup {
-            needed = needed.saturating_add(setup.needed_bytes(spec));
+            needed_bytes = needed_bytes.saturating_add(setup.needed_bytes(spec));
             here.get_or_insert(setup.directory.as_path());
         }
     }
     let free = here.and_then(host::read_free_bytes);
-    match free.filter(|&free| free < needed) {
+    match free.filter(|&free| free < needed_bytes) {
         None => Ok(()),
-        Some(free) => Err(format!(
-            "too little disk space for all contenders that share time slices: {} needed, {} free",
-            format_bytes(needed),
-            format_bytes(free)
-        )),
+        Some(free_bytes) => Err(NoRoom::TimeSlices {
+            needed_bytes,
+            free_bytes,
+        }),
     }
 }
 

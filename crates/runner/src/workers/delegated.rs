@@ -8,6 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::Serialize;
 use serde_json::Value;
+use std::error::Error;
 use std::io;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
@@ -26,13 +27,16 @@ const REST_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time that killed processes may take to end.
 const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The reason why a task of a crate above the runner has no answer.
+pub type TaskError = Box<dyn Error + Send + Sync>;
+
 /// A task that worker processes do for a crate above the runner.
 #[derive(Debug, Clone, Copy)]
 pub struct DelegatedTask {
     /// Its name in assignments.
     pub name: &'static str,
     /// Does what the assignment says and returns the answer, or why there is none.
-    pub serve: fn(&Registry, Value) -> Result<Value, String>,
+    pub serve: fn(&Registry, Value) -> Result<Value, TaskError>,
 }
 
 /// How a delegated task ended.
@@ -57,8 +61,8 @@ pub struct DelegatedWorker {
     events: Receiver<WorkerEvent>,
     /// Whether it has closed its end of the pipe.
     is_closed: bool,
-    /// Its answer, or the reason why there is none.
-    answer: Option<Result<Value, String>>,
+    /// Its answer, or the reason why there is none; `None` before it has given either.
+    answer: Option<TaskOutcome>,
 }
 
 impl DelegatedWorker {
@@ -118,8 +122,8 @@ impl DelegatedWorker {
     fn note(&mut self, event: WorkerEvent) {
         match event {
             WorkerEvent::Report(report) => match *report {
-                Report::Delegated { answer } => self.answer = Some(Ok(answer)),
-                Report::Failed { message } => self.answer = Some(Err(message)),
+                Report::Delegated { answer } => self.answer = Some(TaskOutcome::Answered(answer)),
+                Report::Failed { message } => self.answer = Some(TaskOutcome::Failed(message)),
                 _ => {}
             },
             WorkerEvent::Closed => self.is_closed = true,
@@ -138,14 +142,10 @@ impl DelegatedWorker {
     }
 
     fn outcome(&mut self, status: ExitStatus) -> TaskOutcome {
-        match self.answer.take() {
-            Some(Ok(answer)) => TaskOutcome::Answered(answer),
-            Some(Err(reason)) => TaskOutcome::Failed(reason),
-            None => TaskOutcome::Ended {
-                status,
-                last_line: self.process.last_lines().pop(),
-            },
-        }
+        self.answer.take().unwrap_or_else(|| TaskOutcome::Ended {
+            status,
+            last_line: self.process.last_lines().pop(),
+        })
     }
 
     /// Kills the process and its descendants, with SIGKILL, and waits until they are gone.

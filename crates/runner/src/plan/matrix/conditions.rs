@@ -2,6 +2,7 @@
 
 use super::{Error, Expansion, time_slices};
 use crate::plan::log_directory::{LOG, LOG_DIRECTORY};
+use crate::plan::refusal::Refusal;
 use crate::plan::time_slice_group::group_trials;
 use trueput_engine::Engine;
 use trueput_engine::parameter::resolve;
@@ -110,12 +111,13 @@ impl Expansion<'_> {
 /// Returns the knobs of a trial whose log is on a separate file system: an engine that can place it
 /// finds it in its folder's subfolder `log`.
 ///
-/// The reason why the engine cannot.
+/// # Errors
+/// [`Refusal::FixedLog`] if the engine cannot.
 pub(super) fn with_log_placed(
     engine: &dyn Engine,
     knobs: &Settings,
     conditions: &Conditions,
-) -> Result<Settings, String> {
+) -> Result<Settings, Refusal> {
     let mut knobs = knobs.clone();
     if conditions.log_file_system.is_none() {
         return Ok(knobs);
@@ -124,8 +126,7 @@ pub(super) fn with_log_placed(
         knobs.insert(LOG_DIRECTORY.to_owned(), LOG.into());
         return Ok(knobs);
     }
-    let name = engine.info().name;
-    Err(format!(
-        "{name} has no knob {LOG_DIRECTORY}: its log is stored with its data"
-    ))
+    Err(Refusal::FixedLog {
+        engine: engine.info().name,
+    })
 }

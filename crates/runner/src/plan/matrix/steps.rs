@@ -141,7 +141,8 @@ impl Expansion<'_> {
         let conditions = &spec.conditions;
         let knobs = match with_log_placed(engine, &spec.knobs, conditions) {
             Ok(knobs) => knobs,
-            Err(reason) => {
+            Err(refusal) => {
+                let reason = refusal.to_string();
                 return self.skip_or_refuse_step(before, (index, step), &reason, skipped);
             }
         };

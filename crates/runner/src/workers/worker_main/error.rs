@@ -7,6 +7,7 @@ use crate::evidence::summaries::HistogramError;
 use crate::hosts::protocol::SILENCE_TIMEOUT;
 use crate::plan::refusal::Refusal;
 use crate::workers::clock::ClockError;
+use crate::workers::delegated::TaskError;
 use crate::workers::meter::MAX_KINDS;
 use std::fmt::Display;
 use std::io;
@@ -25,9 +26,9 @@ pub(super) enum WorkerError {
     /// This program does not have the task.
     #[error("this program has no task '{0}'")]
     NoTask(String),
-    /// A task of a crate above the runner failed; one sentence.
+    /// A task of a crate above the runner failed.
     #[error("{0}")]
-    Delegated(String),
+    Delegated(TaskError),
     /// An action on the engine failed.
     #[error("{action}: {source}")]
     Engine {

@@ -100,19 +100,20 @@ fn reading(engines: &[&str]) -> PlanFile {
     plan
 }
 
-fn expand_reading(plan: &PlanFile) -> Result<Matrix, String> {
+fn expand_reading(plan: &PlanFile) -> Result<Matrix, Error> {
     let registry = Registry {
         engines: &[&SHARED, &SINGLE, &BATCHES],
         workloads: &[&Reading],
     };
-    expand(plan, &registry).map_err(|error| error.to_string())
+    expand(plan, &registry)
 }
 
 #[test]
 fn an_engine_without_the_transactions_that_a_workload_needs_is_refused_or_left_out() {
     let mut plan = reading(&["present"]);
     let said = "reading: batches has no transactions";
-    assert_eq!(expand_reading(&plan), Err(format!("{said}{SKIP_HINT}")));
+    let refused = expand_reading(&plan).unwrap_err();
+    assert_eq!(refused.to_string(), format!("{said}{SKIP_HINT}"));
     plan.unsupported = UnsupportedPolicy::Skip;
     let matrix = expand_reading(&plan).unwrap();
     assert_eq!(
@@ -140,7 +141,8 @@ fn a_step_to_what_an_engine_has_not_is_refused_or_left_out() {
     let mut plan = reading(&["shared"]);
     plan.steps = vec![to_sql, wide];
     let said = "shared: step 'in SQL': this engine does not support SQL: give store kv";
-    assert_eq!(expand_reading(&plan), Err(format!("{said}{SKIP_HINT}")));
+    let refused = expand_reading(&plan).unwrap_err();
+    assert_eq!(refused.to_string(), format!("{said}{SKIP_HINT}"));
     plan.unsupported = UnsupportedPolicy::Skip;
     let matrix = expand_reading(&plan).unwrap();
     assert_eq!(matrix.skipped, [said]);

@@ -29,6 +29,7 @@ use std::collections::BTreeSet;
 use subject::subjects;
 use trueput_record::measurement::Check;
 use trueput_record::objective::Objective;
+use trueput_record::skipped::SkippedPart;
 use trueput_record::value::exact_bytes;
 use trueput_record::{Conditions, Outcome, TrialRecord, WorkerKind};
 
@@ -53,8 +54,8 @@ pub struct Answer {
     pub failover: FailoverFindings,
     /// Trials that failed, are invalid or may not be ranked, one for each reason.
     pub failures: Vec<FailureKind>,
-    /// Parts of the plan that this machine cannot run, one sentence each.
-    pub skipped: Vec<String>,
+    /// Parts of the plan that do not run.
+    pub skipped: Vec<SkippedPart>,
     /// Engines whose workers were threads although those of other engines were processes; empty if
     /// all were alike.
     pub threads: Vec<String>,
@@ -214,7 +215,7 @@ impl Answer {
             not_ranked: listed().flat_map(not_ranked).collect(),
             failover: FailoverFindings::of(report),
             failures: failures(rankings),
-            skipped: report.manifest.skipped.clone(),
+            skipped: report.manifest.skipped_parts().collect(),
             threads: threads(report),
             not_audited: is_unaudited(rankings),
             damaged_lines: report.damaged.iter().map(|line| line.line).collect(),

@@ -20,6 +20,7 @@ use crate::ranges::RangeCheck;
 use crate::regular_file::{self, OpenMode};
 use crate::reserve;
 use crate::search::{SearchEnd, SearchSettings};
+use crate::skipped::{SkipKind, SkippedPart};
 use crate::text::decode_utf8;
 use crate::trial::check_id;
 use crate::upgrade::{self, FileKind};
@@ -74,6 +75,9 @@ pub struct RunManifest {
     /// does not support).
     #[serde(default)]
     pub skipped: Vec<String>,
+    /// What each of `skipped` is, in the same order; empty in older runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped_kinds: Vec<SkipKind>,
     /// By workload, the kind of operation whose rate contenders are ranked by. Where a workload is
     /// not named here, a report ranks by its first kind.
     #[serde(default)]
@@ -119,6 +123,20 @@ pub struct RunManifest {
     /// plan lists them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchSettings>,
+}
+
+impl RunManifest {
+    /// Returns the parts of the plan that do not run.
+    pub fn skipped_parts(&self) -> impl Iterator<Item = SkippedPart> {
+        let mut kinds = self.skipped_kinds.iter();
+        self.skipped.iter().map(move |sentence| match kinds.next() {
+            Some(&kind) => SkippedPart {
+                kind,
+                sentence: sentence.clone(),
+            },
+            None => SkippedPart::of_older_run(sentence),
+        })
+    }
 }
 
 /// A further property that the contenders of one ranking must share.

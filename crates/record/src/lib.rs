@@ -40,7 +40,7 @@
 //! - `recovery`: engine events, and recovery from a crash
 //! - `regular_file`: files of folders of unknown origin
 //! - `search`: runs whose trials are proposed from the results so far
-//! - `skipped`: the lines that name skipped parts of a plan
+//! - `skipped`: the skipped parts of a plan
 //! - `storage`: the layers below a database, and what they keep at lost power
 //! - `suggest`: the known name nearest to a misspelled one
 //! - `testing`: trials for tests, with the feature of that name

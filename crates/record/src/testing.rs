@@ -285,6 +285,7 @@ pub fn manifest(trials: &[TrialRecord]) -> RunManifest {
         host: host(),
         trials: trials.iter().map(|trial| trial.spec.clone()).collect(),
         skipped: vec!["redb does not support durability 'process'".to_owned()],
+        skipped_kinds: Vec::new(),
         headlines: [("threen1".to_owned(), "update".to_owned())].into(),
         costs: Default::default(),
         changed_settings: Default::default(),

@@ -27,6 +27,7 @@ use trueput_record::folder::{DamagedLine, RankingSplit, RunEnd, SufficiencyReaso
 use trueput_record::measurement::Outcome;
 use trueput_record::objective::Objective;
 use trueput_record::search::{SearchEnd, SearchSettings, TrialRole};
+use trueput_record::skipped::SkippedPart;
 use trueput_record::value::Settings;
 use trueput_record::{FORMAT_VERSION, RunFolder, RunManifest, TrialRecord, TrialSpec};
 
@@ -57,8 +58,8 @@ pub struct NewRun {
     pub about: String,
     /// Its trials; of a search, the first ones.
     pub trials: Vec<TrialSpec>,
-    /// Parts of the plan that are skipped, one sentence each.
-    pub skipped: Vec<String>,
+    /// Parts of the plan that are skipped.
+    pub skipped: Vec<SkippedPart>,
     /// The size that the plan gives every engine's own cache, bytes, if it gives one.
     pub cache_bytes: Option<u64>,
     /// The command line as typed.
@@ -98,6 +99,8 @@ impl NewRun {
             });
         }
         let command = self.command.iter().map(|word| redact(word));
+        let skipped = self.skipped.into_iter();
+        let (skipped_kinds, skipped) = skipped.map(|part| (part.kind, part.sentence)).unzip();
         let manifest = RunManifest {
             format: FORMAT_VERSION,
             name: self.name,
@@ -117,7 +120,8 @@ impl NewRun {
             objective: self.objective,
             search: self.search,
             trials,
-            skipped: self.skipped,
+            skipped,
+            skipped_kinds,
         };
         let folder = RunFolder::create(&options.results, &manifest)?;
         Ok((folder, manifest))

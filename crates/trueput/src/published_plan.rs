@@ -8,6 +8,7 @@ use trueput_findings::units::counted;
 use trueput_host::trial_file_system::why_unavailable;
 use trueput_record::plan::{Condition, Contender, PlanFile, UnsupportedPolicy};
 use trueput_record::published::{PublishedTable, Setting, named};
+use trueput_record::skipped::SkippedPart;
 use trueput_record::value::parse_bytes;
 use trueput_record::{Durability, Value, WorkerKind};
 use trueput_runner::matrix::BuildAccess;
@@ -23,8 +24,8 @@ const MIN_SIZE_BYTES: u64 = 16 << 20;
 pub struct NamedPlan {
     /// The plan.
     pub plan: PlanFile,
-    /// Parts of a published experiment that are skipped, one sentence each.
-    pub skipped: Vec<String>,
+    /// Parts of a published experiment that are skipped.
+    pub skipped: Vec<SkippedPart>,
     /// The reason why none of its file systems is available; `None` if one is, or if it names none.
     pub no_file_system: Option<String>,
 }
@@ -153,6 +154,7 @@ fn adapt_experiment(
     let wanted = plan.engines.iter();
     let skipped: Vec<_> = wanted
         .filter_map(|one| missing_engines(&one.engine, registry, builds))
+        .map(SkippedPart::from)
         .collect();
     plan.engines
         .retain(|one| missing_engines(&one.engine, registry, builds).is_none());

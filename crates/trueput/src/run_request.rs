@@ -9,6 +9,7 @@ use crate::trust::Trust;
 use trueput_record::TrialSpec;
 use trueput_record::plan::PlanFile;
 use trueput_record::search::SearchSettings;
+use trueput_record::skipped::SkippedPart;
 use trueput_runner::matrix::{self, Matrix};
 use trueput_runner::{NewRun, Options, Registry};
 
@@ -79,7 +80,7 @@ impl<'a> RunRequest<'a> {
     pub fn create(
         self,
         trials: Vec<TrialSpec>,
-        skipped: Vec<String>,
+        skipped: Vec<SkippedPart>,
         search: Option<SearchSettings>,
     ) -> Result<PreparedRun<'a>, Failure> {
         let overrides = &self.given.overrides;

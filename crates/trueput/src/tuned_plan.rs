@@ -325,6 +325,7 @@ mod tests {
             search: Some(search),
             trials: vec![first.clone()],
             skipped: Vec::new(),
+            skipped_kinds: Vec::new(),
         }
     }
 

@@ -4,7 +4,8 @@ use crate::support::{end, manifest, record};
 use std::fs::{OpenOptions, read, read_to_string, write};
 use std::io::Write;
 use trueput_record::folder::RunFolder;
-use trueput_record::{Error, FORMAT_VERSION, Outcome, TrialRecord};
+use trueput_record::skipped::SkipKind;
+use trueput_record::{Error, FORMAT_VERSION, Outcome, RunManifest, TrialRecord};
 
 fn numbered(number: u64) -> TrialRecord {
     let mut record = record();
@@ -147,6 +148,21 @@ fn fields_that_a_later_writer_of_the_same_format_adds_are_passed_over() {
     line["mood"] = "good".into();
     append_bytes(&folder, format!("{line}\n").as_bytes());
     assert_eq!(folder.trials().unwrap().trials, [record()]);
+}
+
+#[test]
+fn a_skipped_level_of_an_older_run_is_known_by_its_words() {
+    let level = "redb does not support durability 'async'; it supports sync, buffered";
+    let mut manifest = manifest();
+    manifest.skipped = vec!["lmdb is not installed".to_owned(), level.to_owned()];
+    let kinds = |manifest: &RunManifest| {
+        let parts = manifest.skipped_parts();
+        parts.map(|part| part.kind).collect::<Vec<_>>()
+    };
+    manifest.skipped_kinds = Vec::new();
+    assert_eq!(kinds(&manifest), [SkipKind::Other, SkipKind::Level]);
+    manifest.skipped_kinds = vec![SkipKind::Other, SkipKind::Other];
+    assert_eq!(kinds(&manifest), manifest.skipped_kinds);
 }
 
 #[test]

@@ -18,6 +18,7 @@ use trueput_record::measurement::{
 };
 use trueput_record::placement::{AllocatorReport, Placement};
 use trueput_record::recovery::{EventRecord, Recovery};
+use trueput_record::skipped::SkipKind;
 use trueput_record::stall::{StalledPart, TrialStall};
 use trueput_record::storage::{PowerLoss, StorageStack};
 use trueput_record::{
@@ -110,6 +111,7 @@ pub fn manifest() -> RunManifest {
         host: host(),
         trials: vec![spec()],
         skipped: vec!["redb does not support durability 'process'".to_owned()],
+        skipped_kinds: vec![SkipKind::Level],
         changed_settings: Default::default(),
         changed_knobs: Default::default(),
         byte_knobs: [("lmdb".to_owned(), vec!["map_size".to_owned()])].into(),

@@ -14,7 +14,7 @@ use trueput_findings::statistics::{Disturbance, InconclusiveReason};
 use trueput_findings::text::capitalized;
 use trueput_findings::units::{counted, number, plural};
 use trueput_record::VerifyLevel;
-use trueput_record::skipped::is_unsupported_level;
+use trueput_record::skipped::{SkipKind, SkippedPart};
 
 /// More names than these are counted instead.
 const MAX_NAMES: usize = 3;
@@ -508,18 +508,19 @@ pub(super) fn failure(kind: &FailureKind) -> String {
 }
 
 /// Everything that is skipped, in one line.
-pub(super) fn skipped(skipped: &[String]) -> Option<String> {
+pub(super) fn skipped(skipped: &[SkippedPart]) -> Option<String> {
     match skipped {
         [] => None,
-        [one] => Some(format!("Skipped: {one}")),
+        [one] => Some(format!("Skipped: {}", one.sentence)),
         several => {
+            let of_kind = |kind| {
+                let parts = several.iter().filter(move |one| one.kind == kind);
+                parts.map(|one| one.sentence.as_str())
+            };
             // Problems that the user can fix come first.
-            let (fixed, open): (Vec<_>, Vec<_>) = several
-                .iter()
-                .map(String::as_str)
-                .partition(|one| is_unsupported_level(one));
-            let found = [open, fixed].concat().join("; ");
-            Some(format!("Skipped ({}): {found}", several.len()))
+            let found = of_kind(SkipKind::Other).chain(of_kind(SkipKind::Level));
+            let found: Vec<_> = found.collect();
+            Some(format!("Skipped ({}): {}", several.len(), found.join("; ")))
         }
     }
 }

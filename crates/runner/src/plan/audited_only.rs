@@ -5,6 +5,7 @@ use crate::{AuditStore, AuditSubject, Registry, RegistryError};
 use std::collections::BTreeSet;
 use trueput_engine::Engine;
 use trueput_record::audit_standing::StandingVerdict;
+use trueput_record::skipped::SkippedPart;
 use trueput_record::{TrialSpec, Value};
 
 /// The reason why the trials of a matrix cannot be limited to audited promises.
@@ -44,7 +45,9 @@ pub fn skip_unaudited(
         return Err(AuditedOnlyError::NothingLeft { reasons });
     }
     matrix.trials = kept;
-    matrix.skipped.extend(skipped);
+    matrix
+        .skipped
+        .extend(skipped.into_iter().map(SkippedPart::from));
     Ok(())
 }
 

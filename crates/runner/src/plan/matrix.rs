@@ -12,7 +12,7 @@ pub use names::name_trials;
 
 use crate::Registry;
 use crate::hosts::fit::check_reach;
-use crate::plan::refusal::describe_error;
+use crate::plan::refusal::{Misfit, describe_error};
 use crate::plan::resolution::{check_fit, missing_level, resolve_storage};
 use conditions::with_log_placed;
 use std::collections::BTreeMap;
@@ -26,6 +26,7 @@ use trueput_record::plan::{
     Contender, Dimensions, Levels, MAX_REPEAT, MAX_WORKERS, PRESENT_ENGINES, PlanFile, PlanLine,
     UnsupportedPolicy, check_count, check_name,
 };
+use trueput_record::skipped::SkippedPart;
 use trueput_record::suggest::did_you_mean;
 use trueput_record::value::Settings;
 use trueput_record::{Conditions, TrialSpec, WorkerKind};
@@ -37,8 +38,8 @@ pub struct Matrix {
     /// Every trial, in execution order: all cells once, then all again, so that drift of the
     /// machine affects every cell equally.
     pub trials: Vec<TrialSpec>,
-    /// Parts of the plan that are skipped, one sentence each.
-    pub skipped: Vec<String>,
+    /// Parts of the plan that are skipped.
+    pub skipped: Vec<SkippedPart>,
     /// The passwords of the servers in the plan; the trials have their addresses without them.
     pub credentials: Credentials,
     /// With [`BuildAccess::Unopened`]: facts that are unknown, one sentence each.
@@ -144,11 +145,16 @@ pub fn expand_with(
 const SKIP_HINT: &str = "; --skip-unsupported (in a plan: unsupported = \"skip\") skips what \
     is not supported";
 
-fn nothing_left(skipped: &[String]) -> String {
+fn nothing_left(skipped: &[SkippedPart]) -> String {
     match skipped {
         [] => "the plan names no engine; see 'trueput engines'".to_owned(),
-        _ => format!("nothing to run: {}", skipped.join("; ")),
+        _ => format!("nothing to run: {}", joined(skipped)),
     }
+}
+
+fn joined<'p>(skipped: impl IntoIterator<Item = &'p SkippedPart>) -> String {
+    let sentences = skipped.into_iter().map(|part| part.sentence.as_str());
+    sentences.collect::<Vec<_>>().join("; ")
 }
 
 /// A contender and its engine.
@@ -270,7 +276,7 @@ impl<'a> Expansion<'a> {
         Ok(())
     }
 
-    fn candidates(&self, skipped: &mut Vec<String>) -> Result<Vec<EngineCandidate>, Error> {
+    fn candidates(&self, skipped: &mut Vec<SkippedPart>) -> Result<Vec<EngineCandidate>, Error> {
         if self.workload.subject() == WorkloadSubject::Storage {
             return Ok(vec![self.storage()?]);
         }
@@ -313,7 +319,7 @@ impl<'a> Expansion<'a> {
         })
     }
 
-    fn present(&self, candidates: &mut Vec<EngineCandidate>, skipped: &mut Vec<String>) {
+    fn present(&self, candidates: &mut Vec<EngineCandidate>, skipped: &mut Vec<SkippedPart>) {
         let engines = self.registry.engines.iter().copied();
         for engine in engines.filter(|engine| engine.is_default_engine()) {
             let contender = Contender::parse(engine.info().name);
@@ -325,11 +331,11 @@ impl<'a> Expansion<'a> {
                     contender,
                     build: EngineBuild::Default(engine),
                 }),
-                Some(error) => skipped.push(format!(
-                    "{} is not installed: {}",
-                    contender.engine,
-                    with_install(&error, engine)
-                )),
+                Some(error) => {
+                    let reason = with_install(&error, engine);
+                    let sentence = format!("{} is not installed: {reason}", contender.engine);
+                    skipped.push(sentence.into());
+                }
             }
         }
     }
@@ -394,7 +400,7 @@ impl<'a> Expansion<'a> {
         contender: &Contender,
         engine: &dyn Engine,
         cells: &mut Vec<TrialSpec>,
-        skipped: &mut Vec<String>,
+        skipped: &mut Vec<SkippedPart>,
     ) -> Result<(), Error> {
         let Some(worker_kind) = self.worker_kind(engine, skipped)? else {
             return Ok(());
@@ -410,9 +416,8 @@ impl<'a> Expansion<'a> {
             for knobs in given {
                 let knobs = resolve_knobs(&contender.engine, engine.knobs(), &knobs)
                     .map_err(|reason| self.plan_error("knobs", reason))?;
-                if let Err(error) = engine.promise_with(durability, &knobs) {
-                    let reason = describe_error(&contender.engine, &error);
-                    self.skip_or_refuse("knobs", reason, skipped)?;
+                if let Err(part) = check_promise(engine, durability, &knobs) {
+                    self.skip_or_refuse("knobs", part, skipped)?;
                     continue;
                 }
                 let draft = TrialSpec {
@@ -449,7 +454,7 @@ impl<'a> Expansion<'a> {
         draft: &TrialSpec,
         settings: &Dimensions,
         cells: &mut Vec<TrialSpec>,
-        skipped: &mut Vec<String>,
+        skipped: &mut Vec<SkippedPart>,
     ) -> Result<(), Error> {
         for conditions in self.conditions.clone() {
             let knobs = match with_log_placed(engine, &draft.knobs, &conditions) {
@@ -472,7 +477,7 @@ impl<'a> Expansion<'a> {
                 let resolved = resolve_knobs(&draft.engine, engine.knobs(), &knobs)
                     .map_err(|reason| self.plan_error("knobs", reason))?;
                 if let Err(misfit) = check_fit(&*job, engine, &resolved) {
-                    let reason = self.describe_misfit(engine, &misfit.to_string());
+                    let reason = self.describe_misfit(engine, &misfit);
                     self.skip_or_refuse("settings", reason, skipped)?;
                     continue;
                 }
@@ -495,13 +500,12 @@ impl<'a> Expansion<'a> {
         Ok(())
     }
 
-    /// Returns the reason why an engine cannot run the workload, preceded by the engine's name.
-    fn describe_misfit(&self, engine: &dyn Engine, reason: &str) -> String {
-        let name = engine.info().name;
-        if reason.starts_with(name) {
-            format!("{}: {reason}", self.plan.workload)
-        } else {
-            format!("{name}: {reason}")
+    /// Returns the reason why an engine cannot run the workload, preceded by the one of both that
+    /// it does not name.
+    fn describe_misfit(&self, engine: &dyn Engine, misfit: &Misfit) -> String {
+        match misfit {
+            Misfit::Workload(reason) => format!("{}: {reason}", engine.info().name),
+            Misfit::Engine { .. } => format!("{}: {misfit}", self.plan.workload),
         }
     }
 
@@ -548,7 +552,7 @@ impl<'a> Expansion<'a> {
     fn levels(
         &self,
         engine: &dyn Engine,
-        skipped: &mut Vec<String>,
+        skipped: &mut Vec<SkippedPart>,
     ) -> Result<Vec<Durability>, Error> {
         if !engine.capabilities().retains_data {
             return Ok(vec![Durability::None]);
@@ -568,7 +572,8 @@ impl<'a> Expansion<'a> {
             if self.offers(engine, level) {
                 offered.push(level);
             } else {
-                self.skip_or_refuse("durability", missing_level(engine, level), skipped)?;
+                let part = SkippedPart::level(missing_level(engine, level));
+                self.skip_or_refuse("durability", part, skipped)?;
             }
         }
         Ok(offered)
@@ -589,7 +594,7 @@ impl<'a> Expansion<'a> {
     fn worker_kind(
         &self,
         engine: &dyn Engine,
-        skipped: &mut Vec<String>,
+        skipped: &mut Vec<SkippedPart>,
     ) -> Result<Option<WorkerKind>, Error> {
         let several = engine.capabilities().several_processes;
         match self.plan.worker_kind {
@@ -625,15 +630,18 @@ impl<'a> Expansion<'a> {
     fn skip_or_refuse(
         &self,
         key: &str,
-        message: String,
-        skipped: &mut Vec<String>,
+        part: impl Into<SkippedPart>,
+        skipped: &mut Vec<SkippedPart>,
     ) -> Result<(), Error> {
+        let part = part.into();
         match self.plan.unsupported {
             UnsupportedPolicy::Skip => {
-                note(skipped, message);
+                note(skipped, part);
                 Ok(())
             }
-            UnsupportedPolicy::Refuse => Err(self.plan_error(key, format!("{message}{SKIP_HINT}"))),
+            UnsupportedPolicy::Refuse => {
+                Err(self.plan_error(key, format!("{}{SKIP_HINT}", part.sentence)))
+            }
         }
     }
 
@@ -659,6 +667,25 @@ fn with_full_path(contender: &Contender) -> Contender {
         engine: contender.engine.clone(),
         build: contender.build.as_ref().map(full),
     }
+}
+
+/// Checks that an engine keeps a level with these knobs.
+///
+/// # Errors
+/// What is skipped if it does not.
+fn check_promise(
+    engine: &dyn Engine,
+    level: Durability,
+    knobs: &ParameterValues,
+) -> Result<(), SkippedPart> {
+    let Err(error) = engine.promise_with(level, knobs) else {
+        return Ok(());
+    };
+    let reason = describe_error(engine.info().name, &error);
+    Err(match engine.promise(level) {
+        None => SkippedPart::level(reason),
+        Some(_) => reason.into(),
+    })
 }
 
 /// Returns the error of an engine that cannot be used, with installation instructions unless it is

@@ -193,8 +193,8 @@ fn described(matrix: &Matrix, factor: f64, registry: &Registry) -> String {
         text += &wrap(&escape_line(said), width, "  ").join("\n");
         text.push('\n');
     };
-    for reason in &matrix.skipped {
-        sentence(&format!("skipped: {reason}"));
+    for part in &matrix.skipped {
+        sentence(&format!("skipped: {}", part.sentence));
     }
     for unknown in &matrix.not_opened {
         sentence(unknown);

@@ -23,6 +23,7 @@ use trueput_record::search::{
     CapacitySettings, ChoiceSettings, ContenderPresets, SearchSettings, SearchedKnob, TuningLimits,
     TuningScore, TuningSettings, TuningStrategy,
 };
+use trueput_record::skipped::SkippedPart;
 use trueput_runner::Registry;
 use trueput_tuner::capacity;
 use trueput_tuner::choice::{self, MIN_TUNING_TRIALS, TuningPolicy};
@@ -188,7 +189,7 @@ pub fn create<'a>(
     if !has_one {
         matrix
             .skipped
-            .extend(opt_in_engines(&request.plan, registry));
+            .extend(opt_in_engines(&request.plan, registry).map(SkippedPart::from));
     }
     let search = SearchSettings::Choice(settings);
     let mut run = request.create(trials, matrix.skipped, Some(search))?;

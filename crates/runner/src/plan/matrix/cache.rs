@@ -4,6 +4,7 @@ use super::{EngineCandidate, Error, Expansion};
 use trueput_engine::parameter::resolve_knobs;
 use trueput_engine::{CacheKnob, Engine, Parameter, ParameterValues};
 use trueput_record::Value;
+use trueput_record::skipped::SkippedPart;
 use trueput_record::value::{Settings, format_bytes};
 
 /// The plan's key, and the option's name.
@@ -15,7 +16,7 @@ impl Expansion<'_> {
     pub(super) fn check_caches(
         &self,
         candidates: &mut Vec<EngineCandidate>,
-        skipped: &mut Vec<String>,
+        skipped: &mut Vec<SkippedPart>,
     ) -> Result<(), Error> {
         if self.plan.conditions.cache_bytes.iter().all(Option::is_none) {
             return Ok(());
@@ -63,7 +64,7 @@ impl Expansion<'_> {
         &self,
         engine: &dyn Engine,
         given: &Settings,
-        skipped: &mut Vec<String>,
+        skipped: &mut Vec<SkippedPart>,
     ) -> Result<Vec<Settings>, Error> {
         let sizes = &self.plan.conditions.cache_bytes;
         if sizes.iter().all(Option::is_none) || !engine.capabilities().retains_data {

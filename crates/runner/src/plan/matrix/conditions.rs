@@ -1,5 +1,6 @@
 //! Checks the run conditions of a plan: file systems, separate logs, placement, time slices.
 
+use super::steps::note;
 use super::{Error, Expansion, time_slices};
 use crate::plan::log_directory::{LOG, LOG_DIRECTORY};
 use crate::plan::refusal::Refusal;
@@ -9,6 +10,7 @@ use trueput_engine::parameter::resolve;
 use trueput_host::placement;
 use trueput_host::trial_file_system::{self, FileSystemError};
 use trueput_record::conditions::Arrival;
+use trueput_record::skipped::SkippedPart;
 use trueput_record::value::{Settings, format_bytes};
 use trueput_record::{Conditions, TrialSpec};
 use trueput_workloads::DEFAULT_DURATION_S;
@@ -16,7 +18,10 @@ use trueput_workloads::DEFAULT_DURATION_S;
 impl Expansion<'_> {
     /// Skips file systems that this machine or user cannot create; other cells run, whatever the
     /// plan says about unsupported engines.
-    pub(super) fn skip_file_systems(&mut self, skipped: &mut Vec<String>) -> Result<(), Error> {
+    pub(super) fn skip_file_systems(
+        &mut self,
+        skipped: &mut Vec<SkippedPart>,
+    ) -> Result<(), Error> {
         let mut possible = Vec::new();
         for conditions in &self.conditions {
             let wanted = [
@@ -32,9 +37,7 @@ impl Expansion<'_> {
                     }
                     Err(FileSystemError::Missing(reason) | FileSystemError::NeedsRoot(reason)) => {
                         missing = true;
-                        if !skipped.contains(&reason) {
-                            skipped.push(reason);
-                        }
+                        note(skipped, reason.into());
                     }
                 }
             }

@@ -41,7 +41,7 @@ impl Matrix {
         });
         for ((engine, _), reason) in reasons {
             self.skipped
-                .extend(reason.map(|reason| format!("{engine}: {reason}")));
+                .extend(reason.map(|reason| format!("{engine}: {reason}").into()));
         }
         name_trials(&mut self.trials);
         if self.trials.is_empty() {

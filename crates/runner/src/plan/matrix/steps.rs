@@ -1,8 +1,7 @@
 //! The steps of an ablation: each base cell again, with each step's changes.
 
 use super::conditions::with_log_placed;
-use super::{Error, Expansion};
-use crate::plan::refusal::describe_error;
+use super::{Error, Expansion, check_promise, joined};
 use crate::plan::resolution::{check_fit, missing_level};
 use trueput_engine::parameter::{resolve, resolve_knobs};
 use trueput_engine::{Durability, Engine};
@@ -11,7 +10,7 @@ use trueput_host::trial_file_system::{self, FileSystemError};
 use trueput_record::TrialSpec;
 use trueput_record::ablation::{AblationKind, AblationStep, BASE};
 use trueput_record::plan::{PlanStep, UnsupportedPolicy};
-use trueput_record::skipped::{STEP_WITHOUT_EFFECT, skipped_step};
+use trueput_record::skipped::{STEP_WITHOUT_EFFECT, SkipKind, SkippedPart, skipped_step};
 use trueput_record::value::Settings;
 
 impl Expansion<'_> {
@@ -45,7 +44,7 @@ impl Expansion<'_> {
         engine: &dyn Engine,
         first: usize,
         cells: &mut Vec<TrialSpec>,
-        skipped: &mut Vec<String>,
+        skipped: &mut Vec<SkippedPart>,
     ) -> Result<(), Error> {
         if self.plan.steps.is_empty() {
             return Ok(());
@@ -64,7 +63,8 @@ impl Expansion<'_> {
                     continue;
                 };
                 if after == *before {
-                    note(skipped, skip_message(&base, step, STEP_WITHOUT_EFFECT));
+                    let sentence = skip_message(&base, step, STEP_WITHOUT_EFFECT);
+                    note(skipped, sentence.into());
                     continue;
                 }
                 let number = u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1);
@@ -81,7 +81,7 @@ impl Expansion<'_> {
     pub(super) fn check_steps_applied(
         &self,
         cells: &[TrialSpec],
-        skipped: &[String],
+        skipped: &[SkippedPart],
     ) -> Result<(), Error> {
         let number_of = |spec: &TrialSpec| spec.step.as_ref().map(|step| step.index as usize);
         let some_are_taken = cells.iter().any(|spec| number_of(spec) > Some(0));
@@ -91,9 +91,8 @@ impl Expansion<'_> {
         for (index, step) in self.plan.steps.iter().enumerate() {
             if !cells.iter().any(|spec| number_of(spec) == Some(index + 1)) {
                 let about = format!("step '{}'", step.name);
-                let said = skipped.iter().filter(|line| line.contains(&about));
-                let said: Vec<_> = said.map(String::as_str).collect();
-                let reason = format!("it applies to no engine of the plan: {}", said.join("; "));
+                let said = joined(skipped.iter().filter(|part| part.sentence.contains(&about)));
+                let reason = format!("it applies to no engine of the plan: {said}");
                 return Err(self.step_error(index, &step.name, &reason));
             }
         }
@@ -126,7 +125,7 @@ impl Expansion<'_> {
         engine: &dyn Engine,
         before: &TrialSpec,
         (index, step): (usize, &PlanStep),
-        skipped: &mut Vec<String>,
+        skipped: &mut Vec<SkippedPart>,
     ) -> Result<Option<TrialSpec>, Error> {
         let plan_error = |reason: String| self.step_error(index, &step.name, &reason);
         let mut spec = step.applied(before, |level| engine.promise(level).is_some());
@@ -135,7 +134,7 @@ impl Expansion<'_> {
         }
         placement::check(&spec.conditions).map_err(|unmet| plan_error(unmet.message))?;
         if let Some(reason) = self.find_missing_file_system(&spec, index, step)? {
-            note(skipped, skip_message(before, step, &reason));
+            note(skipped, skip_message(before, step, &reason).into());
             return Ok(None);
         }
         let conditions = &spec.conditions;
@@ -143,24 +142,23 @@ impl Expansion<'_> {
             Ok(knobs) => knobs,
             Err(refusal) => {
                 let reason = refusal.to_string();
-                return self.skip_or_refuse_step(before, (index, step), &reason, skipped);
+                return self.skip_or_refuse_step(before, (index, step), reason, skipped);
             }
         };
         let knobs = resolve_knobs(&spec.engine, engine.knobs(), &knobs).map_err(plan_error)?;
-        let promised = engine.promise_with(spec.durability, &knobs);
-        let promised = promised.map_err(|error| match engine.promise(spec.durability) {
-            None => missing_level(engine, spec.durability),
-            Some(_) => describe_error(&spec.engine, &error),
-        });
-        if let Err(reason) = promised {
-            return self.skip_or_refuse_step(before, (index, step), &reason, skipped);
+        let level = spec.durability;
+        if let Err(mut part) = check_promise(engine, level, &knobs) {
+            if part.kind == SkipKind::Level {
+                part.sentence = missing_level(engine, level);
+            }
+            return self.skip_or_refuse_step(before, (index, step), part, skipped);
         }
         let given: Settings = spec.settings.clone();
         spec.conditions = self.with_end(&given, &spec.conditions);
         let (settings, job) = self.resolve_settings(&given, &spec.conditions)?;
         if let Err(misfit) = check_fit(&*job, engine, &knobs) {
             let reason = misfit.to_string();
-            return self.skip_or_refuse_step(before, (index, step), &reason, skipped);
+            return self.skip_or_refuse_step(before, (index, step), reason, skipped);
         }
         job.check_workers(spec.workers, spec.worker_kind)
             .map_err(|error| plan_error(error.into()))?;
@@ -174,11 +172,12 @@ impl Expansion<'_> {
         &self,
         before: &TrialSpec,
         (index, step): (usize, &PlanStep),
-        reason: &str,
-        skipped: &mut Vec<String>,
+        part: impl Into<SkippedPart>,
+        skipped: &mut Vec<SkippedPart>,
     ) -> Result<Option<TrialSpec>, Error> {
-        let message = skip_message(before, step, reason);
-        self.skip_or_refuse(&format!("step.{index}"), message, skipped)?;
+        let mut part = part.into();
+        part.sentence = skip_message(before, step, &part.sentence);
+        self.skip_or_refuse(&format!("step.{index}"), part, skipped)?;
         Ok(None)
     }
 
@@ -214,16 +213,16 @@ fn skip_message(base: &TrialSpec, step: &PlanStep, reason: &str) -> String {
     skipped_step(&base.contender(), &step.name, reason)
 }
 
-pub(super) fn note(skipped: &mut Vec<String>, reason: String) {
-    if !skipped.contains(&reason) {
-        skipped.push(reason);
+pub(super) fn note(skipped: &mut Vec<SkippedPart>, part: SkippedPart) {
+    if !skipped.contains(&part) {
+        skipped.push(part);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::SKIP_HINT;
-    use super::super::tests::{expanded, plan, refused};
+    use super::super::tests::{expanded, plan, refused, sentences};
     use super::*;
     use std::collections::BTreeMap;
     use trueput_engine::Value;
@@ -306,7 +305,7 @@ mod tests {
         let bases: Vec<_> = matrix.trials.iter().map(|spec| step_row(spec).0).collect();
         assert_eq!(bases, [0, 0, 2]);
         let said = "single: step 'wide': it changes nothing, so it is not measured again";
-        assert_eq!(matrix.skipped, [said]);
+        assert_eq!(sentences(&matrix), [said]);
     }
 
     #[test]
@@ -320,7 +319,7 @@ mod tests {
         let matrix = expanded(&plan);
         assert_eq!(
             (matrix.trials.len(), matrix.skipped),
-            (3, vec![said.to_owned()])
+            (3, vec![SkippedPart::level(said.to_owned())])
         );
     }
 
@@ -340,7 +339,11 @@ mod tests {
         weaker.engines.push("single".to_owned());
         let matrix = expanded(&ablation(AblationKind::Cumulative, &engines, vec![weaker]));
         assert_eq!(matrix.trials.len(), 3);
-        assert!(matrix.skipped[0].starts_with("shared: step 'weaker': it changes nothing"));
+        assert!(
+            matrix.skipped[0]
+                .sentence
+                .starts_with("shared: step 'weaker': it changes nothing")
+        );
     }
 
     #[test]
@@ -351,7 +354,11 @@ mod tests {
         plan.unsupported = UnsupportedPolicy::Skip;
         let matrix = expanded(&plan);
         assert_eq!(matrix.trials.len(), 2);
-        assert!(matrix.skipped[0].contains("step 'same': it changes nothing"));
+        assert!(
+            matrix.skipped[0]
+                .sentence
+                .contains("step 'same': it changes nothing")
+        );
         plan.steps.truncate(1);
         assert!(refused(&plan).contains("it applies to no engine of the plan"));
     }

@@ -10,6 +10,7 @@ use trueput_audit::Subject;
 use trueput_engine::credentials;
 use trueput_record::TrialSpec;
 use trueput_record::plan::{Contender, UnsupportedPolicy};
+use trueput_record::skipped::SkippedPart;
 use trueput_record::value::Settings;
 use trueput_runner::{Registry, matrix};
 
@@ -40,7 +41,7 @@ pub fn subjects(
     apply_knobs(&arguments.knobs, &mut plan);
     let matrix = matrix::expand(&plan, registry)?;
     let mut skipped: BTreeMap<String, String> = BTreeMap::new();
-    for sentence in matrix.skipped {
+    for SkippedPart { sentence, .. } in matrix.skipped {
         let (name, reason) = sentence.split_once(' ').unwrap_or((&sentence, ""));
         let reasons = skipped.entry(name.to_owned()).or_default();
         if !reasons.is_empty() {

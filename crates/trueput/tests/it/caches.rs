@@ -243,3 +243,17 @@ fn one_option_gives_every_engine_the_same_cache_by_its_own_knob() {
     assert_contains(&text, &["lmdb maps its file"]);
     assert!(knobs_of(&bench, "plan.toml", "lmdb", "map_size").is_empty());
 }
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn a_cache_of_a_plan_or_of_the_command_line_stands_among_what_all_trials_share() {
+    let plan = "name = \"x\"\nworkload = \"threen1\"\nengines = [\"redb\"]\n\
+        durability = [\"sync\"]\nworkers = 1\nrepeat = 1\n";
+    for (in_plan, option) in [("cache = \"256MiB\"\n", ""), ("", "--cache 256MiB")] {
+        let bench = Bench::new();
+        let plan = format!("{plan}{in_plan}[settings]\nfinish = 100\n");
+        bench.write("plan.toml", &plan);
+        let output = bench.run_expecting(ALL_WELL, &format!("run plan.toml {option}"));
+        assert_contains(&stdout(&output), &["With finish=100, cache=256MiB."]);
+    }
+}

@@ -1,7 +1,7 @@
 //! One cell of a plan, to run once.
 
 use crate::ablation::AblationStep;
-use crate::search::TrialRole;
+use crate::search::{SearchEnd, TrialRole};
 use crate::value::Settings;
 use crate::{Conditions, Durability};
 use serde::{Deserialize, Serialize};
@@ -160,4 +160,13 @@ impl TrialSpec {
             None => self.engine.clone(),
         }
     }
+}
+
+/// What a search wants.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Proposal {
+    /// To run these trials one after the other, at least one, and to be asked again.
+    Trials(Vec<TrialSpec>),
+    /// Nothing more.
+    End(SearchEnd),
 }

@@ -38,7 +38,7 @@ pub use plan::resume::{check_folder, has_worked_in};
 pub use plan::time_estimate::TimeEstimate;
 pub use plan::{disk_space, matrix};
 pub use program::collect_program_facts;
-pub use run::{NewRun, ProposedTrials, RunSummary, TrialSource, check_proposals, run, run_search};
+pub use run::{NewRun, RunSummary, TrialSource, check_proposals, run, run_search};
 pub use trial::conformance_cache::ConformanceCache;
 pub use trial::phase_limit::HANG_TIMEOUT;
 pub use workers::delegated::{DelegatedTask, DelegatedWorker, TaskError, TaskOutcome};

@@ -28,6 +28,7 @@ use trueput_record::measurement::Outcome;
 use trueput_record::objective::Objective;
 use trueput_record::search::{SearchEnd, SearchSettings, TrialRole};
 use trueput_record::skipped::SkippedPart;
+use trueput_record::trial::Proposal;
 use trueput_record::value::Settings;
 use trueput_record::{FORMAT_VERSION, RunFolder, RunManifest, TrialRecord, TrialSpec};
 
@@ -347,17 +348,8 @@ fn setting_costs(
     found.into_iter()
 }
 
-/// The next trials of a search.
-#[derive(Debug, Clone, Default)]
-pub struct ProposedTrials {
-    /// None if the search has ended.
-    pub trials: Vec<TrialSpec>,
-    /// The reason why it has ended, if it tells.
-    pub end: Option<SearchEnd>,
-}
-
-/// Proposes the next trials of a search, given all that have ended.
-pub type TrialSource<'a> = dyn FnMut(&[TrialRecord]) -> ProposedTrials + 'a;
+/// Proposes the next trials of a search, given all that have ended; `None` if there is no search.
+pub type TrialSource<'a> = dyn FnMut(&[TrialRecord]) -> Option<Proposal> + 'a;
 
 /// Runs every trial of the manifest that has not ended yet, in its order.
 ///
@@ -374,9 +366,7 @@ pub fn run(
     options: &Options,
     observer: &mut dyn FnMut(&Event),
 ) -> Result<RunSummary, Error> {
-    run_search(folder, manifest, registry, options, observer, &mut |_| {
-        ProposedTrials::default()
-    })
+    run_search(folder, manifest, registry, options, observer, &mut |_| None)
 }
 
 /// As [`run`]; then runs the trials that `source` proposes, which are added to the manifest in the
@@ -489,14 +479,15 @@ fn run_batches(
         if let Some(stopped) = run_trials(context, folder, manifest, &to_do, ended)? {
             return Ok(Some(stopped));
         }
-        let proposed = source(&folder.trials()?.trials);
-        if proposed.trials.is_empty() {
-            return Ok(proposed.end.map(StopReason::SearchEnded));
-        }
+        let proposed = match source(&folder.trials()?.trials) {
+            None => return Ok(None),
+            Some(Proposal::End(end)) => return Ok(Some(StopReason::SearchEnded(end))),
+            Some(Proposal::Trials(trials)) => trials,
+        };
         if context.stopped() {
             return Ok(Some(StopReason::ByUser));
         }
-        manifest.trials.extend(proposed.trials);
+        manifest.trials.extend(proposed);
         manifest.changed_settings = changed_settings(&manifest.trials, context.registry);
         manifest.costs = costs(&manifest.trials, context.registry);
         folder.extend(manifest)?;

@@ -18,9 +18,7 @@ use trueput_record::value::format_seconds;
 use trueput_record::{Outcome, RunFolder, RunManifest, TrialRecord};
 use trueput_report::answer::AnswerText;
 use trueput_report::{Format, RunReport};
-use trueput_runner::{
-    Event, Options, ProposedTrials, Registry, RunSummary, TimeEstimate, TrialSource,
-};
+use trueput_runner::{Event, Options, Registry, RunSummary, TimeEstimate, TrialSource};
 
 /// A run that is ready to begin, new or resumed.
 pub struct PreparedRun<'a> {
@@ -75,7 +73,7 @@ impl PreparedRun<'_> {
     /// # Errors
     /// As [`trueput_runner::run`].
     pub fn run_trials(&self, observer: &mut dyn FnMut(&Event)) -> Result<RunSummary, Failure> {
-        self.run_search(observer, &mut |_| ProposedTrials::default())
+        self.run_search(observer, &mut |_| None)
     }
 
     /// As [`PreparedRun::run_trials`], then runs the trials that `source` proposes.

@@ -29,12 +29,13 @@ use trueput_record::objective::Objective;
 use trueput_record::parameter::resolve;
 use trueput_record::plan::PlanFile;
 use trueput_record::search::{CapacitySettings, SearchSettings, TuningPreset, TuningStrategy};
+use trueput_record::trial::Proposal;
 use trueput_record::trial_time::DEFAULT_DURATION_S;
 use trueput_record::value::{Settings, format_seconds};
 use trueput_record::{Conditions, RunManifest, TrialRecord, TrialSpec};
-use trueput_runner::{Event, ProposedTrials, Registry};
+use trueput_runner::{Event, Registry};
 use trueput_tuner::budget::BudgetShortage;
-use trueput_tuner::{Proposal, search_of};
+use trueput_tuner::search_of;
 
 /// The request for a search, whose trials run once each.
 ///
@@ -339,18 +340,10 @@ pub fn carry_out(
         let proposal = search.next(ended, began.elapsed().as_secs_f64());
         progress.borrow().show_news(&search.take_news());
         match proposal {
-            Proposal::Trials(trials) => {
-                is_idle.set(false);
-                ProposedTrials { trials, end: None }
-            }
-            Proposal::End(reason) => {
-                tuned_plan::write(run, ended);
-                ProposedTrials {
-                    trials: Vec::new(),
-                    end: Some(reason),
-                }
-            }
+            Proposal::Trials(_) => is_idle.set(false),
+            Proposal::End(_) => tuned_plan::write(run, ended),
         }
+        Some(proposal)
     };
     let observer = &mut |event: &_| {
         if let Event::RunStarted { trials: 0, .. } = event {

@@ -8,10 +8,11 @@ pub use probe::{
 };
 
 use crate::budget::{Budget, BudgetShortage, SharedBudget};
-use crate::trial_search::{Proposal, SearchNews, TrialSearch, number_cells, trial_id};
+use crate::trial_search::{SearchNews, TrialSearch, number_cells, proposal, trial_id};
 use trueput_findings::capacity::{Capacity, capacity, is_probe_of};
 use trueput_record::conditions::{Arrival, Rate};
 use trueput_record::search::{CapacitySettings, TrialPurpose, TrialRole};
+use trueput_record::trial::Proposal;
 use trueput_record::trial_time::{DEFAULT_DURATION_S, estimated_s, expected_s};
 use trueput_record::{TrialRecord, TrialSpec};
 
@@ -172,7 +173,7 @@ impl TrialSearch for CapacitySearch<'_> {
             is_tuned: false,
         }));
         let next = self.next_trial(records, elapsed_s);
-        Proposal::new(next.into_iter().collect(), self.was_short_of_time)
+        proposal(next.into_iter().collect(), self.was_short_of_time)
     }
 
     fn take_news(&mut self) -> Vec<SearchNews> {

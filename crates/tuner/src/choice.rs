@@ -6,7 +6,7 @@ use crate::capacity::{
     CapacitySearch, fewest_trials, judged_trial, last_probed, next_trial, usual_trials,
 };
 use crate::rounds;
-use crate::trial_search::{Proposal, SearchNews, TrialSearch, number_cells, trial_id};
+use crate::trial_search::{SearchNews, TrialSearch, number_cells, proposal, trial_id};
 use crate::tuning::TuningSearch;
 use std::collections::BTreeMap;
 use trueput_engine::Engine;
@@ -19,6 +19,7 @@ use trueput_record::search::{
     CapacitySettings, ChoiceSettings, SearchEnd, SearchSettings, TrialPurpose, TrialRole,
     TuningSettings, UntunableContender,
 };
+use trueput_record::trial::Proposal;
 use trueput_record::trial_time::{estimated_s, expected_s, search_times_s};
 use trueput_record::{RunManifest, TrialRecord, TrialSpec};
 
@@ -492,7 +493,7 @@ impl TrialSearch for ChoiceSearch<'_> {
     fn next(&mut self, records: &[TrialRecord], elapsed_s: f64) -> Proposal {
         let trials = self.next_trials(records, elapsed_s);
         let was_short_of_time = self.was_short_of_time || self.defaults.was_short_of_time();
-        Proposal::new(trials, was_short_of_time)
+        proposal(trials, was_short_of_time)
     }
 
     fn take_news(&mut self) -> Vec<SearchNews> {

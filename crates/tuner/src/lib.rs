@@ -37,4 +37,4 @@ mod trial_search;
 pub mod tuning;
 
 pub use of_run::search_of;
-pub use trial_search::{Proposal, SearchNews, TrialSearch};
+pub use trial_search::{SearchNews, TrialSearch};

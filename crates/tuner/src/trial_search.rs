@@ -4,6 +4,7 @@ use crate::rounds::Incumbent;
 use trueput_findings::capacity::Capacity;
 use trueput_findings::choice::RunOff;
 use trueput_record::search::SearchEnd;
+use trueput_record::trial::Proposal;
 use trueput_record::value::Settings;
 use trueput_record::{TrialRecord, TrialSpec};
 
@@ -18,25 +19,14 @@ pub trait TrialSearch {
     fn take_news(&mut self) -> Vec<SearchNews>;
 }
 
-/// What a search wants.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Proposal {
-    /// To run these trials one after the other, and to be asked again.
-    Trials(Vec<TrialSpec>),
-    /// Nothing more.
-    End(SearchEnd),
-}
-
-impl Proposal {
-    /// Proposes trials; if there are none, the search ends for lack of time, or of work.
-    pub(crate) fn new(trials: Vec<TrialSpec>, was_short_of_time: bool) -> Self {
-        if !trials.is_empty() {
-            Self::Trials(trials)
-        } else if was_short_of_time {
-            Self::End(SearchEnd::TimeUp)
-        } else {
-            Self::End(SearchEnd::NothingLeft)
-        }
+/// Proposes trials; if there are none, the search ends for lack of time, or of work.
+pub(crate) fn proposal(trials: Vec<TrialSpec>, was_short_of_time: bool) -> Proposal {
+    if !trials.is_empty() {
+        Proposal::Trials(trials)
+    } else if was_short_of_time {
+        Proposal::End(SearchEnd::TimeUp)
+    } else {
+        Proposal::End(SearchEnd::NothingLeft)
     }
 }
 

@@ -13,13 +13,14 @@ use crate::rounds::{
     ConfigurationId, Failure as TrialFailure, FailureKind, MIN_TRIALS, Outcome, Preset, Rounds,
     SearchPlan,
 };
-use crate::trial_search::{Proposal, SearchNews, TrialSearch, number_cells};
+use crate::trial_search::{SearchNews, TrialSearch, number_cells, proposal};
 use trueput_engine::Engine;
 use trueput_findings::tuning::{planned_trials, score, tuning_of};
 use trueput_record::folder::MAX_TRIALS;
 use trueput_record::search::{
     SearchSettings, TrialPurpose, TrialRole, TuningLimits, TuningPreset, TuningSettings,
 };
+use trueput_record::trial::Proposal;
 use trueput_record::trial_time::estimated_s;
 use trueput_record::value::Settings;
 use trueput_record::{Outcome as TrialOutcome, RunManifest, TrialRecord, TrialSpec};
@@ -445,7 +446,7 @@ impl<'a> TuningSearch<'a> {
 impl TrialSearch for TuningSearch<'_> {
     fn next(&mut self, records: &[TrialRecord], elapsed_s: f64) -> Proposal {
         let trials = self.next_trials(records, elapsed_s);
-        Proposal::new(trials, self.was_short_of_time)
+        proposal(trials, self.was_short_of_time)
     }
 
     fn take_news(&mut self) -> Vec<SearchNews> {

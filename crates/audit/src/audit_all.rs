@@ -141,7 +141,7 @@ impl<'a> AuditCommand<'a> {
         let name = format!("{now}-audit");
         let folder = create_numbered(&request.results, &name, OPEN_MODE)?;
         let recordings = private_files::create_folder(&folder.join(RECORDINGS));
-        recordings.map_err(|error| Error::Recordings(error.to_string()))?;
+        recordings.map_err(Error::Recordings)?;
         let scratch = Scratch::open(request.work.as_deref(), &folder)?;
         let options = request.options(scratch.path())?;
         Ok(Self {
@@ -356,7 +356,7 @@ impl<'a> AuditCommand<'a> {
         options: &AuditOptions,
     ) -> Result<AuditResult, Error> {
         let recording = self.folder.join(RECORDINGS).join(id);
-        let marked = MarkedFolder::create(&recording).map_err(Error::Recordings)?;
+        let marked = MarkedFolder::create(&recording)?;
         (self.observe)(AuditEvent::Began(subject, options));
         let mut result = audit(subject, id, &recording, options, &|progress| {
             (self.observe)(AuditEvent::Progress(progress));

@@ -78,7 +78,7 @@ impl RecordedImage {
         let made = Self {
             folder: folder.to_owned(),
         };
-        create(folder, &conditions, 0).map_err(Failure::Image)?;
+        create(folder, &conditions, 0)?;
         Ok(made)
     }
 }

@@ -6,6 +6,8 @@ use crate::subject::SubjectError;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
+use trueput_host::run_marker::MarkedFolderError;
+use trueput_host::run_work_folder::TrialFolderError;
 use trueput_host::work_folder::WorkFolderError;
 use trueput_record::value::format_seconds;
 
@@ -49,9 +51,12 @@ pub enum Error {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// A folder for recordings cannot be made.
-    #[error("{0}")]
-    Recordings(String),
+    /// The folder for recordings cannot be made.
+    #[error(transparent)]
+    Recordings(io::Error),
+    /// The folder of a recording cannot be made.
+    #[error(transparent)]
+    Recording(#[from] MarkedFolderError),
     /// The folder of the audit cannot be made.
     #[error(transparent)]
     Record(#[from] trueput_record::Error),
@@ -59,8 +64,8 @@ pub enum Error {
     #[error(transparent)]
     WorkFolder(#[from] WorkFolderError),
     /// The folder for states cannot be made.
-    #[error("{0}")]
-    States(String),
+    #[error(transparent)]
+    States(#[from] TrialFolderError),
     /// The folder for states is not empty.
     #[error("{folder} holds what a killed audit left: trueput clean --yes removes it")]
     StatesInUse {
@@ -109,6 +114,7 @@ impl Error {
             Self::BudgetTooShort { .. }
             | Self::Results { .. }
             | Self::Recordings(_)
+            | Self::Recording(_)
             | Self::Record(_)
             | Self::WorkFolder(_)
             | Self::States(_)

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 use trueput_faultfs::mount::MountError;
+use trueput_host::trial_file_system::TrialFileSystemError;
 use trueput_record::Durability;
 use trueput_record::audit::Damage;
 
@@ -41,9 +42,9 @@ pub enum Failure {
     /// The recording file system failed.
     #[error(transparent)]
     Mount(#[from] MountError),
-    /// The image of the block form cannot be made or mounted; one sentence.
-    #[error("{0}")]
-    Image(String),
+    /// The image of the block form cannot be made or mounted.
+    #[error(transparent)]
+    Image(#[from] TrialFileSystemError),
     /// The workload could not be recorded.
     #[error("recording: {0}")]
     Recording(String),

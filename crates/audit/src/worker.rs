@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use trueput_engine::{Engine, ParameterValues};
 use trueput_host::mount_namespace::{bind, enter_private};
 use trueput_host::service::{Server, ServerError, ServerSpec};
-use trueput_host::trial_file_system::MountImageError;
+use trueput_host::trial_file_system::{MountImageError, TrialFileSystemError};
 use trueput_record::Conditions;
 use trueput_record::audit::{Damage, DamageKind};
 use trueput_runner::{DelegatedTask, Registry, SelectedEngine};
@@ -118,9 +118,9 @@ enum TaskError {
     /// The process cannot be shown a machine that has started again.
     #[error("starting the machine again: {0}")]
     NewMachine(io::Error),
-    /// The image of a state has no device; one sentence.
-    #[error("{0}")]
-    Image(String),
+    /// The image of a state has no device.
+    #[error(transparent)]
+    Image(TrialFileSystemError),
     /// The engine's server does not start or stop.
     #[error(transparent)]
     Server(#[from] ServerError),
@@ -188,9 +188,9 @@ fn serve(registry: &Registry, assignment: &Assignment) -> Result<Report, TaskErr
             let mounted = image.map_or(Ok(()), ImageMount::mount);
             match mounted {
                 Ok(()) => openable.inspect().map(Report::Inspected),
-                Err(MountImageError::NotAttached(reason)) => Err(TaskError::Image(reason)),
-                Err(MountImageError::NotMounted(detail)) => Ok(Report::Inspected(
-                    Inspection::of_damage(DamageKind::FileSystemLost, detail),
+                Err(MountImageError::NotAttached(error)) => Err(TaskError::Image(error)),
+                Err(MountImageError::NotMounted(error)) => Ok(Report::Inspected(
+                    Inspection::of_damage(DamageKind::FileSystemLost, error.to_string()),
                 )),
             }
         }

@@ -1,15 +1,83 @@
 //! The marker of a run in its work folder: its owner, as long as the run lasts.
 
 use crate::private_files;
-use crate::work_folder::write_mark;
+use crate::work_folder::{FolderProblem, write_mark};
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 const RUN_MARKER: &str = ".trueput-run";
 const RUN_MAGIC: &str = "The trueput run of this name creates databases here and removes them";
 /// The text that earlier versions wrote.
 const FORMER_RUN_MAGIC: &str = "trueput's run of this name makes databases here and removes them";
+
+/// A file or folder that cannot be removed.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot remove {}: {error}", path.display())]
+pub struct RemovalError {
+    /// Its path.
+    pub path: PathBuf,
+    /// The error of the operating system.
+    pub error: io::Error,
+}
+
+impl RemovalError {
+    /// Returns how an error of the operating system becomes that of a path.
+    pub(crate) fn of_path(path: &Path) -> impl Fn(io::Error) -> Self {
+        |error| Self {
+            path: path.to_owned(),
+            error,
+        }
+    }
+}
+
+/// The reason why the folder of a run cannot be taken or removed.
+#[derive(Debug, thiserror::Error)]
+pub enum RunMarkerError {
+    /// It cannot be opened.
+    #[error(transparent)]
+    NotOpened(io::Error),
+    /// Its run is active.
+    #[error("{}: the run is active (process {pid})", folder.display())]
+    Active {
+        /// The folder.
+        folder: PathBuf,
+        /// The process of the run.
+        pid: u32,
+    },
+    /// A file of somebody else's is in it.
+    #[error(
+        "cannot remove {}: {} is not trueput's; move it away",
+        folder.display(),
+        file.display()
+    )]
+    ForeignFile {
+        /// The folder.
+        folder: PathBuf,
+        /// The file.
+        file: PathBuf,
+    },
+    /// It cannot be removed.
+    #[error(transparent)]
+    NotRemoved(#[from] RemovalError),
+}
+
+/// The reason why a [`MarkedFolder`] cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum MarkedFolderError {
+    /// It cannot be made.
+    #[error("{}: {error}", path.display())]
+    NotMade {
+        /// Its path.
+        path: PathBuf,
+        /// The error of the operating system.
+        error: io::Error,
+    },
+    /// It cannot be marked.
+    #[error(transparent)]
+    NotMarked(#[from] FolderProblem),
+}
 
 /// The marker of a run that is active or was killed. A run that ends removes its marker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,17 +93,17 @@ impl RunMarker {
     /// Marks a folder as that of a run of this process.
     ///
     /// # Errors
-    /// A sentence.
-    pub(crate) fn write(folder: &Path) -> Result<(), String> {
+    /// [`FolderProblem::NotUsable`] or [`FolderProblem::Marker`].
+    pub(crate) fn write(folder: &Path) -> Result<(), FolderProblem> {
         let marker = Self {
             magic: RUN_MAGIC.to_owned(),
             folder: folder.to_owned(),
             pid: std::process::id(),
         };
-        let text = serde_json::to_vec(&marker).map_err(|error| error.to_string())?;
+        let text = serde_json::to_vec(&marker)?;
         let written = fs::File::create(folder.join(RUN_MARKER))
             .and_then(|mark| write_mark(mark, folder, &text));
-        written.map_err(|error| format!("cannot be used: {error}"))
+        written.map_err(FolderProblem::NotUsable)
     }
 
     /// Reads the marker of a run's folder; `None` if it has none.
@@ -56,15 +124,12 @@ impl RunMarker {
     /// Locks the folder of a run that has ended.
     ///
     /// # Errors
-    /// A sentence, if the run is active.
-    pub fn lock(&self, folder: &Path) -> Result<fs::File, String> {
-        let lock = fs::File::open(folder).map_err(|error| error.to_string())?;
-        let at_work = || {
-            format!(
-                "{}: the run is active (process {})",
-                folder.display(),
-                self.pid
-            )
+    /// [`RunMarkerError::Active`] if the run is active.
+    pub fn lock(&self, folder: &Path) -> Result<fs::File, RunMarkerError> {
+        let lock = fs::File::open(folder).map_err(RunMarkerError::NotOpened)?;
+        let at_work = || RunMarkerError::Active {
+            folder: folder.to_owned(),
+            pid: self.pid,
         };
         match lock.try_lock() {
             Ok(()) => Ok(lock),
@@ -80,30 +145,27 @@ impl RunMarker {
     /// Removes the marker of a run's folder.
     ///
     /// # Errors
-    /// A sentence.
-    pub fn remove(folder: &Path) -> Result<(), String> {
+    /// [`RemovalError`].
+    pub fn remove(folder: &Path) -> Result<(), RemovalError> {
         let path = folder.join(RUN_MARKER);
-        fs::remove_file(&path).map_err(|error| format!("cannot remove {}: {error}", path.display()))
+        fs::remove_file(&path).map_err(RemovalError::of_path(&path))
     }
 
     /// Removes a run's folder in which only the marker is left. A folder with other files keeps its
     /// marker, so that it is found again.
     ///
     /// # Errors
-    /// A sentence.
-    pub(crate) fn remove_with_folder(folder: &Path) -> Result<(), String> {
-        let failed = |error| format!("cannot remove {}: {error}", folder.display());
-        let entries = fs::read_dir(folder).map_err(failed)?.flatten();
+    /// [`RunMarkerError::ForeignFile`] or [`RunMarkerError::NotRemoved`].
+    pub(crate) fn remove_with_folder(folder: &Path) -> Result<(), RunMarkerError> {
+        let failed = RemovalError::of_path(folder);
+        let entries = fs::read_dir(folder).map_err(&failed)?.flatten();
         let mut paths = entries.map(|entry| entry.path());
         if let Some(file) = paths.find(|path| !path.ends_with(RUN_MARKER)) {
-            return Err(format!(
-                "cannot remove {}: {} is not trueput's; move it away",
-                folder.display(),
-                file.display()
-            ));
+            let folder = folder.to_owned();
+            return Err(RunMarkerError::ForeignFile { folder, file });
         }
         Self::remove(folder)?;
-        fs::remove_dir(folder).map_err(failed)
+        Ok(fs::remove_dir(folder).map_err(failed)?)
     }
 }
 
@@ -119,9 +181,12 @@ impl MarkedFolder {
     /// Creates the folder, and marks it.
     ///
     /// # Errors
-    /// One sentence.
-    pub fn create(path: &Path) -> Result<Self, String> {
-        let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    /// [`MarkedFolderError`].
+    pub fn create(path: &Path) -> Result<Self, MarkedFolderError> {
+        let failed = |error| MarkedFolderError::NotMade {
+            path: path.to_owned(),
+            error,
+        };
         private_files::create_folder(path).map_err(failed)?;
         let path = path.canonicalize().map_err(failed)?;
         let lock = fs::File::open(&path).map_err(failed)?;
@@ -154,7 +219,8 @@ mod tests {
         RunMarker::write(&run).unwrap();
         let notes = run.join("notes");
         fs::write(&notes, "mine").unwrap();
-        let reason = RunMarker::remove_with_folder(&run).unwrap_err();
+        let refused = RunMarker::remove_with_folder(&run);
+        let reason = refused.unwrap_err().to_string();
         assert!(reason.contains("notes is not trueput's"), "{reason}");
         assert!(RunMarker::read(&run).is_some());
         fs::remove_file(&notes).unwrap();

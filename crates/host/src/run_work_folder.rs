@@ -1,14 +1,45 @@
 //! The folder of one run in a work folder: a folder for the database of each trial.
 
 use crate::process_tree::describe_unkillable_users;
-use crate::run_marker::RunMarker;
-use crate::trial_file_system;
-use crate::work_folder::{WorkFolder, WorkFolderError, is_empty};
+use crate::run_marker::{RemovalError, RunMarker};
+use crate::trial_file_system::{self, TrialFileSystemError};
+use crate::work_folder::{FolderProblem, WorkFolder, WorkFolderError, is_empty};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::time::Duration;
+
+/// The reason why the folder of a trial cannot be made or removed.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialFolderError {
+    /// It cannot be made.
+    #[error("{}: {problem}", path.display())]
+    NotMade {
+        /// Its path.
+        path: PathBuf,
+        /// The reason.
+        problem: FolderProblem,
+    },
+    /// The file systems in it cannot be removed.
+    #[error(transparent)]
+    FileSystem(#[from] TrialFileSystemError),
+    /// Files in it cannot be removed.
+    #[error(transparent)]
+    NotRemoved(#[from] RemovalError),
+    /// Its removal takes too long.
+    #[error(
+        "removing {} did not end within {} s: 'trueput clean' removes what is left",
+        path.display(),
+        limit.as_secs()
+    )]
+    Timeout {
+        /// Its path.
+        path: PathBuf,
+        /// The time that it had.
+        limit: Duration,
+    },
+}
 
 /// The folder of one run in a work folder. Its contents are removed when it is closed, unless they
 /// are to be kept.
@@ -39,7 +70,7 @@ impl RunWorkFolder {
                 path,
                 _lock: lock,
             }),
-            Err(message) => Err(WorkFolderError { path, message }),
+            Err(problem) => Err(WorkFolderError { path, problem }),
         }
     }
 
@@ -52,19 +83,21 @@ impl RunWorkFolder {
     /// earlier attempt.
     ///
     /// # Errors
-    /// A sentence, if it cannot be created.
-    pub fn trial_folder(&self, id: &str) -> Result<(PathBuf, bool), String> {
+    /// [`TrialFolderError::NotMade`].
+    pub fn trial_folder(&self, id: &str) -> Result<(PathBuf, bool), TrialFolderError> {
         let path = self.path.join(id);
-        make_folder(&path).map_err(|message| format!("{}: {message}", path.display()))?;
-        let empty = is_empty(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok((path, !empty))
+        let made = make_folder(&path);
+        match made.and_then(|()| is_empty(&path).map_err(FolderProblem::NotRead)) {
+            Ok(empty) => Ok((path, !empty)),
+            Err(problem) => Err(TrialFolderError::NotMade { path, problem }),
+        }
     }
 
     /// Removes a trial's folder and the file systems made in it.
     ///
     /// # Errors
-    /// A sentence, where something cannot be removed.
-    pub fn remove_trial(&self, id: &str) -> Result<(), String> {
+    /// [`TrialFolderError`] of what cannot be removed.
+    pub fn remove_trial(&self, id: &str) -> Result<(), TrialFolderError> {
         remove_folder(&self.path.join(id))
     }
 
@@ -72,8 +105,8 @@ impl RunWorkFolder {
     /// answer must not keep the run waiting.
     ///
     /// # Errors
-    /// A sentence, where something cannot be removed in time.
-    pub fn remove_trial_within(&self, id: &str, limit: Duration) -> Result<(), String> {
+    /// [`TrialFolderError`] of what cannot be removed in time.
+    pub fn remove_trial_within(&self, id: &str, limit: Duration) -> Result<(), TrialFolderError> {
         let path = self.path.join(id);
         let (sender, done) = channel();
         let folder = path.clone();
@@ -81,13 +114,8 @@ impl RunWorkFolder {
             // Nobody listens once the time is over.
             let _ = sender.send(remove_folder(&folder));
         });
-        done.recv_timeout(limit).unwrap_or_else(|_| {
-            let (path, limit_s) = (path.display(), limit.as_secs());
-            Err(format!(
-                "removing {path} did not end within {limit_s} s: 'trueput clean' removes what is \
-                 left"
-            ))
-        })
+        done.recv_timeout(limit)
+            .unwrap_or(Err(TrialFolderError::Timeout { path, limit }))
     }
 
     /// Describes processes of this run that use the folder of a trial and cannot be killed; `None`
@@ -102,9 +130,9 @@ impl RunWorkFolder {
     /// Unmounts the file systems of a trial whose database is kept; the images stay.
     ///
     /// # Errors
-    /// A sentence, where something cannot be unmounted.
-    pub fn unmount_trial(&self, id: &str) -> Result<(), String> {
-        trial_file_system::unmount_all(&self.path.join(id))
+    /// [`TrialFolderError::FileSystem`].
+    pub fn unmount_trial(&self, id: &str) -> Result<(), TrialFolderError> {
+        Ok(trial_file_system::unmount_all(&self.path.join(id))?)
     }
 
     /// Leaves the work folder as it was found, except for databases that are kept.
@@ -117,42 +145,36 @@ impl RunWorkFolder {
 }
 
 /// Removes a trial's folder and the file systems made in it.
-fn remove_folder(path: &Path) -> Result<(), String> {
+fn remove_folder(path: &Path) -> Result<(), TrialFolderError> {
     trial_file_system::remove(path)?;
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(format!("cannot remove {}: {error}", path.display()))
+            Err(RemovalError::of_path(path)(error).into())
         }
         _ => Ok(()),
     }
 }
 
 /// Locks a folder for as long as the file lives.
-fn lock(path: &Path) -> Result<fs::File, String> {
-    let folder = fs::File::open(path).map_err(|error| format!("cannot be opened: {error}"))?;
+fn lock(path: &Path) -> Result<fs::File, FolderProblem> {
+    let folder = fs::File::open(path).map_err(FolderProblem::NotOpened)?;
     match folder.try_lock() {
-        Err(fs::TryLockError::WouldBlock) => Err(
-            "another run of that name is active here: name another work directory, or wait until \
-             it has finished"
-                .to_owned(),
-        ),
+        Err(fs::TryLockError::WouldBlock) => Err(FolderProblem::Active),
         // A file system without locks can still be measured.
         Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(folder),
     }
 }
 
 /// Creates a folder, or checks that it is one already and not a link.
-fn make_folder(path: &Path) -> Result<(), String> {
+fn make_folder(path: &Path) -> Result<(), FolderProblem> {
     match fs::create_dir(path) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            let metadata = fs::symlink_metadata(path).map_err(|error| error.to_string())?;
+            let metadata = fs::symlink_metadata(path).map_err(FolderProblem::NotRead)?;
             let folder = metadata.is_dir();
-            folder
-                .then_some(())
-                .ok_or_else(|| "exists and is not a directory".to_owned())
+            folder.then_some(()).ok_or(FolderProblem::NotFolder)
         }
-        Err(error) => Err(format!("cannot be made: {error}")),
+        Err(error) => Err(FolderProblem::NotMade(error)),
     }
 }
 

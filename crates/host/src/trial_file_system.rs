@@ -13,6 +13,7 @@
 //!
 //! Only a device whose image was created here is ever formatted; no plan can name a device.
 
+mod error;
 mod leftovers;
 mod loop_device;
 mod marker;
@@ -20,23 +21,23 @@ mod mounting;
 mod system;
 mod tools;
 
-pub use leftovers::{Leftover, LeftoverKind, RECORDINGS, clean, find, find_everywhere};
-pub use tools::why_unavailable;
-pub use tools::{FileSystemError, check};
+pub use error::{FileSystemError, TrialFileSystemError};
+pub use leftovers::{
+    CleanError, HelperError, Leftover, LeftoverKind, RECORDINGS, clean, find, find_everywhere,
+};
+pub use tools::{check, why_unavailable};
 
 use super::file_system::{find_file_system, read_free_bytes};
 use crate::work_folder::WorkFolder;
 use loop_device::LoopDevice;
 use marker::{FileSystemPart, FileSystemRole, Marker};
 use std::fs::{self, File};
-use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use system::describe_error;
+use system::check_removed;
 use trueput_record::Conditions;
 use trueput_record::filesystem::{FileSystem, FileSystemKind, MountedFileSystem};
-use trueput_record::value::format_bytes;
 
 /// The size of an image beyond the trial's needs, and its minimum size: file systems reserve some
 /// space, and xfs and btrfs refuse less than 300 MiB.
@@ -91,13 +92,13 @@ pub struct TrialFileSystems {
 /// Creates and mounts the file systems that the conditions request in a trial's empty folder.
 ///
 /// # Errors
-/// One sentence; the kernel's own for an unknown option. What was created until then stays; the
-/// caller removes it with [`remove`].
+/// [`TrialFileSystemError`]. What was created until then stays; the caller removes it with
+/// [`remove`].
 pub fn create(
     folder: &Path,
     conditions: &Conditions,
     needed_bytes: u64,
-) -> Result<TrialFileSystems, String> {
+) -> Result<TrialFileSystems, TrialFileSystemError> {
     let wanted = [
         (FileSystemRole::Data, &conditions.file_system),
         (FileSystemRole::Log, &conditions.log_file_system),
@@ -114,16 +115,12 @@ pub fn create(
         });
     }
     for (_, wanted) in &wanted {
-        check(wanted).map_err(|lacking| match lacking {
-            FileSystemError::Invalid(reason)
-            | FileSystemError::Missing(reason)
-            | FileSystemError::NeedsRoot(reason) => reason,
-        })?;
+        check(wanted)?;
     }
     let parts = wanted
         .iter()
         .map(|(role, wanted)| part(folder, *role, wanted))
-        .collect::<Result<_, String>>()?;
+        .collect::<Result<_, TrialFileSystemError>>()?;
     let mut marker = Marker::new(folder, parts);
     marker.write()?;
     for (index, (_, wanted)) in wanted.iter().enumerate() {
@@ -154,14 +151,14 @@ pub fn mount_image(
 }
 
 /// The reason why the file system in an image is not mounted.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum MountImageError {
     /// The machine gives no loop device for it.
-    #[error("{0}")]
-    NotAttached(String),
-    /// The kernel does not accept the file system; its own words, if it has any.
-    #[error("{0}")]
-    NotMounted(String),
+    #[error(transparent)]
+    NotAttached(TrialFileSystemError),
+    /// The kernel does not accept the file system.
+    #[error(transparent)]
+    NotMounted(TrialFileSystemError),
 }
 
 /// Finds the file systems that an earlier trial of the same load left mounted.
@@ -201,11 +198,10 @@ fn part(
     folder: &Path,
     role: FileSystemRole,
     wanted: &FileSystem,
-) -> Result<FileSystemPart, String> {
+) -> Result<FileSystemPart, TrialFileSystemError> {
     let mut part = FileSystemPart::new(role, &wanted.kind);
     if let FileSystemKind::Folder(theirs) = &wanted.kind {
-        let work =
-            WorkFolder::claim(&theirs.join(USER_FOLDER)).map_err(|error| error.to_string())?;
+        let work = WorkFolder::claim(&theirs.join(USER_FOLDER))?;
         let name = |path: Option<&Path>| {
             let name = path.and_then(Path::file_name).unwrap_or_default();
             name.to_string_lossy().into_owned()
@@ -224,7 +220,7 @@ fn create_part(
     index: usize,
     wanted: &FileSystem,
     needed_bytes: u64,
-) -> Result<MountedFileSystem, String> {
+) -> Result<MountedFileSystem, TrialFileSystemError> {
     let part = &marker.parts[index];
     let at = marker.mount_point(part);
     match &wanted.kind {
@@ -278,26 +274,22 @@ fn create_part(
 
 /// Creates an image file with allocated blocks, so that none has to be allocated while a trial
 /// runs, and attaches it to a loop device.
-fn image_device(image: &Path, bytes: u64) -> Result<LoopDevice, String> {
-    let cannot = |error: &std::io::Error| {
-        let size = format_bytes(bytes);
-        format!(
-            "an image of {size}, {}, cannot be made: {}",
-            image.display(),
-            describe_error(error)
-        )
+fn image_device(image: &Path, bytes: u64) -> Result<LoopDevice, TrialFileSystemError> {
+    let failed = |error| TrialFileSystemError::Image {
+        path: image.to_owned(),
+        bytes,
+        error,
     };
-    if let Some(free) = read_free_bytes(image).filter(|&free| free < bytes) {
-        return Err(format!(
-            "an image of {} exceeds the free space in {}: {}; choose a smaller --image",
-            format_bytes(bytes),
-            image.parent().unwrap_or(image).display(),
-            format_bytes(free)
-        ));
+    if let Some(free_bytes) = read_free_bytes(image).filter(|&free| free < bytes) {
+        return Err(TrialFileSystemError::NoRoom {
+            folder: image.parent().unwrap_or(image).to_owned(),
+            bytes,
+            free_bytes,
+        });
     }
-    let file = File::create_new(image).map_err(|error| cannot(&error))?;
-    allocate(&file, bytes).map_err(|error| cannot(&error))?;
-    file.sync_all().map_err(|error| cannot(&error))?;
+    let file = File::create_new(image).map_err(failed)?;
+    allocate(&file, bytes).map_err(failed)?;
+    file.sync_all().map_err(failed)?;
     loop_device::attach(image)
 }
 
@@ -313,21 +305,15 @@ fn allocate(file: &File, bytes: u64) -> std::io::Result<()> {
     }
 }
 
-fn make_folder(path: &Path) -> Result<(), String> {
-    fs::create_dir_all(path).map_err(|error| {
-        format!(
-            "{} cannot be made: {}",
-            path.display(),
-            describe_error(&error)
-        )
-    })
+fn make_folder(path: &Path) -> Result<(), TrialFileSystemError> {
+    fs::create_dir_all(path).map_err(TrialFileSystemError::of_path(path, "made"))
 }
 
 /// Unmounts a trial's file systems and detaches their devices; the images stay.
 ///
 /// # Errors
-/// One sentence for the first thing that cannot be undone.
-pub fn unmount_all(folder: &Path) -> Result<(), String> {
+/// [`TrialFileSystemError`] of the first thing that cannot be undone.
+pub fn unmount_all(folder: &Path) -> Result<(), TrialFileSystemError> {
     match Marker::read(folder) {
         Some(marker) => marker
             .parts
@@ -341,8 +327,9 @@ pub fn unmount_all(folder: &Path) -> Result<(), String> {
 /// Removes a trial's file systems with their images; does nothing if there is no marker.
 ///
 /// # Errors
-/// One sentence for the first part that cannot be removed. Files of others are left alone.
-pub(crate) fn remove(folder: &Path) -> Result<(), String> {
+/// [`TrialFileSystemError`] of the first part that cannot be removed. Files of others are left
+/// alone.
+pub(crate) fn remove(folder: &Path) -> Result<(), TrialFileSystemError> {
     let Some(marker) = Marker::read(folder) else {
         return refuse_foreign_mounts(folder, &[]);
     };
@@ -354,7 +341,7 @@ pub(crate) fn remove(folder: &Path) -> Result<(), String> {
     refuse_foreign_mounts(folder, &[])?;
     for part in &marker.parts {
         for image in [part.image(folder), part.journal(folder)] {
-            remove_file(&image)?;
+            check_removed(&image, fs::remove_file(&image))?;
         }
         if let Some(theirs) = &part.elsewhere {
             remove_from_user_folder(folder, theirs)?;
@@ -364,18 +351,15 @@ pub(crate) fn remove(folder: &Path) -> Result<(), String> {
 }
 
 /// Refuses to empty a folder that contains a mount of others.
-fn refuse_foreign_mounts(folder: &Path, own: &[PathBuf]) -> Result<(), String> {
+fn refuse_foreign_mounts(folder: &Path, own: &[PathBuf]) -> Result<(), TrialFileSystemError> {
     let points = mounting::list_mount_points_in(folder);
-    match points.iter().find(|point| !own.contains(point)) {
+    match points.into_iter().find(|point| !own.contains(point)) {
         None => Ok(()),
-        Some(point) => Err(format!(
-            "a mount on {} does not belong to trueput: unmount it, then try again",
-            point.display()
-        )),
+        Some(point) => Err(TrialFileSystemError::ForeignMount(point)),
     }
 }
 
-fn unmount_part(marker: &Marker, part: &FileSystemPart) -> Result<(), String> {
+fn unmount_part(marker: &Marker, part: &FileSystemPart) -> Result<(), TrialFileSystemError> {
     let at = marker.mount_point(part);
     let images = [part.image(marker.folder()), part.journal(marker.folder())];
     let is_bound = part.kind.is_empty() && part.role == FileSystemRole::Log;
@@ -386,11 +370,10 @@ fn unmount_part(marker: &Marker, part: &FileSystemPart) -> Result<(), String> {
             _ => loop_device::find_image_of(&source).as_ref() == Some(&images[0]),
         };
         if !ours {
-            return Err(format!(
-                "{} is mounted on {}, but not by trueput: unmount it, then try again",
-                source.display(),
-                at.display()
-            ));
+            return Err(TrialFileSystemError::Covered {
+                mounted: source,
+                at,
+            });
         }
         mounting::unmount(&at)?;
     }
@@ -398,10 +381,10 @@ fn unmount_part(marker: &Marker, part: &FileSystemPart) -> Result<(), String> {
 }
 
 /// Waits until no loop device is attached to the image, and detaches one that was never mounted.
-fn wait_for_detach(image: &Path) -> Result<(), String> {
+fn wait_for_detach(image: &Path) -> Result<(), TrialFileSystemError> {
     let until = Instant::now() + DETACH_TIMEOUT;
     loop {
-        let devices = loop_device::find_devices_of_image(image);
+        let mut devices = loop_device::find_devices_of_image(image);
         if devices.is_empty() {
             return Ok(());
         }
@@ -409,33 +392,19 @@ fn wait_for_detach(image: &Path) -> Result<(), String> {
             loop_device::detach(device)?;
         }
         if Instant::now() > until {
-            let device = devices[0].display();
-            return Err(format!("{device} still holds {}", image.display()));
+            return Err(TrialFileSystemError::StillAttached {
+                image: image.to_owned(),
+                device: devices.swap_remove(0),
+            });
         }
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
-fn remove_file(path: &Path) -> Result<(), String> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(format!(
-            "cannot remove {}: {}",
-            path.display(),
-            describe_error(&error)
-        )),
-        _ => Ok(()),
-    }
-}
-
 /// Removes a trial's folder in a folder of the user's, if its path has the expected form: the
 /// marked work folder, the run, the trial.
-fn remove_from_user_folder(folder: &Path, theirs: &Path) -> Result<(), String> {
-    let strange = || {
-        format!(
-            "{} was changed since trueput made it: not removed",
-            theirs.display()
-        )
-    };
+fn remove_from_user_folder(folder: &Path, theirs: &Path) -> Result<(), TrialFileSystemError> {
+    let strange = || TrialFileSystemError::Changed(theirs.to_owned());
     let run = theirs.parent().ok_or_else(strange)?;
     let work = run.parent().ok_or_else(strange)?;
     let same_run = folder.parent().and_then(Path::file_name) == run.file_name();
@@ -450,16 +419,7 @@ fn remove_from_user_folder(folder: &Path, theirs: &Path) -> Result<(), String> {
         };
     };
     refuse_foreign_mounts(theirs, &[])?;
-    match fs::remove_dir_all(theirs) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            return Err(format!(
-                "cannot remove {}: {}",
-                theirs.display(),
-                describe_error(&error)
-            ));
-        }
-        _ => {}
-    }
+    check_removed(theirs, fs::remove_dir_all(theirs))?;
     // Fails where another trial's folder is in it, as it should.
     let _ = fs::remove_dir(run);
     work.release();

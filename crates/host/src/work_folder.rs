@@ -12,7 +12,7 @@
 //! Outside `WORK/RUN`, only empty folders that trueput created are ever removed.
 
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 const MARKER: &str = ".trueput-work";
@@ -25,12 +25,49 @@ const CREATED: &str = "created: ";
 
 /// The reason why a work folder cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("work folder {path}: {message}")]
+#[error("work folder {path}: {problem}")]
 pub struct WorkFolderError {
     /// The folder.
     pub path: PathBuf,
     /// The reason and the remedy.
-    pub message: String,
+    pub problem: FolderProblem,
+}
+
+/// The reason why a folder cannot be used: what follows its path.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderProblem {
+    /// There is a file on the way to it.
+    #[error("is not a directory: name a directory, or a new name")]
+    FileInPath,
+    /// There is something else in its place, such as a link.
+    #[error("exists and is not a directory")]
+    NotFolder,
+    /// It cannot be made.
+    #[error("cannot be made: {0}")]
+    NotMade(io::Error),
+    /// It cannot be opened.
+    #[error("cannot be opened: {0}")]
+    NotOpened(io::Error),
+    /// It cannot be looked at.
+    #[error(transparent)]
+    NotRead(io::Error),
+    /// It cannot be marked, or no file can be made in it.
+    #[error("cannot be used: {0}")]
+    NotUsable(io::Error),
+    /// Its path cannot be put in the words of a marker.
+    #[error(transparent)]
+    Marker(#[from] serde_json::Error),
+    /// It is somebody else's.
+    #[error(
+        "is not trueput's: it holds files, but no mark of trueput; name an empty or new directory"
+    )]
+    Foreign,
+    /// Another run works in it.
+    #[error(
+        "another run of that name is active here: name another work directory, or wait until it \
+         has finished"
+    )]
+    Active,
 }
 
 /// A work folder in use.
@@ -46,21 +83,19 @@ impl WorkFolder {
     /// A [`WorkFolderError`] if it is somebody else's (neither empty nor marked), is not a folder,
     /// or cannot be written.
     pub fn claim(path: &Path) -> Result<Self, WorkFolderError> {
-        let refuse = |message: String| WorkFolderError {
+        let refuse = |problem| WorkFolderError {
             path: path.to_owned(),
-            message,
+            problem,
         };
-        let refuse_error = |error: std::io::Error| refuse(format!("cannot be used: {error}"));
+        let refuse_error = |error| refuse(FolderProblem::NotUsable(error));
         let absolute = std::path::absolute(path).map_err(refuse_error)?;
         let created = first_missing(&absolute);
         if let Err(error) = fs::create_dir_all(&absolute) {
             remove_empty(&absolute, created.as_deref());
-            return Err(match error.kind() {
-                ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
-                    refuse("is not a directory: name a directory, or a new name".to_owned())
-                }
-                _ => refuse(format!("cannot be made: {error}")),
-            });
+            return Err(refuse(match error.kind() {
+                ErrorKind::AlreadyExists | ErrorKind::NotADirectory => FolderProblem::FileInPath,
+                _ => FolderProblem::NotMade(error),
+            }));
         }
         // From here on under its canonical path, so that changing a link later has no effect.
         let folder = Self {
@@ -69,11 +104,7 @@ impl WorkFolder {
         if folder.is_marked().map_err(refuse_error)? {
             folder.probe().map_err(refuse_error)?;
         } else if !is_empty(&folder.path).map_err(refuse_error)? {
-            return Err(refuse(
-                "is not trueput's: it holds files, but no mark of trueput; name \
-                     an empty or new directory"
-                    .to_owned(),
-            ));
+            return Err(refuse(FolderProblem::Foreign));
         } else {
             folder.mark(created.as_deref()).map_err(|error| {
                 remove_empty(&folder.path, created.as_deref());

@@ -18,7 +18,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use trueput_host::cgroup::MemoryLimitError;
-use trueput_host::run_work_folder::RunWorkFolder;
+use trueput_host::run_work_folder::{RunWorkFolder, TrialFolderError};
 use trueput_record::conditions::HostList;
 use trueput_record::hardware_limits::HardwareLimits;
 use trueput_record::value::format_bytes;
@@ -237,50 +237,50 @@ impl RunContext<'_> {
             return;
         };
         let done = if self.options.keep_databases {
-            self.area.unmount_trial(&reusable.id)
+            self.area.unmount_trial(&reusable.id).map_err(Into::into)
         } else {
             self.remove_database(&reusable.id, &reusable.spec)
         };
-        if let Err(message) = done {
-            self.warn(message);
+        if let Err(error) = done {
+            self.warn(error.to_string());
         }
     }
 
     /// Removes the folder of a trial's database, within the limit of that phase.
     ///
     /// # Errors
-    /// A sentence, if it cannot be removed in time, or a process that cannot be killed has it.
-    pub fn remove_database(&self, id: &str, spec: &TrialSpec) -> Result<(), String> {
-        if let Some(kept) = self.area.describe_unkillable_users(id) {
-            return Err(format!(
-                "the database of {id} is left behind: {kept}; 'trueput clean' removes it later"
-            ));
+    /// [`DatabaseFolderError`], if it cannot be removed in time, or a process that cannot be killed
+    /// has it.
+    pub fn remove_database(&self, id: &str, spec: &TrialSpec) -> Result<(), DatabaseFolderError> {
+        if let Some(users) = self.area.describe_unkillable_users(id) {
+            let id = id.to_owned();
+            return Err(DatabaseFolderError::InUse { id, users });
         }
         let limit = self.begin_phase(LimitedPhase::Remove, spec).silence();
-        self.area.remove_trial_within(id, limit)
+        Ok(self.area.remove_trial_within(id, limit)?)
     }
 
     /// Creates an empty folder for a suite, and returns its id. If that of an earlier suite cannot
     /// be removed, a process that cannot be killed has it, and another one is used.
     ///
     /// # Errors
-    /// A sentence, if none can be created.
+    /// [`DatabaseFolderError`], if none can be created.
     pub fn create_suite_folder(
         &mut self,
         name: &str,
         spec: &TrialSpec,
-    ) -> Result<(String, PathBuf), String> {
+    ) -> Result<(String, PathBuf), DatabaseFolderError> {
         let mut id = name.to_owned();
         for number in 2..=MAX_SUITE_FOLDERS {
-            let Err(message) = self.remove_database(&id, spec) else {
+            let Err(error) = self.remove_database(&id, spec) else {
                 break;
             };
-            self.warn(message);
+            self.warn(error.to_string());
             id = format!("{name}-{number}");
         }
         match self.area.trial_folder(&id)? {
             (directory, false) => Ok((id, directory)),
-            (directory, true) => Err(format!("{} is not empty", directory.display())),
+            (directory, true) => Err(DatabaseFolderError::NotEmpty(directory)),
         }
     }
 
@@ -375,6 +375,25 @@ impl From<String> for TrialError {
     }
 }
 
+/// The reason why the folder of a database cannot be made or removed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DatabaseFolderError {
+    /// It cannot, or the file systems in it cannot.
+    #[error(transparent)]
+    Folder(#[from] TrialFolderError),
+    /// Processes that cannot be killed have it.
+    #[error("the database of {id} is left behind: {users}; 'trueput clean' removes it later")]
+    InUse {
+        /// The trial.
+        id: String,
+        /// The processes.
+        users: String,
+    },
+    /// There are files in it.
+    #[error("{} is not empty", .0.display())]
+    NotEmpty(PathBuf),
+}
+
 /// Errors that fail a trial with what they say.
 macro_rules! fail_trials {
     ($($error:ty),* $(,)?) => {$(
@@ -387,6 +406,7 @@ macro_rules! fail_trials {
 }
 
 fail_trials!(
+    DatabaseFolderError,
     FaultError,
     HashError,
     HistogramError,
@@ -395,6 +415,7 @@ fail_trials!(
     NoRoom,
     Refusal,
     SizeError,
+    TrialFolderError,
 );
 
 /// Adds to a failure that the file system of the database is full, if so: some engines wait for

@@ -38,7 +38,7 @@ impl Scratch {
         let folder = WorkFolder::claim(work.unwrap_or(&usual))?;
         let name = audit.file_name().map_or(Path::new("audit"), Path::new);
         let area = RunWorkFolder::open(folder, name)?;
-        let (path, is_used) = area.trial_folder(STATES).map_err(Error::States)?;
+        let (path, is_used) = area.trial_folder(STATES)?;
         if is_used {
             return Err(Error::StatesInUse { folder: path });
         }

@@ -10,15 +10,15 @@
 //! ```
 
 use super::marker::{FileSystemPart, Marker};
-use super::{loop_device, mounting, remove as remove_file_systems};
+use super::{TrialFileSystemError, loop_device, mounting, remove as remove_file_systems};
 use crate::file_system::read_mounts;
 use crate::fuse::{FuseMount, fuse_mounts, lies_on};
-use crate::run_marker::RunMarker;
+use crate::run_marker::{RemovalError, RunMarker, RunMarkerError};
 use crate::shared_memory::SharedMemory;
 use crate::work_folder::WorkFolder;
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -80,6 +80,42 @@ impl LeftoverKind {
             Self::SharedMemory => "shared memory",
         }
     }
+}
+
+/// The reason why a part of a leftover cannot be removed.
+#[derive(Debug, thiserror::Error)]
+pub enum CleanError {
+    /// The run is active, or its folder holds files of others.
+    #[error(transparent)]
+    Run(#[from] RunMarkerError),
+    /// The file systems of a trial cannot be removed.
+    #[error(transparent)]
+    FileSystem(#[from] TrialFileSystemError),
+    /// A folder cannot be removed.
+    #[error(transparent)]
+    NotRemoved(#[from] RemovalError),
+    /// The recording file system of an audit cannot be unmounted.
+    #[error("cannot unmount {}: {error}", point.display())]
+    NotUnmounted {
+        /// Its mount point.
+        point: PathBuf,
+        /// The reason.
+        error: HelperError,
+    },
+}
+
+/// The reason why `fusermount3` does not unmount.
+#[derive(Debug, thiserror::Error)]
+pub enum HelperError {
+    /// It cannot be run.
+    #[error("fusermount3: {0}")]
+    NotRun(#[from] io::Error),
+    /// It takes too long.
+    #[error("no answer within {} s", .0.as_secs())]
+    Timeout(Duration),
+    /// It failed, with these words.
+    #[error("{0}")]
+    Failed(String),
 }
 
 /// Finds leftovers of ended runs in the work folders of the runs in `results` and in the folders
@@ -183,9 +219,8 @@ fn recordings(results: &Path) -> Vec<Leftover> {
 }
 
 /// Removes a recording, and the folder of recordings if it was the last one.
-fn remove_recording(path: &Path) -> Result<(), Vec<String>> {
-    let removed = fs::remove_dir_all(path);
-    removed.map_err(|error| vec![format!("cannot remove {}: {error}", path.display())])?;
+fn remove_recording(path: &Path) -> Result<(), RemovalError> {
+    fs::remove_dir_all(path).map_err(RemovalError::of_path(path))?;
     // Fails if other recordings are in it, as it should.
     let _ = path.parent().map(fs::remove_dir);
     Ok(())
@@ -231,7 +266,7 @@ fn recording_mounts(folder: &Path) -> Vec<FuseMount> {
 
 /// Unmounts a recording file system whose server was killed, or does not answer: without root by
 /// fusermount3, which may unmount what its user has mounted.
-fn unmount_recording(mount: &FuseMount) -> Result<(), String> {
+fn unmount_recording(mount: &FuseMount) -> Result<(), CleanError> {
     use rustix::mount::{UnmountFlags, unmount};
     // Without the right to do this, unmounting may still work.
     let _ = mount.abort();
@@ -241,16 +276,15 @@ fn unmount_recording(mount: &FuseMount) -> Result<(), String> {
     }
     let mut command = Command::new("fusermount3");
     command.args(["-u", "-z"]).arg(point);
-    let reason = match run_within(command, UNMOUNT_TIMEOUT) {
-        Ok(None) => return Ok(()),
-        Ok(Some(reason)) => reason,
-        Err(error) => format!("fusermount3: {error}"),
-    };
-    Err(format!("cannot unmount {}: {reason}", point.display()))
+    let unmounted = run_within(command, UNMOUNT_TIMEOUT);
+    unmounted.map_err(|error| CleanError::NotUnmounted {
+        point: point.clone(),
+        error,
+    })
 }
 
-/// Runs a command. Returns its words if it failed, and kills it if it takes longer than the limit.
-fn run_within(mut command: Command, limit: Duration) -> std::io::Result<Option<String>> {
+/// Runs a command, and kills it if it takes longer than the limit.
+fn run_within(mut command: Command, limit: Duration) -> Result<(), HelperError> {
     command.stdin(Stdio::null()).stdout(Stdio::null());
     let mut child = command.stderr(Stdio::piped()).spawn()?;
     let began = Instant::now();
@@ -261,7 +295,7 @@ fn run_within(mut command: Command, limit: Duration) -> std::io::Result<Option<S
             None => {
                 // Not awaited: a process that waits for a file system may not end.
                 child.kill()?;
-                return Ok(Some(format!("no answer within {} s", limit.as_secs())));
+                return Err(HelperError::Timeout(limit));
             }
         }
     };
@@ -269,7 +303,11 @@ fn run_within(mut command: Command, limit: Duration) -> std::io::Result<Option<S
     if let Some(mut errors) = child.stderr.take() {
         errors.read_to_string(&mut words)?;
     }
-    Ok((!status.success()).then(|| words.trim().to_owned()))
+    if status.success() {
+        Ok(())
+    } else {
+        Err(HelperError::Failed(words.trim().to_owned()))
+    }
 }
 
 fn leftover_items(marker: &Marker, part: &FileSystemPart) -> Vec<(LeftoverKind, PathBuf)> {
@@ -327,27 +365,27 @@ fn runner_of_group(name: &str) -> Option<u32> {
 /// group is removed without a check, because the kernel refuses to remove one that has processes.
 ///
 /// # Errors
-/// One sentence for each part that cannot be removed; the rest is removed.
-pub fn clean(left: &Leftover) -> Result<(), Vec<String>> {
+/// A [`CleanError`] for each part that cannot be removed; the rest is removed.
+pub fn clean(left: &Leftover) -> Result<(), Vec<CleanError>> {
     if left
         .items
         .iter()
         .any(|(kind, _)| *kind == LeftoverKind::ControlGroup)
     {
-        let removed = fs::remove_dir(&left.path);
-        return removed
-            .map_err(|error| vec![format!("cannot remove {}: {error}", left.path.display())]);
+        let removed = fs::remove_dir(&left.path).map_err(RemovalError::of_path(&left.path));
+        return removed.map_err(|error| vec![error.into()]);
     }
     let Some(run_marker) = RunMarker::read(&left.path) else {
         return Ok(());
     };
-    let _lock = run_marker.lock(&left.path).map_err(|reason| vec![reason])?;
+    let locked = run_marker.lock(&left.path);
+    let _lock = locked.map_err(|error| vec![error.into()])?;
     if let [(LeftoverKind::Recording, path)] = left.items.as_slice() {
-        return remove_recording(path);
+        return remove_recording(path).map_err(|error| vec![error.into()]);
     }
     let recordings = recording_mounts(&left.path);
     let unmounted = recordings.iter().map(unmount_recording);
-    let mut failures: Vec<String> = unmounted.filter_map(Result::err).collect();
+    let mut failures: Vec<CleanError> = unmounted.filter_map(Result::err).collect();
     if !failures.is_empty() {
         // What is still mounted may not answer, so nothing below it can be removed.
         return Err(failures);
@@ -357,17 +395,13 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<String>> {
         .map(|entry| entry.path())
         .filter(|path| is_folder(path))
     {
-        let removed = remove_file_systems(&trial).and_then(|()| {
-            fs::remove_dir_all(&trial)
-                .map_err(|error| format!("cannot remove {}: {error}", trial.display()))
-        });
-        failures.extend(removed.err());
+        failures.extend(remove_trial(&trial).err());
     }
     if failures.is_empty() {
         let work = left.path.parent().and_then(WorkFolder::open_marked);
         match RunMarker::remove_with_folder(&left.path) {
             Ok(()) => work.into_iter().for_each(WorkFolder::release),
-            Err(reason) => failures.push(reason),
+            Err(error) => failures.push(error.into()),
         }
     }
     if failures.is_empty() {
@@ -375,6 +409,11 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<String>> {
     } else {
         Err(failures)
     }
+}
+
+fn remove_trial(path: &Path) -> Result<(), CleanError> {
+    remove_file_systems(path)?;
+    Ok(fs::remove_dir_all(path).map_err(RemovalError::of_path(path))?)
 }
 
 fn is_folder(path: &Path) -> bool {

@@ -1,6 +1,7 @@
 //! Loop devices: an image file as a block device (loop(4)).
 
-use super::system::{open_file, syscall_error};
+use super::error::TrialFileSystemError;
+use super::system::open_file;
 use nix::libc;
 use std::ffi::c_int;
 use std::fs::{self, File};
@@ -54,15 +55,17 @@ const _: () = assert!(size_of::<LoopInfo>() == 232 && size_of::<LoopConfig>() ==
 /// Attaches an image to a free loop device, with direct I/O if the file system below allows it.
 ///
 /// # Errors
-/// A sentence with the error of the operating system.
-pub(super) fn attach(image: &Path) -> Result<LoopDevice, String> {
+/// [`TrialFileSystemError`].
+pub(super) fn attach(image: &Path) -> Result<LoopDevice, TrialFileSystemError> {
     let file = open_file(image, true)?;
     let control = open_file(Path::new(CONTROL), true)?;
     for _ in 0..ATTEMPTS {
         // SAFETY: the request takes no argument, and the descriptor is open.
         let number = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE) };
         if number < 0 {
-            return Err(syscall_error("no free loop device"));
+            return Err(TrialFileSystemError::NoLoopDevice(
+                io::Error::last_os_error(),
+            ));
         }
         let path = PathBuf::from(format!("/dev/loop{number}"));
         let device = open_device(&path, number)?;
@@ -78,28 +81,27 @@ pub(super) fn attach(image: &Path) -> Result<LoopDevice, String> {
             }
             Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
             Err(error) => {
-                return Err(format!(
-                    "{} on {}: {error}",
-                    image.display(),
-                    path.display()
-                ));
+                return Err(TrialFileSystemError::NotAttached {
+                    image: image.to_owned(),
+                    device: path,
+                    error,
+                });
             }
         }
     }
-    Err("other programs took every free loop device".to_owned())
+    Err(TrialFileSystemError::LoopDevicesTaken)
 }
 
 /// Opens the device that the kernel has offered. A container may have been given the control device
 /// and not the others.
-fn open_device(path: &Path, number: c_int) -> Result<File, String> {
+fn open_device(path: &Path, number: c_int) -> Result<File, TrialFileSystemError> {
     if path.exists() {
         return open_file(path, true);
     }
-    let path = path.display();
-    Err(format!(
-        "the kernel offers the loop device {path}, but the file does not exist: give the \
-         container its loop devices, or run 'mknod {path} b 7 {number}'"
-    ))
+    Err(TrialFileSystemError::NoDeviceFile {
+        path: path.to_owned(),
+        number,
+    })
 }
 
 fn configure(device: &File, image: &File) -> io::Result<()> {
@@ -148,19 +150,17 @@ fn attribute(device: &Path, name: &str) -> Option<String> {
 /// Detaches a loop device once its last user is gone.
 ///
 /// # Errors
-/// A sentence with the error of the operating system.
-pub(super) fn detach(device: &Path) -> Result<(), String> {
+/// [`TrialFileSystemError::Path`].
+pub(super) fn detach(device: &Path) -> Result<(), TrialFileSystemError> {
     let open = open_file(device, true)?;
     // SAFETY: the request takes no argument, and the descriptor is open.
     let done = unsafe { libc::ioctl(open.as_raw_fd(), LOOP_CLR_FD) };
-    let gone = io::Error::last_os_error().raw_os_error() == Some(libc::ENXIO);
+    let error = io::Error::last_os_error();
+    let gone = error.raw_os_error() == Some(libc::ENXIO);
     if done == 0 || gone {
         Ok(())
     } else {
-        Err(syscall_error(&format!(
-            "{} cannot be detached",
-            device.display()
-        )))
+        Err(TrialFileSystemError::of_path(device, "detached")(error))
     }
 }
 
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn a_device_that_the_kernel_has_and_the_container_has_not_is_told_with_the_way_out() {
         let missing = Path::new("/nowhere/loop3");
-        let reason = open_device(missing, 3).err().unwrap();
+        let reason = open_device(missing, 3).unwrap_err().to_string();
         assert!(reason.contains("mknod /nowhere/loop3 b 7 3"), "{reason}");
         let there = tempfile::NamedTempFile::new().unwrap();
         assert!(open_device(there.path(), 3).is_ok());

@@ -1,10 +1,11 @@
 //! The marker of a folder in which trueput created a file system: written first and removed last,
 //! so that leftovers of a killed run can be distinguished from a user's files.
 
-use super::system::describe_error;
+use super::error::TrialFileSystemError;
+use super::system::check_removed;
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use trueput_record::filesystem::{FileSystemKind, MountedFileSystem};
 
@@ -110,24 +111,18 @@ impl Marker {
     /// Writes the marker atomically.
     ///
     /// # Errors
-    /// One sentence.
-    pub fn write(&self) -> Result<(), String> {
+    /// [`TrialFileSystemError`].
+    pub fn write(&self) -> Result<(), TrialFileSystemError> {
         let path = self.folder.join(MARKER);
         let draft = self.folder.join(format!("{MARKER}.new"));
-        let text = serde_json::to_vec(self).map_err(|error| error.to_string())?;
+        let text = serde_json::to_vec(self)?;
         let write = || {
             let mut file = fs::File::create(&draft)?;
             file.write_all(&text)?;
             file.sync_all()?;
             fs::rename(&draft, &path)
         };
-        write().map_err(|error| {
-            format!(
-                "{} cannot be written: {}",
-                path.display(),
-                describe_error(&error)
-            )
-        })
+        write().map_err(TrialFileSystemError::of_path(&path, "written"))
     }
 
     /// Returns the folder that it marks.
@@ -161,17 +156,10 @@ impl Marker {
     /// Removes the marker.
     ///
     /// # Errors
-    /// One sentence.
-    pub fn remove(&self) -> Result<(), String> {
+    /// [`TrialFileSystemError::NotRemoved`].
+    pub fn remove(&self) -> Result<(), TrialFileSystemError> {
         let path = self.folder.join(MARKER);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(format!(
-                "cannot remove {}: {}",
-                path.display(),
-                describe_error(&error)
-            )),
-            _ => Ok(()),
-        }
+        check_removed(&path, fs::remove_file(&path))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Mounting and unmounting. The kernel's newer calls, fsopen(2) and its companions, are used: they
 //! hand back the kernel's own words on a wrong option.
 
-use super::system::describe_error;
+use super::error::{TrialFileSystemError, describe_error};
 use crate::file_system::read_mounts;
 use rustix::fs::{CWD, OFlags};
 use rustix::io::Errno;
@@ -33,20 +33,18 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Mounts a file system of that kind from `source` on the folder `at`.
 ///
 /// # Errors
-/// One sentence: the kernel's own, if it gives one.
+/// [`TrialFileSystemError::NotMounted`] or [`TrialFileSystemError::NoMountPoint`].
 pub(super) fn mount(
     kind: &str,
     source: &Path,
     options: &[String],
     at: &Path,
-) -> Result<(), String> {
+) -> Result<(), TrialFileSystemError> {
     let log = KernelLog::from_now();
-    let refusal = |option: Option<&str>, message: String| {
-        let subject = option.map_or_else(String::new, |option| format!(" option '{option}':"));
-        format!(
-            "{kind} cannot be mounted:{subject} {}",
-            log.or(message, source)
-        )
+    let refusal = |option: Option<&str>, message: String| TrialFileSystemError::NotMounted {
+        kind: kind.to_owned(),
+        option: option.map(str::to_owned),
+        message: log.or(message, source),
     };
     let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC);
     let context = context.map_err(|error| refusal(None, describe_error(&error.into())))?;
@@ -69,31 +67,26 @@ pub(super) fn mount(
         .and_then(|()| fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes))
         .map_err(|error| refusal(None, kernel_messages(&mut context, error)))?;
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
-    move_mount(&mounted, "", CWD, at, flags).map_err(|error| {
-        let reason = describe_error(&error.into());
-        format!("nothing can be mounted on {}: {reason}", at.display())
+    move_mount(&mounted, "", CWD, at, flags).map_err(|error| TrialFileSystemError::NoMountPoint {
+        at: at.to_owned(),
+        error: error.into(),
     })
 }
 
 /// Makes the folder `from` appear at `at` as well.
 ///
 /// # Errors
-/// One sentence.
-pub(super) fn bind_mount(from: &Path, at: &Path) -> Result<(), String> {
-    mount_bind(from, at).map_err(|error| {
-        format!(
-            "{} cannot be bound: {}",
-            from.display(),
-            describe_error(&error.into())
-        )
-    })
+/// [`TrialFileSystemError::Path`].
+pub(super) fn bind_mount(from: &Path, at: &Path) -> Result<(), TrialFileSystemError> {
+    let bound = mount_bind(from, at).map_err(io::Error::from);
+    bound.map_err(TrialFileSystemError::of_path(from, "bound"))
 }
 
 /// Unmounts the file system at `at`; its users may need a moment to exit.
 ///
 /// # Errors
-/// One sentence.
-pub(super) fn unmount(at: &Path) -> Result<(), String> {
+/// [`TrialFileSystemError::NotUnmounted`].
+pub(super) fn unmount(at: &Path) -> Result<(), TrialFileSystemError> {
     let until = Instant::now() + BUSY_TIMEOUT;
     loop {
         let error = match rustix::mount::unmount(at, UnmountFlags::NOFOLLOW) {
@@ -101,15 +94,10 @@ pub(super) fn unmount(at: &Path) -> Result<(), String> {
             Err(error) => error,
         };
         if error != Errno::BUSY || Instant::now() > until {
-            let hint = match error {
-                Errno::BUSY => "; a process has files open in it",
-                _ => "",
-            };
-            let reason = describe_error(&error.into());
-            return Err(format!(
-                "{} cannot be unmounted: {reason}{hint}",
-                at.display()
-            ));
+            return Err(TrialFileSystemError::NotUnmounted {
+                at: at.to_owned(),
+                error: error.into(),
+            });
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -215,7 +203,8 @@ mod tests {
         );
         unmount(&at).unwrap();
         assert_eq!(find_source_at(&at), None);
-        let reason = mount("tmpfs", source, &["sizze=1".to_owned()], &at).unwrap_err();
+        let refused = mount("tmpfs", source, &["sizze=1".to_owned()], &at);
+        let reason = refused.unwrap_err().to_string();
         assert!(
             reason.starts_with("tmpfs cannot be mounted: option 'sizze=1': "),
             "{reason}"

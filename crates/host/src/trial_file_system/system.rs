@@ -1,35 +1,34 @@
 //! Calls of the operating system and their error messages.
 
+use super::error::TrialFileSystemError;
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::Path;
-
-/// Returns `what` with the error of the last system call.
-pub(super) fn syscall_error(subject: &str) -> String {
-    format!("{subject}: {}", describe_error(&io::Error::last_os_error()))
-}
-
-/// Returns the text of a system error without its number.
-pub(super) fn describe_error(error: &io::Error) -> String {
-    match error.raw_os_error() {
-        Some(number) => nix::errno::Errno::from_raw(number).desc().to_owned(),
-        None => error.to_string(),
-    }
-}
 
 /// Opens a file or a device.
 ///
 /// # Errors
-/// A sentence with its name.
-pub(super) fn open_file(path: &Path, write: bool) -> Result<File, String> {
+/// [`TrialFileSystemError::Path`].
+pub(super) fn open_file(path: &Path, write: bool) -> Result<File, TrialFileSystemError> {
     let opened = OpenOptions::new().read(true).write(write).open(path);
-    opened.map_err(|error| {
-        format!(
-            "{} cannot be opened: {}",
-            path.display(),
-            describe_error(&error)
-        )
-    })
+    opened.map_err(TrialFileSystemError::of_path(path, "opened"))
+}
+
+/// Takes the removal of a file or folder that is not there for done.
+///
+/// # Errors
+/// [`TrialFileSystemError::NotRemoved`].
+pub(super) fn check_removed(
+    path: &Path,
+    removed: io::Result<()>,
+) -> Result<(), TrialFileSystemError> {
+    match removed {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            let path = path.to_owned();
+            Err(TrialFileSystemError::NotRemoved { path, error })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Returns whether this process may mount and attach devices: capability CAP_SYS_ADMIN.

@@ -1,11 +1,11 @@
 //! Kinds of file systems: availability on this machine, and the commands that make them.
 
+use super::error::{FileSystemError, TrialFileSystemError};
 use super::loop_device::CONTROL;
 use super::system::may_mount;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use trueput_record::filesystem::{FileSystem, FileSystemKind};
-use trueput_record::suggest::did_you_mean;
 
 /// The mkfs command of a kind of file system.
 struct FileSystemTool {
@@ -47,17 +47,6 @@ const fn known(
     }
 }
 
-/// The reason why a trial cannot have its file system.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FileSystemError {
-    /// The kind does not exist: the plan is wrong.
-    Invalid(String),
-    /// This machine or user cannot create it; other trials can run.
-    Missing(String),
-    /// This user may not mount it; other trials can run.
-    NeedsRoot(String),
-}
-
 /// Returns why these file systems are unavailable, in one sentence: those that need root by name,
 /// then the reasons of the others. Empty if all are available.
 #[must_use]
@@ -73,9 +62,7 @@ fn summarize(unavailable: impl Iterator<Item = (String, FileSystemError)>) -> St
     for (name, unavailable) in unavailable {
         let (known, said) = match unavailable {
             FileSystemError::NeedsRoot(_) => (&mut need_root, name),
-            FileSystemError::Invalid(reason) | FileSystemError::Missing(reason) => {
-                (&mut others, reason)
-            }
+            other => (&mut others, other.to_string()),
         };
         if !known.contains(&said) {
             known.push(said);
@@ -105,21 +92,14 @@ fn name(file_system: &FileSystem) -> String {
 /// [`FileSystemError`], one sentence.
 pub fn check(wanted: &FileSystem) -> Result<(), FileSystemError> {
     let may_mount = || {
-        let reason = format!(
-            "{wanted} needs root (CAP_SYS_ADMIN) to be mounted: run trueput as root, or mount it \
-             yourself and use folder:/its/path"
-        );
         may_mount()
             .then_some(())
-            .ok_or(FileSystemError::NeedsRoot(reason))
+            .ok_or_else(|| FileSystemError::NeedsRoot(wanted.to_string()))
     };
     match &wanted.kind {
         FileSystemKind::Here => Ok(()),
         FileSystemKind::Folder(folder) if folder.is_dir() => Ok(()),
-        FileSystemKind::Folder(folder) => Err(FileSystemError::Invalid(format!(
-            "{} is not a directory: create it, or name another",
-            folder.display()
-        ))),
+        FileSystemKind::Folder(folder) => Err(FileSystemError::NoFolder(folder.clone())),
         FileSystemKind::Tmpfs => may_mount(),
         FileSystemKind::Made(kind) => {
             check_kind(kind)?;
@@ -128,10 +108,10 @@ pub fn check(wanted: &FileSystem) -> Result<(), FileSystemError> {
             if Path::new(CONTROL).exists() {
                 Ok(())
             } else {
-                Err(FileSystemError::Missing(format!(
-                    "{wanted} needs a loop device, but {CONTROL} is missing: load the kernel \
-                     module 'loop', or give the container its devices"
-                )))
+                Err(FileSystemError::NoLoopDevices {
+                    file_system: wanted.to_string(),
+                    control: CONTROL,
+                })
             }
         }
     }
@@ -142,34 +122,21 @@ fn check_kind(kind: &str) -> Result<(), FileSystemError> {
     let mkfs = mkfs_program(kind);
     match (known, mkfs.is_some(), kernel_has(kind)) {
         (_, true, true) => Ok(()),
-        (None, false, false) => {
-            let names = TOOLS.map(|known| known.name);
-            let hint = did_you_mean(kind, names);
-            Err(FileSystemError::Invalid(format!(
-                "unknown file system '{kind}'{hint}: neither the kernel nor mkfs.{kind} supports \
-                 it; known: here, folder:/mnt/x, tmpfs, {}",
-                names.join(", ")
-            )))
-        }
-        (_, _, false) => Err(FileSystemError::Missing(format!(
-            "{kind} is skipped: this kernel has no driver for it"
-        ))),
-        (known, false, true) => {
-            let install = known.map_or_else(
-                || "install its package".to_owned(),
-                |known| format!("install {}", known.package),
-            );
-            Err(FileSystemError::Missing(format!(
-                "{kind} is skipped: mkfs.{kind} is not installed; {install}"
-            )))
-        }
+        (None, false, false) => Err(FileSystemError::UnknownKind {
+            kind: kind.to_owned(),
+            known: TOOLS.map(|tool| tool.name).to_vec(),
+        }),
+        (_, _, false) => Err(FileSystemError::NoDriver(kind.to_owned())),
+        (known, false, true) => Err(FileSystemError::NotInstalled {
+            kind: kind.to_owned(),
+            package: known.map(|known| known.package),
+        }),
     }
 }
 
 fn check_journal(wanted: &FileSystem, kind: &str) -> Result<(), FileSystemError> {
     if wanted.external_journal && !["ext3", "ext4", "xfs"].contains(&kind) {
-        let reason = format!("{kind} does not support an external journal; ext3, ext4 and xfs do");
-        return Err(FileSystemError::Invalid(reason));
+        return Err(FileSystemError::NoExternalJournal(kind.to_owned()));
     }
     Ok(())
 }
@@ -202,14 +169,15 @@ fn mkfs_program(kind: &str) -> Option<PathBuf> {
 /// Creates a file system on a device that was attached for it, and returns the command line.
 ///
 /// # Errors
-/// One sentence with the program's message.
+/// [`TrialFileSystemError`], with the program's message.
 pub(super) fn make(
     wanted: &FileSystem,
     kind: &str,
     device: &Path,
     journal: Option<&Path>,
-) -> Result<String, String> {
-    let program = mkfs_program(kind).ok_or_else(|| format!("mkfs.{kind} is not installed"))?;
+) -> Result<String, TrialFileSystemError> {
+    let program =
+        mkfs_program(kind).ok_or_else(|| TrialFileSystemError::NoMkfs(kind.to_owned()))?;
     let known = TOOLS.iter().find(|known| known.name == kind);
     let mut words: Vec<String> = known
         .map_or(&[][..], |known| known.options)
@@ -244,13 +212,16 @@ fn block_size(options: &[String]) -> String {
     given.cloned().unwrap_or_else(|| "4096".to_owned())
 }
 
-fn run(program: &Path, words: &[String]) -> Result<String, String> {
+fn run(program: &Path, words: &[String]) -> Result<String, TrialFileSystemError> {
     let name = program.file_name().unwrap_or_default().to_string_lossy();
     let output = Command::new(program)
         .args(words)
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| format!("cannot start {}: {error}", program.display()))?;
+        .map_err(|error| TrialFileSystemError::MkfsNotStarted {
+            program: program.to_owned(),
+            error,
+        })?;
     if output.status.success() {
         return Ok(format!("{name} {}", words.join(" ")));
     }
@@ -267,7 +238,10 @@ fn run(program: &Path, words: &[String]) -> Result<String, String> {
         .filter(|line| !line.is_empty())
         .take(2)
         .collect();
-    Err(format!("{name}: {}", said.join("; ")))
+    Err(TrialFileSystemError::MkfsFailed {
+        program: name.into_owned(),
+        message: said.join("; "),
+    })
 }
 
 #[cfg(test)]
@@ -287,9 +261,10 @@ mod tests {
         assert_eq!(told(&[root("ext4")]), "ext4 needs root");
         let twice = [root("ext4"), root("jfs"), root("ext4")];
         assert_eq!(told(&twice), "ext4 and jfs need root");
-        let reason = FileSystemError::Missing("jfs is skipped: no driver".to_owned());
+        let reason = FileSystemError::NoDriver("jfs".to_owned());
         let both = [("jfs".to_owned(), reason), root("ext4")];
-        assert_eq!(told(&both), "ext4 needs root; jfs is skipped: no driver");
+        let expected = "ext4 needs root; jfs is skipped: this kernel has no driver for it";
+        assert_eq!(told(&both), expected);
         assert_eq!(told(&[]), "");
     }
 
@@ -299,19 +274,12 @@ mod tests {
 
     #[test]
     fn a_misspelled_kind_is_wrong_and_a_known_one_without_a_driver_is_missing() {
-        match of("ext5") {
-            Err(FileSystemError::Invalid(reason)) => {
-                assert!(reason.contains("did you mean 'ext"), "{reason}");
-            }
-            other => assert!(other.is_err(), "ext5 is no file system"),
-        }
+        let reason = of("ext5").unwrap_err().to_string();
+        assert!(reason.contains("did you mean 'ext"), "{reason}");
         // Whichever kernel this runs on: a known kind is never a mistake of the plan's.
         for known in TOOLS {
-            assert!(
-                !matches!(of(known.name), Err(FileSystemError::Invalid(_))),
-                "{}",
-                known.name
-            );
+            let is_invalid = of(known.name).is_err_and(|error| error.is_invalid());
+            assert!(!is_invalid, "{}", known.name);
         }
     }
 
@@ -319,10 +287,8 @@ mod tests {
     fn a_folder_must_be_there_and_here_always_is() {
         assert_eq!(of("here"), Ok(()));
         assert_eq!(of("folder:/"), Ok(()));
-        assert!(matches!(
-            of("folder:/nowhere/at/all"),
-            Err(FileSystemError::Invalid(_))
-        ));
+        let missing = of("folder:/nowhere/at/all").unwrap_err();
+        assert!(missing.is_invalid(), "{missing}");
     }
 
     #[test]

@@ -62,11 +62,12 @@ pub(crate) fn remove_database(context: &mut RunContext<'_>, trial: &TrialResult)
         Outcome::Failed { .. } | Outcome::Interrupted
     );
     let done = if *keep_databases || (*keep_unfinished && unfinished) {
-        context.area.unmount_trial(&trial.database_id)
+        let unmounted = context.area.unmount_trial(&trial.database_id);
+        unmounted.map_err(Into::into)
     } else {
         context.remove_database(&trial.database_id, &trial.record.spec)
     };
-    if let Err(message) = done {
-        context.warn(message);
+    if let Err(error) = done {
+        context.warn(error.to_string());
     }
 }

@@ -152,8 +152,7 @@ pub(crate) fn run_limited_task(
 /// Creates the control group that limits a trial's memory; `None` if there is no limit.
 fn memory_group(conditions: &Conditions) -> Result<Option<MemoryGroup>, MemoryLimitError> {
     let limit = conditions.memory_bytes;
-    let group =
-        limit.map(|bytes| MemoryController::find().and_then(|controller| controller.make(bytes)));
+    let group = limit.map(|bytes| MemoryController::find()?.make(bytes));
     group.transpose()
 }
 

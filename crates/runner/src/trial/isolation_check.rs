@@ -162,8 +162,8 @@ fn run_suite(
     let removed = context.remove_database(&folder, spec);
     if answer.is_ok() {
         removed?;
-    } else if let Err(message) = removed {
-        context.warn(message);
+    } else if let Err(error) = removed {
+        context.warn(error.to_string());
     }
     Ok(answer)
 }

@@ -1,7 +1,7 @@
 //! One trial: prepare, run, measure, verify.
 
 use crate::Phase;
-use crate::context::{RunContext, TrialError, explain_full_disk};
+use crate::context::{DatabaseFolderError, RunContext, TrialError, explain_full_disk};
 use crate::evidence::aggregate::{self, NamedHistograms};
 use crate::evidence::contradictions;
 use crate::evidence::database_size::measure_database;
@@ -24,6 +24,7 @@ use crate::workers::task_process::run_task;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Instant, SystemTime};
+use trueput_host::run_work_folder::TrialFolderError;
 use trueput_host::trial_file_system::{self, TrialFileSystems};
 use trueput_host::usage::ResourceUsage;
 use trueput_host::{self as host, placement};
@@ -463,7 +464,7 @@ fn database_folder(
     spec: &TrialSpec,
     resolved: &ResolvedTrial,
     trial: &mut TrialResult,
-) -> Result<(PathBuf, ExistingDatabase), String> {
+) -> Result<(PathBuf, ExistingDatabase), DatabaseFolderError> {
     let key = load_key_of(spec, resolved);
     if let Some(reusable) = context
         .reusable
@@ -489,7 +490,8 @@ fn database_folder(
     }
     let (directory, _) = context.area.trial_folder(&spec.id)?;
     let needed = needed_bytes(context, spec, resolved);
-    let ground = trial_file_system::create(&directory, conditions, needed)?;
+    let ground = trial_file_system::create(&directory, conditions, needed);
+    let ground = ground.map_err(TrialFolderError::from)?;
     Ok((
         record_file_systems(ground, trial),
         ExistingDatabase::Nothing,

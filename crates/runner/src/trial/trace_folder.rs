@@ -5,13 +5,17 @@ use crate::context::RunContext;
 use crate::workers::trace_file::merge;
 use std::io;
 use std::path::{Path, PathBuf};
+use trueput_host::run_work_folder::TrialFolderError;
 use trueput_record::{Error, RunFolder, TrialRecord, TrialSpec};
 
 /// Makes the folder for the workers' parts of a trial's trace; `None` if none is recorded.
 ///
 /// # Errors
-/// A sentence, if it cannot be made.
-pub(crate) fn make(context: &RunContext<'_>, spec: &TrialSpec) -> Result<Option<PathBuf>, String> {
+/// [`TrialFolderError`], if it cannot be made.
+pub(crate) fn make(
+    context: &RunContext<'_>,
+    spec: &TrialSpec,
+) -> Result<Option<PathBuf>, TrialFolderError> {
     if spec.conditions.record_trace_bytes.is_none() {
         return Ok(None);
     }
@@ -46,7 +50,7 @@ pub(crate) fn store(
         .join("traces")
         .join(format!("{}.csv", spec.id));
     let failed = |source| Error::io(&path, source);
-    let other = |reason| failed(io::Error::other(reason));
+    let other = |error: TrialFolderError| failed(io::Error::other(error));
     if record.measurement.is_some() {
         let (parts, _) = context.area.trial_folder(&name).map_err(other)?;
         rename_earlier(&path).map_err(failed)?;
@@ -70,8 +74,8 @@ pub(crate) fn store(
 
 /// Removes the parts of a trial's trace that cannot be stored.
 pub(crate) fn remove_parts(context: &mut RunContext<'_>, spec: &TrialSpec) {
-    if let Err(message) = context.area.remove_trial(&folder_name(&spec.id)) {
-        context.warn(message);
+    if let Err(error) = context.area.remove_trial(&folder_name(&spec.id)) {
+        context.warn(error.to_string());
     }
 }
 

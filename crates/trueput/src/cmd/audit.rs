@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 use trueput_audit::{AuditEvent, AuditRequest, audit_all, concerns_devices};
-use trueput_host::trial_file_system::{FileSystemError, check};
+use trueput_host::trial_file_system::check;
 use trueput_record::Durability;
 use trueput_record::audit::{AuditRecord, AuditResult, AuditVerdict, StorageModel};
 use trueput_record::audit_folder::MAX_COMMITS_PER_PHASE;
@@ -192,11 +192,7 @@ impl Arguments {
 /// # Errors
 /// A usage error if the block form does not work here with this file system.
 fn check_block_form(file_system: &FileSystem) -> Result<(), Failure> {
-    check(file_system).map_err(|lacking| match lacking {
-        FileSystemError::Invalid(reason)
-        | FileSystemError::Missing(reason)
-        | FileSystemError::NeedsRoot(reason) => Failure::usage(format!("the block form: {reason}")),
-    })
+    check(file_system).map_err(|error| Failure::usage(format!("the block form: {error}")))
 }
 
 fn parse_budget(text: &str) -> Result<Duration, Failure> {

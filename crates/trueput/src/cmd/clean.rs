@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trueput_host::trial_file_system::{Leftover, clean, find, find_everywhere};
+use trueput_host::trial_file_system::{CleanError, Leftover, clean, find, find_everywhere};
 use trueput_runner::ConformanceCache;
 
 const EXAMPLES: &str = "\
@@ -62,6 +62,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mut outcomes = Vec::new();
     for left in found.iter().filter(|_| arguments.yes) {
         let failures = clean(left).err().unwrap_or_default();
+        let failures: Vec<_> = failures.iter().map(CleanError::to_string).collect();
         failures
             .iter()
             .for_each(|reason| output::print_error(reason));

@@ -8,7 +8,7 @@ use crate::plan::time_slice_group::group_trials;
 use trueput_engine::Engine;
 use trueput_engine::parameter::resolve;
 use trueput_host::placement;
-use trueput_host::trial_file_system::{self, FileSystemError};
+use trueput_host::trial_file_system;
 use trueput_record::conditions::Arrival;
 use trueput_record::skipped::SkippedPart;
 use trueput_record::value::{Settings, format_bytes};
@@ -32,12 +32,12 @@ impl Expansion<'_> {
             for (key, wanted) in wanted {
                 match wanted.as_ref().map_or(Ok(()), trial_file_system::check) {
                     Ok(()) => {}
-                    Err(FileSystemError::Invalid(reason)) => {
-                        return Err(self.plan_error(key, reason));
+                    Err(error) if error.is_invalid() => {
+                        return Err(self.plan_error(key, error.to_string()));
                     }
-                    Err(FileSystemError::Missing(reason) | FileSystemError::NeedsRoot(reason)) => {
+                    Err(error) => {
                         missing = true;
-                        note(skipped, reason.into());
+                        note(skipped, error.to_string().into());
                     }
                 }
             }

@@ -6,7 +6,7 @@ use crate::plan::resolution::{check_fit, missing_level};
 use trueput_engine::parameter::{resolve, resolve_knobs};
 use trueput_engine::{Durability, Engine};
 use trueput_host::placement;
-use trueput_host::trial_file_system::{self, FileSystemError};
+use trueput_host::trial_file_system;
 use trueput_record::TrialSpec;
 use trueput_record::ablation::{AblationKind, AblationStep, BASE};
 use trueput_record::plan::{PlanStep, UnsupportedPolicy};
@@ -192,12 +192,10 @@ impl Expansion<'_> {
         for wanted in wanted.into_iter().flatten() {
             match trial_file_system::check(wanted) {
                 Ok(()) => {}
-                Err(FileSystemError::Invalid(reason)) => {
-                    return Err(self.step_error(index, &step.name, &reason));
+                Err(error) if error.is_invalid() => {
+                    return Err(self.step_error(index, &step.name, &error.to_string()));
                 }
-                Err(FileSystemError::Missing(reason) | FileSystemError::NeedsRoot(reason)) => {
-                    return Ok(Some(reason));
-                }
+                Err(error) => return Ok(Some(error.to_string())),
             }
         }
         Ok(None)

@@ -2,6 +2,7 @@
 //! answer, and does to nodes what it is ordered to.
 
 mod election;
+mod error;
 mod log;
 mod node;
 mod orders;
@@ -23,6 +24,7 @@ use trueput_engine::cluster::{
 use trueput_engine::{Cluster, Error, OpenSpec, ParameterValues, Service};
 use trueput_record::fault::{ClusterOrder, FaultAction, FaultTarget};
 
+pub use error::{ClusterError, OrderError};
 pub use log::{list_doubtful_changes, read_log};
 pub use orders::send_order;
 
@@ -67,13 +69,13 @@ struct ClusterHost<'a> {
 /// end.
 ///
 /// # Errors
-/// One sentence, if the network cannot be made, or a node does not start or stop.
+/// [`ClusterError`], if the network cannot be made, or a node does not start or stop.
 pub fn run(
     cluster: &dyn Cluster,
     assignment: &ClusterAssignment,
     knobs: &ParameterValues,
     stop: &AtomicBool,
-) -> Result<(), String> {
+) -> Result<(), ClusterError> {
     let mut host = ClusterHost::set_up(cluster, assignment, knobs)?;
     let is_wanted = || !stop.load(Ordering::SeqCst);
     let all: Vec<u32> = host.numbers().collect();
@@ -96,7 +98,7 @@ impl<'a> ClusterHost<'a> {
         cluster: &'a dyn Cluster,
         assignment: &'a ClusterAssignment,
         knobs: &'a ParameterValues,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, ClusterError> {
         let count = cluster.nodes(knobs);
         let network = if crate::is_root() {
             Some(ClusterNetwork::make(count, cluster.network(knobs))?)
@@ -104,7 +106,7 @@ impl<'a> ClusterHost<'a> {
             None
         };
         let state = if ClusterState::is_in(&assignment.directory) {
-            ClusterState::read(&assignment.directory).map_err(|error| error.to_string())?
+            ClusterState::read(&assignment.directory)?
         } else {
             ClusterState {
                 nodes: count,
@@ -141,7 +143,7 @@ impl<'a> ClusterHost<'a> {
         &mut self,
         scope: &'scope Scope<'scope, '_>,
         stop: &'scope AtomicBool,
-    ) -> Result<(), String>
+    ) -> Result<(), ClusterError>
     where
         'a: 'scope,
     {
@@ -192,7 +194,11 @@ impl<'a> ClusterHost<'a> {
     }
 
     /// Starts nodes in the order that the cluster needs.
-    fn start(&mut self, numbers: &[u32], wait: &mut dyn FnMut() -> bool) -> Result<(), String> {
+    fn start(
+        &mut self,
+        numbers: &[u32],
+        wait: &mut dyn FnMut() -> bool,
+    ) -> Result<(), ClusterError> {
         let numbers = numbers.iter().copied();
         let stopped: Vec<u32> = numbers
             .filter(|number| !self.nodes[*number as usize - 1].is_running())
@@ -202,11 +208,9 @@ impl<'a> ClusterHost<'a> {
         let (cluster, site) = (self.cluster, self.site.clone());
         let recover = &mut |number| self.recover_node(number, wait).map_err(Error::engine);
         let order = cluster.start_order(&stopped, &site, &spec, recover);
-        for number in order.map_err(|error| error.to_string())? {
+        for number in order? {
             if self.state.stale_nodes.contains(&number) && !self.is_led() {
-                return Err(format!(
-                    "node {number} is made anew from a leader, and no node leads"
-                ));
+                return Err(ClusterError::NoLeader(number));
             }
             self.start_node(number, wait)?;
         }
@@ -223,11 +227,15 @@ impl<'a> ClusterHost<'a> {
         leader.is_some_and(|leader| self.node(leader).is_available())
     }
 
-    fn start_node(&mut self, number: u32, wait: &mut dyn FnMut() -> bool) -> Result<(), String> {
+    fn start_node(
+        &mut self,
+        number: u32,
+        wait: &mut dyn FnMut() -> bool,
+    ) -> Result<(), ClusterError> {
         let folder = self.site.folder(number);
-        let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+        let failed = ClusterError::of_folder(&folder);
         if self.state.stale_nodes.contains(&number) {
-            std::fs::remove_dir_all(&folder).map_err(failed)?;
+            std::fs::remove_dir_all(&folder).map_err(&failed)?;
             self.state.stale_nodes.retain(|stale| *stale != number);
             self.write_state()?;
         }
@@ -237,15 +245,17 @@ impl<'a> ClusterHost<'a> {
         let mut started = self.start_server(number, wait);
         // A Galera node that cannot receive what it missed aborts itself, and MariaDB's unit file
         // for systemd restarts it (Restart=on-abort).
-        if let Err(ServerError::Aborted(reason)) = &started {
+        if let Err(error) = &started
+            && error.is_abort()
+        {
             self.log_event(&format!(
-                "node {number} aborted and is started again: {reason}"
+                "node {number} aborted and is started again: {error}"
             ));
             self.node(number).forget_recovery();
             self.recover_node(number, wait)?;
             started = self.start_server(number, wait);
         }
-        let server = started.map_err(|error| format!("node {number}: {error}"))?;
+        let server = started.map_err(ClusterError::of_node(number))?;
         self.node(number).run(server);
         self.log_event(&format!("node {number} runs"));
         self.unchecked.push(number);
@@ -261,12 +271,16 @@ impl<'a> ClusterHost<'a> {
         node::start(&service, &self.spec(&self.site.folder(number)), wait)
     }
 
-    fn recover_node(&mut self, number: u32, wait: &mut dyn FnMut() -> bool) -> Result<(), String> {
+    fn recover_node(
+        &mut self,
+        number: u32,
+        wait: &mut dyn FnMut() -> bool,
+    ) -> Result<(), ClusterError> {
         let folder = self.site.folder(number);
         let spec = self.spec(&folder);
         let service = NodeService::new(self.cluster, number, &self.site, self.network.as_ref());
         let recovered = self.nodes[number as usize - 1].recover(&service, &spec, wait);
-        recovered.map_err(|error| format!("node {number}: {error}"))
+        recovered.map_err(ClusterError::of_node(number))
     }
 
     fn spec<'s>(&self, directory: &'s Path) -> OpenSpec<'s>
@@ -276,7 +290,7 @@ impl<'a> ClusterHost<'a> {
         spec_of(self.assignment, self.knobs, directory)
     }
 
-    fn set_leader(&mut self, leader: Option<u32>) -> Result<(), String> {
+    fn set_leader(&mut self, leader: Option<u32>) -> Result<(), ClusterError> {
         self.state.leader = leader;
         if let Some(leader) = leader {
             self.state.last_leader = leader;
@@ -287,10 +301,10 @@ impl<'a> ClusterHost<'a> {
         self.write_state()
     }
 
-    fn write_state(&self) -> Result<(), String> {
+    fn write_state(&self) -> Result<(), ClusterError> {
         let directory = &self.assignment.directory;
         let written = self.state.write(directory);
-        written.map_err(|error| format!("{}: {error}", directory.display()))
+        written.map_err(ClusterError::of_folder(directory))
     }
 
     /// Writes a line with the time into the log of the cluster.
@@ -319,9 +333,9 @@ impl<'a> ClusterHost<'a> {
     /// Logs nodes that have ended without an order.
     fn log_ended_nodes(&mut self) {
         for number in self.numbers() {
-            if let Some(reason) = self.node(number).end_reason() {
-                let end = log::UNORDERED_END;
-                self.log_event(&format!("node {number} {end}: {reason}"));
+            if let Some(end) = self.node(number).own_end() {
+                let unordered = log::UNORDERED_END;
+                self.log_event(&format!("node {number} {unordered}: {end}"));
             }
         }
     }
@@ -375,7 +389,7 @@ impl<'a> ClusterHost<'a> {
             return self.wait_for_nodes();
         }
         if let Err(error) = self.node(old).kill() {
-            return self.log_event(&error);
+            return self.log_event(&error.to_string());
         }
         let mut followers = self.list_settled_followers(old);
         if followers.len() < majority {
@@ -395,7 +409,7 @@ impl<'a> ClusterHost<'a> {
         self.let_follow(new, others);
         match self.set_leader(Some(new)) {
             Ok(()) => self.log_event(&format!("node {new} leads")),
-            Err(error) => self.log_event(&error),
+            Err(error) => self.log_event(&error.to_string()),
         }
     }
 
@@ -457,13 +471,13 @@ impl<'a> ClusterHost<'a> {
                 None => self.log_event("too few nodes are left to promote one"),
             }
             if let Err(error) = self.set_leader(leader) {
-                self.log_event(&error);
+                self.log_event(&error.to_string());
             }
         }
     }
 
     /// Executes an order, and returns the nodes that it concerned.
-    fn obey(&mut self, order: ClusterOrder, stop: &AtomicBool) -> Result<Vec<u32>, String> {
+    fn obey(&mut self, order: ClusterOrder, stop: &AtomicBool) -> Result<Vec<u32>, ClusterError> {
         let is_wanted = &mut || !stop.load(Ordering::SeqCst);
         let mut numbers = self.targets(order)?;
         match order.action {
@@ -506,7 +520,7 @@ impl<'a> ClusterHost<'a> {
 
     /// Makes running nodes that missed a promotion anew, so that they follow the leader, if there
     /// is one.
-    fn remake_stale_nodes(&mut self, wait: &mut dyn FnMut() -> bool) -> Result<(), String> {
+    fn remake_stale_nodes(&mut self, wait: &mut dyn FnMut() -> bool) -> Result<(), ClusterError> {
         if !self.is_led() {
             return Ok(());
         }
@@ -519,37 +533,31 @@ impl<'a> ClusterHost<'a> {
         Ok(())
     }
 
-    fn own_network(&self) -> Result<&ClusterNetwork, String> {
-        self.network.as_ref().ok_or_else(|| {
-            "a partition needs network namespaces, which need root: run as root".to_owned()
-        })
+    fn own_network(&self) -> Result<&ClusterNetwork, ClusterError> {
+        self.network.as_ref().ok_or(ClusterError::NoNetwork)
     }
 
     /// Returns the nodes that an order concerns.
-    fn targets(&self, order: ClusterOrder) -> Result<Vec<u32>, String> {
+    fn targets(&self, order: ClusterOrder) -> Result<Vec<u32>, ClusterError> {
         let leader = self.state.last_leader;
-        let count = self.site.nodes;
+        let nodes = self.site.nodes;
         let followers = self.numbers().filter(|number| *number != leader);
         // What a majority can do without.
-        let minority = (count as usize - 1) / 2;
+        let minority = (nodes as usize - 1) / 2;
         let numbers: Vec<u32> = match order.target {
             FaultTarget::Leader => vec![leader],
             FaultTarget::Follower => followers.take(1).collect(),
             FaultTarget::Minority => followers.take(minority).collect(),
             FaultTarget::Majority => {
-                let taken = followers.take(count as usize / 2);
+                let taken = followers.take(nodes as usize / 2);
                 std::iter::once(leader).chain(taken).collect()
             }
             FaultTarget::All => self.numbers().collect(),
-            FaultTarget::Node(number) if number <= count => vec![number],
-            FaultTarget::Node(number) => {
-                return Err(format!("no node-{number}: the cluster has {count} nodes"));
-            }
+            FaultTarget::Node(number) if number <= nodes => vec![number],
+            FaultTarget::Node(number) => return Err(ClusterError::NoNode { number, nodes }),
         };
         if numbers.is_empty() {
-            Err(format!(
-                "{order} concerns no node: the cluster has {count} nodes"
-            ))
+            Err(ClusterError::NoTarget { order, nodes })
         } else {
             Ok(numbers)
         }
@@ -574,7 +582,7 @@ impl<'a> ClusterHost<'a> {
 
     /// Stops all nodes in good order, the leader first, so that its followers receive its last
     /// transactions. Those that were available before must say what they run with.
-    fn stop(mut self, available: &[u32]) -> Result<(), String> {
+    fn stop(mut self, available: &[u32]) -> Result<(), ClusterError> {
         // Without a leader there is nobody to catch up with.
         if self.state.leader.is_some() {
             self.await_catch_up();
@@ -587,8 +595,7 @@ impl<'a> ClusterHost<'a> {
         let mut first = Ok(());
         for number in std::iter::once(leader).chain(rest) {
             let stopped = self.node(number).stop();
-            let stopped = stopped.map_err(|error| format!("node {number}: {error}"));
-            first = first.and(stopped);
+            first = first.and(stopped.map_err(ClusterError::of_node(number)));
         }
         first
     }

@@ -92,12 +92,6 @@ pub enum NetworkError {
     },
 }
 
-impl From<NetworkError> for String {
-    fn from(error: NetworkError) -> Self {
-        error.to_string()
-    }
-}
-
 impl ClusterNetwork {
     /// Makes the network.
     ///

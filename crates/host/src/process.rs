@@ -86,18 +86,20 @@ pub struct MemoryUsage {
     pub max_rss_bytes: u64,
 }
 
+/// The kernel does not say what this process uses.
+#[derive(Debug, thiserror::Error)]
+#[error("reading this process's resource usage: {0}")]
+pub struct UsageError(#[from] nix::Error);
+
 /// Reads the resources used by this process and the children that it has waited for. The kernel
 /// adds the children's I/O to the process's own.
 ///
 /// # Errors
-/// A sentence with the error of the operating system.
-pub fn read_own_usage() -> Result<ResourceUsage, String> {
-    let read = |who| {
-        getrusage(who).map_err(|error| format!("reading this process's resource usage: {error}"))
-    };
+/// [`UsageError`].
+pub fn read_own_usage() -> Result<ResourceUsage, UsageError> {
     let both = [
-        read(UsageWho::RUSAGE_SELF)?,
-        read(UsageWho::RUSAGE_CHILDREN)?,
+        getrusage(UsageWho::RUSAGE_SELF)?,
+        getrusage(UsageWho::RUSAGE_CHILDREN)?,
     ];
     let seconds = |of: fn(&SystemUsage) -> TimeVal| {
         both.iter()

@@ -1,23 +1,24 @@
 //! Servers of engines: a private instance is created, started, awaited and stopped.
 
+mod error;
 mod log;
 mod processes;
 mod setup;
 
 use super::placement;
-use super::process::{
-    describe_exit_status, describe_stopped, describe_stuck, is_ending, is_stopped,
-};
+use super::process::{describe_stopped, describe_stuck, is_ending, is_stopped};
 use super::process_tree::list_members;
 use super::shared_memory::SharedMemory;
 pub use super::user::ServerUserError;
 use super::user::{ServerUser, find_server_user};
+pub use error::{ServerEnd, ServerError, SetupEnd, StoppedServer};
+pub use log::LogQuote;
 use log::ServerLog;
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal as SystemSignal, kill};
 use nix::unistd::{Pid, getppid, setgid, setgroups, setuid};
 use processes::ServerProcesses;
-pub use processes::kill_server;
+pub use processes::{SurvivingProcesses, kill_server};
 use setup::CREATION;
 pub(crate) use setup::recover;
 use std::fs::{File, OpenOptions};
@@ -71,32 +72,6 @@ pub struct ServerSpec<'a> {
     pub conditions: &'a Conditions,
     /// The file by which processes enter the trial's control group; `None` if there is no group.
     pub group_entry: Option<&'a Path>,
-}
-
-/// The reason why a server did not start or stop.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ServerError {
-    /// The caller stopped waiting.
-    #[error("it was not waited for")]
-    Canceled,
-    /// It aborted itself while it started; one sentence.
-    #[error("{0}")]
-    Aborted(String),
-    /// It could not be created, started or stopped; one sentence.
-    #[error("{0}")]
-    Failed(String),
-}
-
-impl From<String> for ServerError {
-    fn from(reason: String) -> Self {
-        Self::Failed(reason)
-    }
-}
-
-impl From<ServerUserError> for ServerError {
-    fn from(error: ServerUserError) -> Self {
-        Self::Failed(error.to_string())
-    }
 }
 
 /// A running server. Dropping it stops it, by force in the end.
@@ -173,17 +148,14 @@ impl Server {
             let commands = spec.service.make(spec.database);
             CREATION.run(spec, user.as_ref(), commands, limit, wait)?;
         }
-        let command = spec
-            .service
-            .command(spec.database)
-            .map_err(|error| error.to_string())?;
+        let command = spec.service.command(spec.database);
+        let command = command.map_err(ServerError::NoCommand)?;
         let death_signal = spec.service.death_signal();
         let mut server = Self::spawn(spec, user.as_ref(), command, death_signal)?;
         server.stop_signal = spec.service.stop_signal();
         server.ends_by_stop_signal = spec.service.ends_by_stop_signal();
         server.wait_until_ready(spec, is_made, limit, wait)?;
-        let placed = placement::verify_child(server.pid(), spec.conditions);
-        placed.map_err(|reason| format!("the server: {reason}"))?;
+        placement::verify_child(server.pid(), spec.conditions)?;
         Ok(server)
     }
 
@@ -193,9 +165,9 @@ impl Server {
         self.child.id()
     }
 
-    /// Describes how the server ended, with the last line of its log; `None` while it runs. One
-    /// that is ending is awaited, for [`STOP_TIMEOUT`] at most.
-    pub fn exit_reason(&mut self) -> Option<String> {
+    /// Returns how the server ended by itself, with the last line of its log; `None` while it runs.
+    /// One that is ending is awaited, for [`STOP_TIMEOUT`] at most.
+    pub fn own_end(&mut self) -> Option<ServerEnd> {
         let is_over = self.is_over();
         let limit = if is_over {
             STOP_TIMEOUT
@@ -203,17 +175,14 @@ impl Server {
             Duration::ZERO
         };
         let status = self.wait_for_end(limit)?;
-        Some(self.log.with_last_line(self.describe_own_end(status)))
+        Some(self.end_of(status, self.log.quote_last()))
     }
 
-    /// Describes a server whose process was stopped by a signal, so that it answers nobody; `None`
-    /// if it was not.
+    /// Returns the server if its process was stopped by a signal, so that it answers nobody.
     #[must_use]
-    pub fn stopped_reason(&self) -> Option<String> {
+    pub fn as_stopped(&self) -> Option<StoppedServer> {
         let pid = self.pid();
-        is_stopped(pid).then(|| {
-            format!("the server (process {pid}) was stopped by a signal and does not respond")
-        })
+        is_stopped(pid).then_some(StoppedServer { pid })
     }
 
     /// Whether it has ended, or is ending, without having been asked to.
@@ -221,19 +190,16 @@ impl Server {
         self.status().is_some() || is_ending(self.pid())
     }
 
-    fn describe_own_end(&self, status: ExitStatus) -> String {
+    fn end_of(&self, status: ExitStatus, quote: LogQuote) -> ServerEnd {
         let pid = self.pid();
-        format!(
-            "the server (process {pid}) {}",
-            describe_exit_status(status)
-        )
+        ServerEnd { pid, status, quote }
     }
 
     /// Stops it in good order: all its commits are then in its files. This takes at most 30
     /// minutes, and a minute once `wait`, which is called meanwhile, returns false.
     ///
     /// # Errors
-    /// One sentence, if it had ended, takes longer and is killed, or reports an unclean end.
+    /// [`ServerError`], if it had ended, takes longer and is killed, or reports an unclean end.
     pub fn stop(self, wait: &mut dyn FnMut() -> bool) -> Result<(), ServerError> {
         self.stop_within(RECOVERY_TIMEOUT, wait)
     }
@@ -253,19 +219,22 @@ impl Server {
         }
         let began = Instant::now();
         let mut paused = StoppedTime::default();
-        let text = loop {
-            if let Some(reason) = paused.exceeded(self.stopped_reason()) {
+        loop {
+            if let Some(server) = paused.exceeded(self.as_stopped()) {
                 self.kill();
-                break format!("{reason}; it was killed");
+                let quote = self.log.quote_last();
+                return Err(ServerError::Stopped { server, quote });
             }
-            match self.status() {
-                Some(status) if was_over => break self.describe_own_end(status),
-                Some(status) if self.has_stopped_well(status) => return Ok(()),
-                Some(status) => {
-                    let end = describe_exit_status(status);
-                    break format!("the server, asked to stop, {end}");
+            if let Some(status) = self.status() {
+                if !was_over && self.has_stopped_well(status) {
+                    return Ok(());
                 }
-                None => {}
+                let quote = self.log.quote_last();
+                return Err(if was_over {
+                    ServerError::Ended(self.end_of(status, quote))
+                } else {
+                    ServerError::StoppedBadly { status, quote }
+                });
             }
             // Only its first thread was ending.
             if was_over && began.elapsed() >= STOP_TIMEOUT {
@@ -280,17 +249,18 @@ impl Server {
             };
             if began.elapsed() >= limit {
                 let stuck = self.describe_stuck();
-                let stuck = stuck.map_or_else(String::new, |stuck| format!(": {stuck}"));
                 self.kill();
                 if !is_wanted {
                     return Err(ServerError::Canceled);
                 }
-                let limit_s = limit.as_secs();
-                break format!("the server did not stop within {limit_s} s and was killed{stuck}");
+                return Err(ServerError::NotStopped {
+                    limit,
+                    stuck,
+                    quote: self.log.quote_last(),
+                });
             }
             std::thread::sleep(PAUSE);
-        };
-        Err(ServerError::Failed(self.log.with_last_line(text)))
+        }
     }
 
     /// Whether a server that was asked to stop has ended as it should.
@@ -307,12 +277,12 @@ impl Server {
         user: Option<&ServerUser>,
         command: Command,
         death_signal: Signal,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, ServerError> {
         let log = ServerLog::of_next(&spec.service.log(spec.database));
         let program = command.get_program().to_string_lossy().into_owned();
         let command = prepare_command(spec, user, command, death_signal);
         let child = command.and_then(|mut command| command.spawn());
-        let child = child.map_err(|error| format!("cannot start {program}: {error}"))?;
+        let child = child.map_err(|error| ServerError::NotStarted { program, error })?;
         Ok(Self {
             processes: ServerProcesses::follow(child.id()),
             child,
@@ -339,20 +309,14 @@ impl Server {
         };
         let mut paused = StoppedTime::default();
         loop {
-            if let Some(reason) = paused.exceeded(self.stopped_reason()) {
-                return Err(ServerError::Failed(format!("{reason} (while starting)")));
+            if let Some(server) = paused.exceeded(self.as_stopped()) {
+                return Err(ServerError::StoppedWhileStarting(server));
             }
             if self.is_over()
                 && let Some(status) = self.wait_for_end(STOP_TIMEOUT)
             {
-                let end = self.log.with_error_line(self.describe_own_end(status));
-                let reason = format!("{end} (while starting)");
-                let signal = status.signal();
-                return Err(if signal == Some(SystemSignal::SIGABRT as i32) {
-                    ServerError::Aborted(reason)
-                } else {
-                    ServerError::Failed(reason)
-                });
+                let end = self.end_of(status, self.log.quote_cause());
+                return Err(ServerError::EndedWhileStarting(end));
             }
             match self.ask_readiness(spec, began + limit, wait)? {
                 Ok(true) => {
@@ -362,11 +326,11 @@ impl Server {
                     return Ok(());
                 }
                 Ok(false) => {}
-                Err(error) => return Err(ServerError::Failed(format!("the server: {error}"))),
+                Err(error) => return Err(ServerError::Refused(error)),
             }
             if began.elapsed() >= limit {
-                let text = format!("the server did not respond within {} s", limit.as_secs());
-                return Err(ServerError::Failed(self.log.with_last_line(text)));
+                let quote = self.log.quote_last();
+                return Err(ServerError::NotReady { limit, quote });
             }
             if !wait() {
                 return Err(ServerError::Canceled);
@@ -401,7 +365,7 @@ impl Server {
                 match answer.recv_timeout(ATTEMPT_INTERVAL) {
                     Ok(answer) => return Ok(answer),
                     Err(RecvTimeoutError::Disconnected) => {
-                        return Err(ServerError::Failed("asking the server panicked".to_owned()));
+                        return Err(ServerError::Panic);
                     }
                     Err(RecvTimeoutError::Timeout) => {}
                 }
@@ -413,9 +377,7 @@ impl Server {
                 if !is_wanted {
                     return Err(ServerError::Canceled);
                 }
-                let text = "the server has accepted a connection and did not answer in time";
-                let text = self.log.with_last_line(text.to_owned());
-                return Err(ServerError::Failed(text));
+                return Err(ServerError::Silent(self.log.quote_last()));
             }
         })
     }
@@ -489,14 +451,14 @@ impl Drop for Server {
 struct StoppedTime(Option<Instant>);
 
 impl StoppedTime {
-    /// Returns the reason once it has been given for [`STOPPED_TIMEOUT`].
-    fn exceeded(&mut self, reason: Option<String>) -> Option<String> {
-        let Some(reason) = reason else {
+    /// Returns the server once it has been given as stopped for [`STOPPED_TIMEOUT`].
+    fn exceeded(&mut self, server: Option<StoppedServer>) -> Option<StoppedServer> {
+        let Some(server) = server else {
             self.0 = None;
             return None;
         };
         let since = *self.0.get_or_insert_with(Instant::now);
-        (since.elapsed() >= STOPPED_TIMEOUT).then_some(reason)
+        (since.elapsed() >= STOPPED_TIMEOUT).then_some(server)
     }
 }
 

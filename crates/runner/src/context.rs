@@ -19,6 +19,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use trueput_host::cgroup::MemoryLimitError;
 use trueput_host::run_work_folder::{RunWorkFolder, TrialFolderError};
+use trueput_host::service::SurvivingProcesses;
 use trueput_record::conditions::HostList;
 use trueput_record::hardware_limits::HardwareLimits;
 use trueput_record::value::format_bytes;
@@ -415,6 +416,7 @@ fail_trials!(
     NoRoom,
     Refusal,
     SizeError,
+    SurvivingProcesses,
     TrialFolderError,
 );
 

@@ -1,6 +1,6 @@
 //! The roles of nodes that choose their leader themselves.
 
-use super::{CHECK_INTERVAL, ClusterHost};
+use super::{CHECK_INTERVAL, ClusterError, ClusterHost};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread::Scope;
@@ -77,19 +77,19 @@ impl<'a> ClusterHost<'a> {
             None => self.log_event("no node says that it leads"),
         }
         if let Err(error) = self.set_leader(leader) {
-            self.log_event(&error);
+            self.log_event(&error.to_string());
         }
     }
 
     /// Waits until the nodes have chosen a leader.
     ///
     /// # Errors
-    /// One sentence, if they do not, or `stop` is set.
+    /// [`ClusterError::NoneElected`], or [`ClusterError::Canceled`] if `stop` is set.
     pub(super) fn await_leader<'scope>(
         &mut self,
         scope: &'scope Scope<'scope, '_>,
         stop: &AtomicBool,
-    ) -> Result<(), String>
+    ) -> Result<(), ClusterError>
     where
         'a: 'scope,
     {
@@ -97,11 +97,10 @@ impl<'a> ClusterHost<'a> {
         self.state.leader = None;
         while self.state.leader.is_none() {
             if stop.load(Ordering::SeqCst) {
-                return Err("it was not waited for".to_owned());
+                return Err(ClusterError::Canceled);
             }
-            let seconds = FIRST_LEADER_TIMEOUT.as_secs();
             if began.elapsed() >= FIRST_LEADER_TIMEOUT {
-                return Err(format!("the nodes chose no leader in {seconds} s"));
+                return Err(ClusterError::NoneElected(FIRST_LEADER_TIMEOUT));
             }
             self.follow_election(scope);
             std::thread::sleep(super::PAUSE);

@@ -2,7 +2,7 @@
 
 use crate::network::ClusterNetwork;
 use crate::process_tree::list_members;
-use crate::service::{Server, ServerError, ServerSpec, kill_server};
+use crate::service::{Server, ServerEnd, ServerError, ServerSpec, SurvivingProcesses, kill_server};
 use nix::sys::signal::{Signal as SystemSignal, kill};
 use nix::unistd::Pid;
 use std::path::PathBuf;
@@ -73,24 +73,24 @@ impl Node {
         self.is_partitioned = is_partitioned;
     }
 
-    /// Describes how it ended by itself; `None` if it runs, or did not run.
-    pub(super) fn end_reason(&mut self) -> Option<String> {
-        let reason = self.server.as_mut()?.exit_reason()?;
+    /// Returns how it ended by itself; `None` if it runs, or did not run.
+    pub(super) fn own_end(&mut self) -> Option<ServerEnd> {
+        let end = self.server.as_mut()?.own_end()?;
         self.server = None;
-        Some(reason)
+        Some(end)
     }
 
     /// Whether its server has ended by itself.
     pub(super) fn has_ended(&mut self) -> bool {
         let server = self.server.as_mut();
-        server.is_some_and(|server| server.exit_reason().is_some())
+        server.is_some_and(|server| server.own_end().is_some())
     }
 
     /// Kills its processes.
     ///
     /// # Errors
-    /// One sentence, if one of them does not end.
-    pub(super) fn kill(&mut self) -> std::result::Result<(), String> {
+    /// [`SurvivingProcesses`], if one of them does not end.
+    pub(super) fn kill(&mut self) -> std::result::Result<(), SurvivingProcesses> {
         self.is_paused = false;
         match self.server.take() {
             Some(server) => kill_server(server.pid()).map(drop),
@@ -124,10 +124,10 @@ impl Node {
     /// Stops it in good order.
     ///
     /// # Errors
-    /// One sentence, if it does not stop, or had ended before.
-    pub(super) fn stop(&mut self) -> std::result::Result<(), String> {
+    /// [`ServerError`], if it does not stop, or had ended before.
+    pub(super) fn stop(&mut self) -> std::result::Result<(), ServerError> {
         match self.server.take() {
-            Some(server) => server.stop(&mut || true).map_err(|error| error.to_string()),
+            Some(server) => server.stop(&mut || true),
             None => Ok(()),
         }
     }

@@ -1,5 +1,6 @@
 //! Orders to the host of a cluster, one line of JSON each, by a socket in the cluster's folder.
 
+use super::error::{ClusterError, OrderError};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -14,7 +15,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 /// The time that the host waits for the line of an order.
 const LINE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The answer to an order: the nodes that it concerned.
+/// The answer to an order: the nodes that it concerned, or in words why it was not executed.
 #[derive(Debug, Serialize, Deserialize)]
 struct Answer {
     done: Result<Vec<u32>, String>,
@@ -30,9 +31,9 @@ pub(super) struct ReceivedOrder {
 }
 
 impl OrderSocket {
-    pub(super) fn listen(cluster: &Path) -> Result<Self, String> {
-        let failed = |error: std::io::Error| format!("{}: {error}", cluster.display());
-        let listener = listen_as_host(cluster).map_err(failed)?;
+    pub(super) fn listen(cluster: &Path) -> Result<Self, ClusterError> {
+        let failed = ClusterError::of_folder(cluster);
+        let listener = listen_as_host(cluster).map_err(&failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         Ok(Self(listener))
     }
@@ -52,7 +53,8 @@ impl OrderSocket {
 }
 
 impl ReceivedOrder {
-    pub(super) fn answer(mut self, done: Result<Vec<u32>, String>) {
+    pub(super) fn answer(mut self, done: Result<Vec<u32>, ClusterError>) {
+        let done = done.map_err(|error| error.to_string());
         let mut text = serde_json::to_vec(&Answer { done }).unwrap_or_default();
         text.push(b'\n');
         // A sender that has gone needs no answer.
@@ -63,9 +65,9 @@ impl ReceivedOrder {
 /// Gives an order to the host of the cluster in a folder, and returns the nodes that it concerned.
 ///
 /// # Errors
-/// One sentence, if the host is not reached, or cannot execute the order.
-pub fn send_order(cluster: &Path, order: ClusterOrder) -> Result<Vec<u32>, String> {
-    let failed = |error: std::io::Error| format!("the host of the cluster: {error}");
+/// [`OrderError`], if the host is not reached, or cannot execute the order.
+pub fn send_order(cluster: &Path, order: ClusterOrder) -> Result<Vec<u32>, OrderError> {
+    let failed = OrderError::NotReached;
     let mut stream = connect_to_host(cluster).map_err(failed)?;
     stream
         .set_read_timeout(Some(ANSWER_TIMEOUT))
@@ -81,5 +83,5 @@ pub fn send_order(cluster: &Path, order: ClusterOrder) -> Result<Vec<u32>, Strin
         .read_line(&mut line)
         .map_err(failed)?;
     let answer: Answer = serde_json::from_str(&line).map_err(|error| failed(error.into()))?;
-    answer.done
+    answer.done.map_err(OrderError::Refused)
 }

@@ -5,8 +5,8 @@ use super::{CHECK_INTERVAL, ClusterHost, log};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
-use trueput_engine::SettingContradiction;
 use trueput_engine::cluster::ANSWER_TIMEOUT;
+use trueput_engine::{Error, SettingContradiction};
 
 impl<'a> ClusterHost<'a> {
     /// Asks nodes that were started or promoted what they run with, without waiting for the
@@ -30,7 +30,7 @@ impl<'a> ClusterHost<'a> {
                         Err(error) => error,
                     };
                     if began.elapsed() >= ANSWER_TIMEOUT || stop.load(Ordering::SeqCst) {
-                        return log_event(&describe_silence(number, &error.to_string()));
+                        return log_event(&describe_silence(number, &error));
                     }
                     std::thread::sleep(CHECK_INTERVAL);
                 }
@@ -80,11 +80,11 @@ fn await_answer(
     ask: impl Fn() -> trueput_engine::Result<Vec<SettingContradiction>>,
     node: &mut Node,
     until: Instant,
-) -> Result<Vec<SettingContradiction>, String> {
+) -> trueput_engine::Result<Vec<SettingContradiction>> {
     loop {
         let answer = ask();
         if answer.is_ok() || node.has_ended() || Instant::now() >= until {
-            return answer.map_err(|error| error.to_string());
+            return answer;
         }
         std::thread::sleep(CHECK_INTERVAL);
     }
@@ -97,7 +97,7 @@ fn log_contradictions(found: &[SettingContradiction]) {
 }
 
 /// The silence of a node that may have been killed meanwhile.
-fn describe_silence(number: u32, error: &str) -> String {
+fn describe_silence(number: u32, error: &Error) -> String {
     format!("node {number} did not say what it has set: {error}")
 }
 

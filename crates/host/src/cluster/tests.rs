@@ -1,7 +1,7 @@
 //! A cluster of shell processes, whose roles are files.
 
 use super::log::is_doubtful;
-use super::{ClusterHost, run, send_order};
+use super::{ClusterHost, OrderError, run, send_order};
 use crate::network::tests::reason_for_no_network;
 use std::collections::BTreeMap;
 use std::fs::{read_to_string, write};
@@ -206,7 +206,7 @@ impl HostedCluster {
         }
     }
 
-    fn order(&self, text: &str) -> std::result::Result<Vec<u32>, String> {
+    fn order(&self, text: &str) -> std::result::Result<Vec<u32>, OrderError> {
         send_order(&self.directory, text.parse().unwrap())
     }
 
@@ -278,7 +278,7 @@ fn with(shell: &ShellCluster, test: impl FnOnce(&HostedCluster)) {
         if let Err(panic) = tested {
             std::panic::resume_unwind(panic);
         }
-        assert_eq!(stopped, Ok(()));
+        stopped.unwrap();
     });
     for number in 1..=3 {
         let left = process_state(&node_folder(folder.path(), number));
@@ -293,12 +293,12 @@ fn a_killed_leader_is_replaced_by_the_follower_that_has_received_most() {
         cluster.set_received(2, 5);
         cluster.set_received(3, 9);
         write(cluster.folder(1).join("old"), "").unwrap();
-        assert_eq!(cluster.order("kill=leader"), Ok(vec![1]));
+        assert_eq!(cluster.order("kill=leader").unwrap(), [1]);
         cluster.wait_for("node 3 leads", |cluster| cluster.leader() == Some(3));
         let stale = ClusterState::read(&cluster.directory).unwrap().stale_nodes;
         assert_eq!(stale, [1]);
         // It led without the others: what it has may differ, so it is made anew.
-        assert_eq!(cluster.order("start=node-1"), Ok(vec![1]));
+        assert_eq!(cluster.order("start=node-1").unwrap(), [1]);
         assert!(!cluster.folder(1).join("old").exists());
         let role = read_to_string(cluster.folder(1).join("role")).unwrap();
         assert_eq!(role.trim(), "follower 0");
@@ -315,12 +315,12 @@ fn a_node_is_asked_for_its_settings_when_it_starts_and_when_it_leads() {
         let all_are = |cluster: &HostedCluster| (1..=3).all(|number| asked(cluster, number) > 0);
         cluster.wait_for("every node is asked", all_are);
         let before = asked(cluster, 2);
-        assert_eq!(cluster.order("kill=node-2"), Ok(vec![2]));
-        assert_eq!(cluster.order("start=node-2"), Ok(vec![2]));
+        assert_eq!(cluster.order("kill=node-2").unwrap(), [2]);
+        assert_eq!(cluster.order("start=node-2").unwrap(), [2]);
         cluster.wait_for("it is asked again", |cluster| asked(cluster, 2) > before);
         cluster.set_received(3, 9);
         let before = asked(cluster, 3);
-        assert_eq!(cluster.order("kill=leader"), Ok(vec![1]));
+        assert_eq!(cluster.order("kill=leader").unwrap(), [1]);
         cluster.wait_for("the new leader is asked", |cluster| {
             cluster.leader() == Some(3) && asked(cluster, 3) > before
         });
@@ -357,7 +357,7 @@ fn a_node_that_could_say_what_it_runs_with_and_does_not_is_doubtful() {
     assert_eq!(doubts(lines), (1, Vec::new()));
     std::fs::remove_file(secret).unwrap();
     assert!(host.check_promises_at_end(&all, Duration::ZERO).is_empty());
-    assert_eq!(host.stop(&all), Ok(()));
+    host.stop(&all).unwrap();
 }
 
 #[test]
@@ -376,11 +376,11 @@ fn a_node_that_does_not_follow_the_new_leader_is_made_anew() {
     with_cluster(|cluster| {
         cluster.set_received(2, 5);
         write(cluster.folder(3).join(DEAF), "").unwrap();
-        assert_eq!(cluster.order("kill=leader"), Ok(vec![1]));
+        assert_eq!(cluster.order("kill=leader").unwrap(), [1]);
         cluster.wait_for("node 2 leads", |cluster| cluster.leader() == Some(2));
         let stale = || ClusterState::read(&cluster.directory).unwrap().stale_nodes;
         assert_eq!(stale(), [1, 3]);
-        assert_eq!(cluster.order("start=node-1"), Ok(vec![1]));
+        assert_eq!(cluster.order("start=node-1").unwrap(), [1]);
         assert!(!cluster.folder(3).join(DEAF).exists());
         assert_eq!(stale(), [0; 0]);
     });
@@ -391,11 +391,11 @@ fn a_node_is_recovered_once_before_it_is_started_again() {
     with_cluster(|cluster| {
         let recovered = cluster.folder(2).join("recovered");
         assert!(!recovered.exists());
-        assert_eq!(cluster.order("kill=node-2"), Ok(vec![2]));
-        assert_eq!(cluster.order("start=node-2"), Ok(vec![2]));
+        assert_eq!(cluster.order("kill=node-2").unwrap(), [2]);
+        assert_eq!(cluster.order("start=node-2").unwrap(), [2]);
         assert_eq!(read_to_string(&recovered).unwrap(), "once\n");
-        assert_eq!(cluster.order("kill=node-2"), Ok(vec![2]));
-        assert_eq!(cluster.order("start=node-2"), Ok(vec![2]));
+        assert_eq!(cluster.order("kill=node-2").unwrap(), [2]);
+        assert_eq!(cluster.order("start=node-2").unwrap(), [2]);
         assert_eq!(read_to_string(&recovered).unwrap(), "once\nonce\n");
     });
 }
@@ -403,9 +403,9 @@ fn a_node_is_recovered_once_before_it_is_started_again() {
 #[test]
 fn a_node_that_aborts_while_it_starts_is_started_once_more() {
     with_cluster(|cluster| {
-        assert_eq!(cluster.order("kill=node-2"), Ok(vec![2]));
+        assert_eq!(cluster.order("kill=node-2").unwrap(), [2]);
         std::fs::write(cluster.folder(2).join("to-abort"), "").unwrap();
-        assert_eq!(cluster.order("start=node-2"), Ok(vec![2]));
+        assert_eq!(cluster.order("start=node-2").unwrap(), [2]);
         let recovered = read_to_string(cluster.folder(2).join("recovered")).unwrap();
         assert_eq!(recovered, "once\nonce\n");
     });
@@ -419,10 +419,10 @@ fn orders_that_concern_no_node_are_refused() {
     };
     with(&one, |cluster| {
         for order in ["kill=minority", "kill=follower"] {
-            let error = cluster.order(order).unwrap_err();
+            let error = cluster.order(order).unwrap_err().to_string();
             assert!(error.contains("concerns no node"), "{error}");
         }
-        assert_eq!(cluster.order("kill=majority"), Ok(vec![1]));
+        assert_eq!(cluster.order("kill=majority").unwrap(), [1]);
     });
 }
 
@@ -448,7 +448,7 @@ fn a_leader_is_not_given_up_between_two_answers() {
 fn a_paused_leader_is_replaced_and_killed_so_that_there_are_never_two() {
     with_cluster(|cluster| {
         cluster.set_received(2, 7);
-        assert_eq!(cluster.order("pause=leader"), Ok(vec![1]));
+        assert_eq!(cluster.order("pause=leader").unwrap(), [1]);
         cluster.wait_for("node 2 leads", |cluster| cluster.leader() == Some(2));
         assert_eq!(process_state(&cluster.folder(1)), None);
     });
@@ -457,9 +457,9 @@ fn a_paused_leader_is_replaced_and_killed_so_that_there_are_never_two() {
 #[test]
 fn without_a_majority_nobody_leads_until_enough_are_back() {
     with_cluster(|cluster| {
-        assert_eq!(cluster.order("kill=majority"), Ok(vec![1, 2]));
+        assert_eq!(cluster.order("kill=majority").unwrap(), [1, 2]);
         cluster.wait_for("nobody leads", |cluster| cluster.leader().is_none());
-        assert_eq!(cluster.order("start=node-2"), Ok(vec![2]));
+        assert_eq!(cluster.order("start=node-2").unwrap(), [2]);
         cluster.wait_for("one of two leads", |cluster| cluster.leader().is_some());
     });
 }
@@ -467,13 +467,13 @@ fn without_a_majority_nobody_leads_until_enough_are_back() {
 #[test]
 fn what_cannot_be_done_is_said() {
     with_cluster(|cluster| {
-        let error = cluster.order("kill=node-7").unwrap_err();
+        let error = cluster.order("kill=node-7").unwrap_err().to_string();
         assert!(error.contains("3 nodes"), "{error}");
         if crate::is_root() {
-            assert_eq!(cluster.order("partition=minority"), Ok(vec![2]));
-            assert_eq!(cluster.order("heal"), Ok(vec![1, 2, 3]));
+            assert_eq!(cluster.order("partition=minority").unwrap(), [2]);
+            assert_eq!(cluster.order("heal").unwrap(), [1, 2, 3]);
         } else {
-            let error = cluster.order("partition=minority").unwrap_err();
+            let error = cluster.order("partition=minority").unwrap_err().to_string();
             assert!(error.contains("root"), "{error}");
         }
     });
@@ -485,12 +485,12 @@ fn nodes_that_choose_their_leader_are_only_watched() {
         assert_eq!(cluster.leader(), Some(1));
         cluster.set_received(2, 5);
         write(cluster.folder(1).join("old"), "").unwrap();
-        assert_eq!(cluster.order("kill=leader"), Ok(vec![1]));
+        assert_eq!(cluster.order("kill=leader").unwrap(), [1]);
         cluster.wait_for("nobody leads", |cluster| cluster.leader().is_none());
         cluster.set_leader(3);
         cluster.wait_for("node 3 leads", |cluster| cluster.leader() == Some(3));
         // Its folder is left as it is, and it says that it leads as before.
-        assert_eq!(cluster.order("start=node-1"), Ok(vec![1]));
+        assert_eq!(cluster.order("start=node-1").unwrap(), [1]);
         assert!(cluster.folder(1).join("old").exists());
         let state = ClusterState::read(&cluster.directory).unwrap();
         assert_eq!((state.leader, state.stale_nodes), (Some(3), Vec::new()));
@@ -502,9 +502,9 @@ fn nodes_that_choose_their_leader_are_only_watched() {
 #[test]
 fn a_paused_leader_is_not_killed_where_nodes_choose_theirs() {
     with_electing_cluster(|cluster| {
-        assert_eq!(cluster.order("pause=leader"), Ok(vec![1]));
+        assert_eq!(cluster.order("pause=leader").unwrap(), [1]);
         cluster.wait_for("nobody leads", |cluster| cluster.leader().is_none());
-        assert_eq!(cluster.order("resume=node-1"), Ok(vec![1]));
+        assert_eq!(cluster.order("resume=node-1").unwrap(), [1]);
         cluster.wait_for("node 1 leads", |cluster| cluster.leader() == Some(1));
         assert!(process_state(&cluster.folder(1)).is_some());
     });

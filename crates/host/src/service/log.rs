@@ -1,6 +1,7 @@
 //! What a server, or a program that creates its instance, wrote to its log: for the reason of a
 //! failure.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -32,6 +33,27 @@ const COMPLAINTS: [&str; 6] = ["error", "fatal", "panic", "could not", "cannot",
 /// Marks of lines that report no error, whatever words are in them.
 const REMARKS: [&str; 6] = ["warning", "[note]", "hint:", "log:", "notice:", "detail:"];
 
+/// A line of the log of a process, to follow a failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogQuote {
+    /// It wrote nothing.
+    Nothing,
+    /// The last line.
+    Last(String),
+    /// The line with the cause, or the first error.
+    Cause(String),
+}
+
+impl fmt::Display for LogQuote {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => Ok(()),
+            Self::Last(line) => write!(formatter, "; it last wrote: {line}"),
+            Self::Cause(line) => write!(formatter, "; it wrote: {line}"),
+        }
+    }
+}
+
 /// The log of a process, which may begin after what others wrote.
 pub(super) struct ServerLog {
     path: PathBuf,
@@ -47,22 +69,18 @@ impl ServerLog {
         }
     }
 
-    /// Adds the last line to a failure.
-    pub fn with_last_line(&self, text: String) -> String {
-        match self.last_line() {
-            Some(line) => format!("{text}; it last wrote: {line}"),
-            None => text,
-        }
+    /// Quotes the last line.
+    pub fn quote_last(&self) -> LogQuote {
+        self.last_line().map_or(LogQuote::Nothing, LogQuote::Last)
     }
 
-    /// Adds to a failure the line with the cause, or the first error, or the last line. A program
-    /// that fails goes on to say what it removes and where to ask.
-    pub fn with_error_line(&self, text: String) -> String {
+    /// Quotes the line with the cause, or the first error, or the last line. A program that fails
+    /// goes on to say what it removes and where to ask.
+    pub fn quote_cause(&self) -> LogQuote {
+        let last = self.quote_last();
         match self.error_line() {
-            Some(line) if Some(&line) != self.last_line().as_ref() => {
-                format!("{text}; it wrote: {line}")
-            }
-            _ => self.with_last_line(text),
+            Some(line) if last != LogQuote::Last(line.clone()) => LogQuote::Cause(line),
+            _ => last,
         }
     }
 
@@ -112,7 +130,7 @@ mod tests {
         std::fs::write(&path, before).unwrap();
         let log = ServerLog::of_next(&path);
         std::fs::write(&path, format!("{before}{written}")).unwrap();
-        log.with_error_line("it failed".to_owned())
+        format!("it failed{}", log.quote_cause())
     }
 
     #[test]

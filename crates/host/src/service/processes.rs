@@ -129,24 +129,39 @@ fn kill_all(pids: &[u32]) {
     }
 }
 
+/// Processes of a killed server that have not ended.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{} processes of the killed server were still running after {} s",
+    list(pids),
+    limit.as_secs()
+)]
+pub struct SurvivingProcesses {
+    /// Their numbers.
+    pub pids: Vec<u32>,
+    /// The time that they had.
+    pub limit: Duration,
+}
+
+fn list(pids: &[u32]) -> String {
+    let pids: Vec<_> = pids.iter().map(u32::to_string).collect();
+    pids.join(", ")
+}
+
 /// Waits until all of these processes have ended.
 ///
 /// # Errors
-/// One sentence with the processes that are still alive after `limit`.
-fn await_death(pids: &[u32], limit: Duration) -> Result<(), String> {
+/// [`SurvivingProcesses`] that are still alive after `limit`.
+fn await_death(pids: &[u32], limit: Duration) -> Result<(), SurvivingProcesses> {
     let until = Instant::now() + limit;
     loop {
-        let left = pids.iter().filter(|&&pid| process::is_alive(pid));
-        let left: Vec<String> = left.map(u32::to_string).collect();
-        if left.is_empty() {
+        let left = pids.iter().copied();
+        let pids: Vec<u32> = left.filter(|&pid| process::is_alive(pid)).collect();
+        if pids.is_empty() {
             return Ok(());
         }
         if Instant::now() >= until {
-            let left = left.join(", ");
-            let limit_s = limit.as_secs();
-            return Err(format!(
-                "{left} processes of the killed server were still running after {limit_s} s"
-            ));
+            return Err(SurvivingProcesses { pids, limit });
         }
         std::thread::sleep(PAUSE);
     }
@@ -158,8 +173,8 @@ fn await_death(pids: &[u32], limit: Duration) -> Result<(), String> {
 /// does not replace those that are killed after it.
 ///
 /// # Errors
-/// One sentence, if any of its processes is left.
-pub fn kill_server(pid: u32) -> Result<u32, String> {
+/// [`SurvivingProcesses`], if any of its processes is left.
+pub fn kill_server(pid: u32) -> Result<u32, SurvivingProcesses> {
     let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGSTOP);
     let family = list_members(pid);
     let memory = SharedMemory::of(&family);
@@ -198,7 +213,7 @@ mod tests {
     fn one_that_does_not_go_is_named() {
         let mut child = parent();
         let refused = await_death(&[child.id()], Duration::ZERO).unwrap_err();
-        assert!(refused.contains(&child.id().to_string()), "{refused}");
+        assert_eq!(refused.pids, [child.id()]);
         assert_eq!(kill_server(child.id()), Ok(2));
         assert_eq!(await_death(&[child.id()], Duration::ZERO), Ok(()));
         child.wait().unwrap();

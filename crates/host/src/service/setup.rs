@@ -1,8 +1,8 @@
 //! The commands before the start of a server: they create its instance, or recover it. Each ends by
 //! itself, or is killed with all that it has started.
 
+use super::error::SetupEnd;
 use super::{PAUSE, Server, ServerError, ServerSpec, find_user};
-use crate::process::describe_exit_status;
 use crate::process_tree::ProcessTree;
 use crate::usage::ResourceUsage;
 use crate::user::ServerUser;
@@ -62,7 +62,8 @@ impl Setup {
         wait: &mut dyn FnMut() -> bool,
     ) -> Result<(), ServerError> {
         let purpose = self.purpose;
-        for command in commands.map_err(|error| format!("{purpose}: {error}"))? {
+        let commands = commands.map_err(|error| ServerError::NoSetup { purpose, error });
+        for command in commands? {
             let program = command.get_program().to_string_lossy().into_owned();
             let mut maker = Server::spawn(spec, user, command, Signal::Kill)?;
             let ended = self.wait_for_end(&mut maker, &program, silence, wait);
@@ -81,44 +82,42 @@ impl Setup {
         silence: Duration,
         wait: &mut dyn FnMut() -> bool,
     ) -> Result<(), ServerError> {
-        let purpose = self.purpose;
         let until = Instant::now() + self.limit;
         let mut progress = Progress::of(maker.pid());
-        let text = loop {
+        let end = loop {
             if has_ended(maker.pid()) {
                 // Its number is its group's until it is waited for.
                 kill_group(maker.pid());
             }
             match maker.status() {
                 Some(status) if status.success() => return Ok(()),
-                Some(status) => {
-                    break format!("{purpose}: {program} {}", describe_exit_status(status));
-                }
+                Some(status) => break SetupEnd::Exited(status),
                 None => {}
             }
-            let overrun = if Instant::now() >= until {
-                let limit_s = self.limit.as_secs();
-                Some(format!(
-                    "{purpose}: {program} did not end within {limit_s} s"
-                ))
-            } else if progress.silence() >= silence {
-                let limit_s = silence.as_secs();
-                Some(format!(
-                    "{purpose}: {program}: no progress for {limit_s} s, the limit of this phase"
-                ))
-            } else {
-                None
-            };
+            let is_late = Instant::now() >= until;
+            let is_silent = !is_late && progress.silence() >= silence;
             let is_wanted = wait();
-            if overrun.is_some() || !is_wanted {
+            if is_late || is_silent || !is_wanted {
                 let stuck = maker.describe_stuck();
                 kill_group(maker.pid());
-                let overrun = overrun.ok_or(ServerError::Canceled)?;
-                break stuck.map_or_else(|| overrun.clone(), |it| format!("{overrun}; {it}"));
+                break if is_late {
+                    let limit = self.limit;
+                    SetupEnd::Timeout { limit, stuck }
+                } else if is_silent {
+                    let limit = silence;
+                    SetupEnd::NoProgress { limit, stuck }
+                } else {
+                    return Err(ServerError::Canceled);
+                };
             }
             std::thread::sleep(PAUSE);
         };
-        Err(ServerError::Failed(maker.log.with_error_line(text)))
+        Err(ServerError::SetupFailed {
+            purpose: self.purpose,
+            program: program.to_owned(),
+            end,
+            quote: maker.log.quote_cause(),
+        })
     }
 }
 

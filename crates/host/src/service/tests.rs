@@ -79,8 +79,8 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-fn start(script: &Script, folder: &Path) -> std::result::Result<Server, String> {
-    start_while(script, folder, &mut || true).map_err(|error| error.to_string())
+fn start(script: &Script, folder: &Path) -> std::result::Result<Server, ServerError> {
+    start_while(script, folder, &mut || true)
 }
 
 fn start_while(
@@ -150,7 +150,7 @@ fn a_server_may_end_by_the_signal_that_stops_it_if_it_says_so() {
 fn a_server_that_was_stopped_by_a_signal_is_not_waited_for() {
     let folder = folder();
     let server = start(&GOOD, folder.path()).unwrap();
-    assert_eq!(server.stopped_reason(), None);
+    assert_eq!(server.as_stopped(), None);
     let pid = Pid::from_raw(server.pid().cast_signed());
     kill(pid, SystemSignal::SIGSTOP).unwrap();
     // One that is waited for ends with other words, after this limit.
@@ -173,7 +173,7 @@ fn a_server_that_is_only_paused_for_a_moment_stops_in_good_order() {
         std::thread::sleep(Duration::from_millis(500));
         kill(pid, SystemSignal::SIGCONT).unwrap();
     });
-    assert_eq!(server.stop(&mut || true), Ok(()));
+    server.stop(&mut || true).unwrap();
     goes_on.join().unwrap();
 }
 
@@ -185,19 +185,21 @@ fn a_killed_server_says_how_it_ended_and_what_it_last_wrote() {
         serve: "echo one; echo two; touch ready; exec sleep 60",
     };
     let mut server = start(&talkative, folder.path()).unwrap();
-    assert_eq!(server.exit_reason(), None);
+    assert_eq!(server.own_end(), None);
     kill(
         Pid::from_raw(server.pid().cast_signed()),
         SystemSignal::SIGKILL,
     )
     .unwrap();
     assert!(server.wait_for_end(START_TIMEOUT).is_some());
-    let end = server.exit_reason().unwrap();
+    let end = server.own_end().unwrap();
+    let text = end.to_string();
     assert!(
-        end.ends_with("was killed by SIGKILL; it last wrote: two"),
-        "{end}"
+        text.ends_with("was killed by SIGKILL; it last wrote: two"),
+        "{text}"
     );
-    assert_eq!(server.stop(&mut || true), Err(ServerError::Failed(end)));
+    let stopped = server.stop(&mut || true);
+    assert!(matches!(stopped, Err(ServerError::Ended(found)) if found == end));
 }
 
 /// A server whose first thread has exited, as that of a process has which closes its
@@ -232,7 +234,7 @@ fn one_that_is_ending_when_it_is_to_stop_has_ended_by_itself() {
         kill(Pid::from_raw(pid.cast_signed()), SystemSignal::SIGKILL).is_ok()
     });
     let end = format!("the server (process {pid}) was killed by SIGKILL; it last wrote: one");
-    assert_eq!(stopped, Err(ServerError::Failed(end)));
+    assert_eq!(stopped.unwrap_err().to_string(), end);
     assert!(calls > 0, "it ended before it was to stop");
 }
 
@@ -278,7 +280,7 @@ fn a_creation_that_is_not_waited_for_is_ended_with_all_its_processes() {
     };
     let pids = folder.path().join("pids");
     let canceled = start_while(&stops, folder.path(), &mut || !pids.exists());
-    assert_eq!(canceled.err(), Some(ServerError::Canceled));
+    assert!(matches!(canceled, Err(ServerError::Canceled)));
     assert!(!has_stopped_instance_left(folder.path()));
 }
 
@@ -298,9 +300,8 @@ fn a_creation_that_takes_longer_than_it_may_be_silent_is_waited_for() {
 fn one_that_does_not_start_or_cannot_be_made_says_why() {
     let broken = |make, serve| {
         let folder = folder();
-        start(&Script { make, serve }, folder.path())
-            .err()
-            .unwrap_or_default()
+        let started = start(&Script { make, serve }, folder.path());
+        started.err().unwrap().to_string()
     };
     let unmade = broken("echo no room; exit 3", "");
     let expected = "creating the instance: sh exited with code 3; it last wrote: no room";
@@ -329,7 +330,7 @@ fn one_that_takes_long_to_recover_is_waited_for_until_the_user_will_not() {
     };
     let pid = folder.path().join("pid");
     let refused = start_while(&recovering, folder.path(), &mut || !pid.exists());
-    assert_eq!(refused.err(), Some(ServerError::Canceled));
+    assert!(matches!(refused, Err(ServerError::Canceled)));
     let pid = std::fs::read_to_string(pid).unwrap();
     assert!(!is_alive(pid.trim().parse().unwrap()));
 }
@@ -396,14 +397,11 @@ fn a_folder_that_the_user_cannot_reach_is_refused_by_name() {
     std::fs::set_permissions(folder.path(), closed).unwrap();
     let below = folder.path().join("instance");
     std::fs::create_dir(&below).unwrap();
-    let refused = start(&GOOD, &below).err();
+    let started = start(&GOOD, &below);
     if nix::unistd::geteuid().is_root() {
-        assert!(
-            refused
-                .unwrap()
-                .contains(&folder.path().display().to_string())
-        );
+        let refused = started.err().unwrap().to_string();
+        assert!(refused.contains(&folder.path().display().to_string()));
     } else {
-        assert_eq!(refused, None);
+        started.map(drop).unwrap();
     }
 }

@@ -48,21 +48,32 @@ pub(crate) fn may_have_external_journal(kind: &str, name: &str, state: &Ext4Stat
     })
 }
 
+/// The reason why the place of a journal is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum JournalError {
+    /// The device cannot be read.
+    #[error("it may be on another device, and only root can read which")]
+    NotReadable,
+    /// The device has another superblock.
+    #[error("its superblock cannot be read")]
+    NoSuperblock,
+}
+
 /// Reads from the superblock on a device the number of the device that has its journal, `8:1`;
 /// `None` if the journal is inside. The kernel writes that number at each mount.
 ///
 /// # Errors
-/// A clause, if the device cannot be read.
-pub(super) fn journal_device(device: &Path) -> Result<Option<String>, String> {
+/// [`JournalError`], if the device cannot be read.
+pub(super) fn journal_device(device: &Path) -> Result<Option<String>, JournalError> {
     let mut block = [0; 1024];
     let read = File::open(device).and_then(|file| file.read_exact_at(&mut block, SUPERBLOCK));
-    read.map_err(|_| "it may be on another device, and only root can read which".to_owned())?;
+    read.map_err(|_| JournalError::NotReadable)?;
     let field = |at: usize| {
         let bytes = block[at..at + 4].iter().rev();
         bytes.fold(0_u32, |number, byte| number << 8 | u32::from(*byte))
     };
     if field(MAGIC) & 0xFFFF != 0xEF53 {
-        return Err("its superblock cannot be read".to_owned());
+        return Err(JournalError::NoSuperblock);
     }
     if field(JOURNAL_INODE) != 0 {
         return Ok(None);
@@ -113,9 +124,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("device");
         let mut image = vec![0; 4096];
-        assert!(journal_device(&path).is_err());
+        assert_eq!(journal_device(&path), Err(JournalError::NotReadable));
         std::fs::write(&path, &image).unwrap();
-        assert!(journal_device(&path).unwrap_err().contains("superblock"));
+        assert_eq!(journal_device(&path), Err(JournalError::NoSuperblock));
         image[1024 + MAGIC..][..2].copy_from_slice(&[0x53, 0xEF]);
         image[1024 + JOURNAL_DEVICE..][..2].copy_from_slice(&[3, 7]);
         std::fs::write(&path, &image).unwrap();

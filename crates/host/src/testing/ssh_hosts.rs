@@ -2,8 +2,9 @@
 
 use crate::network::{ClusterNetwork, NetworkError};
 use std::fmt::Write;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use trueput_engine::cluster::NetworkQuality;
 
@@ -27,6 +28,31 @@ pub struct SshHosts {
     folder: PathBuf,
 }
 
+/// The reason why hosts cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum SshHostError {
+    /// Their network cannot be made.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// A file cannot be written, or a program cannot be started.
+    #[error("{name}: {error}")]
+    Start {
+        /// Its name.
+        name: &'static str,
+        /// The error of the operating system.
+        error: io::Error,
+    },
+    /// A file of the client cannot be read or written.
+    #[error(transparent)]
+    ClientFile(io::Error),
+    /// The server of a host does not answer.
+    #[error("sshd of host {0} does not answer")]
+    Silent(String),
+    /// No key can be made.
+    #[error("ssh-keygen ended with {0}")]
+    NoKey(ExitStatus),
+}
+
 impl SshHosts {
     /// Returns why no such hosts can be started here; `None` if they can.
     #[must_use]
@@ -45,12 +71,11 @@ impl SshHosts {
     /// Starts this many hosts. Keys and configuration are in the folder, which exists.
     ///
     /// # Errors
-    /// One sentence.
-    pub fn start(folder: &Path, count: u32) -> Result<Self, String> {
-        let about = |subject: &str, error: std::io::Error| format!("{subject}: {error}");
+    /// [`SshHostError`].
+    pub fn start(folder: &Path, count: u32) -> Result<Self, SshHostError> {
+        let about = |name| move |error| SshHostError::Start { name, error };
         let network = ClusterNetwork::make(count + 1, NetworkQuality::default())?;
-        std::fs::create_dir_all(PRIVILEGE_SEPARATION)
-            .map_err(|error| about(PRIVILEGE_SEPARATION, error))?;
+        std::fs::create_dir_all(PRIVILEGE_SEPARATION).map_err(about(PRIVILEGE_SEPARATION))?;
         for key in ["host_key", "user_key"] {
             make_key(&folder.join(key))?;
         }
@@ -60,7 +85,7 @@ impl SshHosts {
              PermitRootLogin yes\nUsePAM no\nPasswordAuthentication no\nPidFile none\n"
         );
         let configuration = folder.join("sshd_config");
-        std::fs::write(&configuration, server).map_err(|error| about("sshd_config", error))?;
+        std::fs::write(&configuration, server).map_err(about("sshd_config"))?;
         let mut hosts = Self {
             network,
             servers: Vec::new(),
@@ -72,18 +97,16 @@ impl SshHosts {
             command.args(["-D", "-e", "-f"]).arg(&configuration);
             hosts.network.enter(RUNNER + 1 + number, &mut command)?;
             command.stdin(Stdio::null()).stderr(Stdio::null());
-            hosts
-                .servers
-                .push(command.spawn().map_err(|error| about(SSHD, error))?);
+            hosts.servers.push(command.spawn().map_err(about(SSHD))?);
         }
         hosts.await_servers(count)?;
         Ok(hosts)
     }
 
-    fn write_client_files(&self, count: u32) -> Result<(), String> {
+    fn write_client_files(&self, count: u32) -> Result<(), SshHostError> {
         let folder = self.folder.display();
         let host_key = std::fs::read_to_string(self.folder.join("host_key.pub"));
-        let host_key = host_key.map_err(|error| error.to_string())?;
+        let host_key = host_key.map_err(SshHostError::ClientFile)?;
         let mut parts = host_key.split_whitespace();
         let (kind, key) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
         let (mut client, mut known) = (String::new(), String::new());
@@ -100,11 +123,11 @@ impl SshHosts {
         );
         let files = [("ssh_config", client), ("known_hosts", known)];
         files.into_iter().try_for_each(|(name, text)| {
-            std::fs::write(self.folder.join(name), text).map_err(|error| error.to_string())
+            std::fs::write(self.folder.join(name), text).map_err(SshHostError::ClientFile)
         })
     }
 
-    fn await_servers(&self, count: u32) -> Result<(), String> {
+    fn await_servers(&self, count: u32) -> Result<(), SshHostError> {
         let until = Instant::now() + START_TIMEOUT;
         for number in 0..count {
             loop {
@@ -117,10 +140,7 @@ impl SshHosts {
                     break;
                 }
                 if Instant::now() >= until {
-                    return Err(format!(
-                        "sshd of host {} does not answer",
-                        Self::name(number)
-                    ));
+                    return Err(SshHostError::Silent(Self::name(number)));
                 }
                 std::thread::sleep(Duration::from_millis(50));
             }
@@ -196,8 +216,8 @@ impl Drop for SshHosts {
 /// Makes a key without a password.
 ///
 /// # Errors
-/// One sentence.
-pub fn make_key(path: &Path) -> Result<(), String> {
+/// [`SshHostError`].
+pub fn make_key(path: &Path) -> Result<(), SshHostError> {
     let mut command = Command::new("ssh-keygen");
     command
         .args(["-q", "-t", "ed25519", "-N", "", "-f"])
@@ -205,7 +225,10 @@ pub fn make_key(path: &Path) -> Result<(), String> {
     let status = command.stdin(Stdio::null()).status();
     match status {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("ssh-keygen ended with {status}")),
-        Err(error) => Err(format!("ssh-keygen: {error}")),
+        Ok(status) => Err(SshHostError::NoKey(status)),
+        Err(error) => Err(SshHostError::Start {
+            name: "ssh-keygen",
+            error,
+        }),
     }
 }

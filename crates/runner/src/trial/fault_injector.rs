@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use trueput_host::cluster::send_order;
+use trueput_host::cluster::{OrderError, send_order};
 use trueput_record::fault::{FaultSchedule, ScheduledFault};
 
 /// The interval at which the end of the trial is checked.
@@ -17,12 +17,12 @@ const PAUSE: Duration = Duration::from_millis(10);
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FaultError {
     /// The cluster did not follow an order.
-    #[error("the planned fault {fault}: {reason}")]
+    #[error("the planned fault {fault}: {error}")]
     NotCaused {
         /// The fault.
         fault: ScheduledFault,
-        /// The reason, one sentence.
-        reason: String,
+        /// The reason.
+        error: OrderError,
     },
     /// The clock cannot be read.
     #[error(transparent)]
@@ -94,9 +94,9 @@ fn cause(
         let nodes = send_order(cluster, fault.order);
         caused.push(CausedFault {
             order: fault.order.to_string(),
-            nodes: nodes.map_err(|reason| FaultError::NotCaused {
+            nodes: nodes.map_err(|error| FaultError::NotCaused {
                 fault: *fault,
-                reason,
+                error,
             })?,
             at_ns,
         });

@@ -144,9 +144,7 @@ impl<'a> ServerLifecycle<'a> {
     fn trial_error(&self, error: ServerError) -> TrialError {
         match error {
             ServerError::Canceled => TrialError::Interrupted,
-            ServerError::Aborted(reason) | ServerError::Failed(reason) => {
-                TrialError::Failed(format!("{}: {reason}", self.spec.engine))
-            }
+            error => TrialError::Failed(format!("{}: {error}", self.spec.engine)),
         }
     }
 
@@ -171,8 +169,8 @@ impl<'a> ServerLifecycle<'a> {
             return error;
         };
         let engine = &self.spec.engine;
-        let end = server.exit_reason().or_else(|| server.stopped_reason());
-        if let Some(end) = end {
+        let end = server.own_end().map(|end| end.to_string());
+        if let Some(end) = end.or_else(|| Some(server.as_stopped()?.to_string())) {
             return error.map_reason(|reason| format!("{engine}: {end}; then {reason}"));
         }
         // Planned faults stop nodes of a cluster.

@@ -210,7 +210,7 @@ fn prepare(
         .engine
         .build()
         .map_err(WorkerError::of_engine("loading the engine"))?;
-    let before = read_own_usage().map_err(WorkerError::of_setup)?;
+    let before = read_own_usage()?;
     let began = Instant::now();
     let database = open_alone(resolved, assignment)?;
     let loaded = with_target(resolved, assignment, &*database, reporter, |target| {
@@ -220,7 +220,7 @@ fn prepare(
     let memory = process::read_memory(std::process::id()).unwrap_or_default();
     // The database is closed before the runner hears of it: workers open it next.
     drop(database);
-    let usage = read_own_usage().map_err(WorkerError::of_setup)? - before;
+    let usage = read_own_usage()? - before;
     let load = loaded.map(|load| {
         Box::new(LoadResult {
             records: load.records,

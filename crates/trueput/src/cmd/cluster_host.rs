@@ -35,6 +35,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         .ok_or_else(|| Failure::Usage(format!("{name} is not a cluster")))?;
     let knobs = parameter::resolve(name, engine.knobs(), &assignment.knobs);
     let knobs = knobs.map_err(Failure::Usage)?;
-    trueput_host::cluster::run(&*cluster, &assignment, &knobs, &stop).map_err(Failure::Other)?;
+    let hosted = trueput_host::cluster::run(&*cluster, &assignment, &knobs, &stop);
+    hosted.map_err(|error| Failure::Other(error.to_string()))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -15,7 +15,7 @@ use trueput_engine::{
     Database, Durability, Engine, Error, Mode, OpenSpec, ParameterValues, Result, Session, Value,
     parameter,
 };
-use trueput_host::cluster::send_order;
+use trueput_host::cluster::{OrderError, send_order};
 
 /// The time that a change of the cluster may take.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -113,7 +113,7 @@ impl Cluster {
         }
     }
 
-    fn order(&self, text: &str) -> std::result::Result<Vec<u32>, String> {
+    fn order(&self, text: &str) -> std::result::Result<Vec<u32>, OrderError> {
         send_order(&self.folder, text.parse().unwrap())
     }
 
@@ -233,7 +233,8 @@ fn nothing_acknowledged_is_missing_after_a_leader_is_killed_paused_or_separated(
         let before = format!("{index}-before-{fault}");
         put(&mut *session, &before).unwrap();
         let leader = cluster.leader().unwrap();
-        assert_eq!(cluster.order(&format!("{fault}=leader")), Ok(vec![leader]));
+        let concerned = cluster.order(&format!("{fault}=leader")).unwrap();
+        assert_eq!(concerned, [leader]);
         let lost = put(&mut *session, "lost").unwrap_err();
         // A commit that the group has not ordered when it changes is a conflict.
         let is_expected = lost.is_disconnection() || lost.is_conflict();
@@ -287,7 +288,7 @@ fn a_cluster_that_was_stopped_or_killed_begins_anew_from_the_node_that_has_most(
     cluster.order("kill=all").unwrap();
     cluster.wait_for("no node takes transactions", || cluster.leader().is_none());
     assert!(matches!(cluster.open(), Err(Error::Disconnected(_))));
-    let reason = cluster.order("start=node-3").unwrap_err();
+    let reason = cluster.order("start=node-3").unwrap_err().to_string();
     assert!(reason.contains("has its last transaction"), "{reason}");
     cluster.order("start=all").unwrap();
     cluster.put_when_possible("3");

@@ -12,6 +12,7 @@ use crate::workers::meter::MAX_KINDS;
 use std::fmt::Display;
 use std::io;
 use trueput_engine::Error as EngineError;
+use trueput_host::process::UsageError;
 use trueput_workloads::Error as JobError;
 
 /// The reason why a worker process cannot do its task.
@@ -23,6 +24,9 @@ pub(super) enum WorkerError {
     /// This machine does not give what the trial needs; one sentence.
     #[error("{0}")]
     Setup(String),
+    /// The resources of this process are not known.
+    #[error(transparent)]
+    Usage(#[from] UsageError),
     /// This program does not have the task.
     #[error("this program has no task '{0}'")]
     NoTask(String),

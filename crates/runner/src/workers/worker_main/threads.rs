@@ -550,7 +550,7 @@ impl ThreadMonitor<'_> {
 }
 
 fn own_usage() -> Result<ResourceUsage, WorkerError> {
-    read_own_usage().map_err(WorkerError::of_setup)
+    Ok(read_own_usage()?)
 }
 
 fn cache_share(count: CacheCount<'_>) -> Result<CacheReport, WorkerError> {

@@ -136,23 +136,22 @@ impl HostConnection {
     }
 
     /// Returns why the host sent a line that is no report.
-    pub fn describe_noise(&self, line: &str) -> String {
+    pub fn error_of_noise(&self, line: &str) -> HostError {
         let shown: String = line.chars().take(100).collect();
-        format!(
-            "host '{}' has another program: {} there wrote '{}': copy this program there",
-            self.name,
-            self.program.display(),
-            trueput_record::text::escape_line(&shown)
-        )
+        HostError::ForeignAnswer {
+            host: self.name.clone(),
+            program: self.program.clone(),
+            line: trueput_record::text::escape_line(&shown).into_owned(),
+        }
     }
 
-    /// Waits for the end of ssh, and returns in one sentence why it ended.
-    pub fn describe_end(&mut self) -> String {
+    /// Waits for the end of ssh, and returns why it ended.
+    pub fn error_of_end(&mut self) -> HostError {
         self.input = None;
         let status = wait_at_most(&mut self.child, END_TIMEOUT);
         let code = status.ok().flatten().and_then(|status| status.code());
         let lines = self.tail.lines();
-        describe_failure(&self.name, &self.program, code, &lines)
+        error_of_ssh(&self.name, &self.program, code, &lines)
     }
 
     /// Ends the host's processes, and the connection.
@@ -258,37 +257,33 @@ fn receive(output: impl Read, index: usize, events: &Sender<(usize, ConnectionEv
 }
 
 /// Describes why ssh ended, with the remedy, from its exit code and its last lines.
-fn describe_failure(name: &str, program: &Path, code: Option<i32>, lines: &[String]) -> String {
-    let program = program.display();
-    let last = lines.last().map_or("", String::as_str);
+fn error_of_ssh(name: &str, program: &Path, code: Option<i32>, lines: &[String]) -> HostError {
+    let (host, program) = (name.to_owned(), program.to_owned());
+    let message = lines.last().cloned().unwrap_or_default();
     let said = |words: &str| lines.iter().find(|line| line.contains(words));
     if code == Some(127) {
-        return format!(
-            "host '{name}' has no program {program}: copy this program there, or name its path \
-             there with --host-program"
-        );
+        return HostError::NoProgram { host, program };
     }
     if code == Some(126) {
-        return format!("host '{name}' cannot run {program}: {last}");
+        return HostError::NotRun {
+            host,
+            program,
+            message,
+        };
     }
     if let Some(line) = said("Permission denied") {
         let key = said("no such identity").map_or_else(String::new, |line| format!("{line}; "));
-        return format!(
-            "host '{name}' refuses the login: {key}{line}: set up a key that needs no password, \
-             so that 'ssh {name} true' works"
-        );
+        let message = key + line;
+        return HostError::LoginRefused { host, message };
     }
     if let Some(line) = said("Host key verification failed") {
-        return format!(
-            "the key of host '{name}' is not the known one: {line} Connect by hand, and check the \
-             key: ssh {name}"
-        );
+        let message = line.clone();
+        return HostError::OtherKey { host, message };
     }
-    match (code, last) {
-        (Some(255), "") => format!("host '{name}' cannot be reached, and ssh does not say why"),
-        (Some(255), last) => format!("host '{name}' cannot be reached: {last}"),
-        (_, "") => format!("the connection to host '{name}' ended"),
-        (_, last) => format!("the connection to host '{name}' ended: {last}"),
+    if code == Some(255) {
+        HostError::NotReached { host, message }
+    } else {
+        HostError::Ended { host, message }
     }
 }
 
@@ -298,7 +293,7 @@ mod tests {
 
     fn describe(code: i32, lines: &[&str]) -> String {
         let lines: Vec<_> = lines.iter().map(|line| (*line).to_owned()).collect();
-        describe_failure("b", Path::new("/opt/trueput"), Some(code), &lines)
+        error_of_ssh("b", Path::new("/opt/trueput"), Some(code), &lines).to_string()
     }
 
     #[test]

@@ -44,12 +44,79 @@ pub enum HostError {
         /// The hash of the program here.
         here_sha256: String,
     },
-    /// The connection did not come about, or ended; one sentence with the remedy.
-    #[error("{0}")]
-    Ended(String),
-    /// The connection ended while the host was asked.
-    #[error("the connection to host '{0}' ended")]
-    Lost(String),
+    /// The host does not have the program.
+    #[error(
+        "host '{host}' has no program {program}: copy this program there, or name its path there \
+         with --host-program",
+        program = program.display()
+    )]
+    NoProgram {
+        /// The host.
+        host: String,
+        /// The path of the program there.
+        program: PathBuf,
+    },
+    /// The host cannot run the program.
+    #[error("host '{host}' cannot run {}: {message}", program.display())]
+    NotRun {
+        /// The host.
+        host: String,
+        /// The path of the program there.
+        program: PathBuf,
+        /// What ssh wrote last.
+        message: String,
+    },
+    /// Something else than this program answers.
+    #[error(
+        "host '{host}' has another program: {} there wrote '{line}': copy this program there",
+        program.display()
+    )]
+    ForeignAnswer {
+        /// The host.
+        host: String,
+        /// The path of the program there.
+        program: PathBuf,
+        /// The beginning of its answer.
+        line: String,
+    },
+    /// The host does not let this user in.
+    #[error(
+        "host '{host}' refuses the login: {message}: set up a key that needs no password, so that \
+         'ssh {host} true' works"
+    )]
+    LoginRefused {
+        /// The host.
+        host: String,
+        /// What ssh wrote about it.
+        message: String,
+    },
+    /// The host has another key than is known.
+    #[error(
+        "the key of host '{host}' is not the known one: {message} Connect by hand, and check the \
+         key: ssh {host}"
+    )]
+    OtherKey {
+        /// The host.
+        host: String,
+        /// What ssh wrote about it.
+        message: String,
+    },
+    /// Ssh does not get through.
+    #[error("host '{host}' cannot be reached{}", reason(message))]
+    NotReached {
+        /// The host.
+        host: String,
+        /// What ssh wrote last; empty if it wrote nothing.
+        message: String,
+    },
+    /// The connection ended.
+    #[error("the connection to host '{host}' ended{}", after_colon(message))]
+    Ended {
+        /// The host.
+        host: String,
+        /// What ssh wrote last; empty if it wrote nothing.
+        message: String,
+    },
     /// The host sent nothing for too long.
     #[error(
         "host '{host}' has sent nothing for {} s: it is paused, or its network is down",
@@ -81,6 +148,22 @@ fn within(limit: Option<Duration>) -> String {
     limit.map_or_else(String::new, |limit| {
         format!(" within {} s", limit.as_secs())
     })
+}
+
+fn reason(message: &str) -> String {
+    if message.is_empty() {
+        ", and ssh does not say why".to_owned()
+    } else {
+        after_colon(message)
+    }
+}
+
+fn after_colon(message: &str) -> String {
+    if message.is_empty() {
+        String::new()
+    } else {
+        format!(": {message}")
+    }
 }
 
 fn short(hash: &str) -> String {

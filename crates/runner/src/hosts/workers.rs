@@ -162,11 +162,13 @@ impl HostWorkers {
                 // A shell may greet, but then the program answers.
                 ConnectionEvent::Noise(line) => noise[index] = Some(line),
                 ConnectionEvent::Closed => {
-                    let reason = connection.describe_end();
-                    return Err(HostError::Ended(match &noise[index] {
-                        Some(line) if reason.contains("ended") => connection.describe_noise(line),
-                        _ => reason,
-                    }));
+                    let error = connection.error_of_end();
+                    return Err(match &noise[index] {
+                        Some(line) if matches!(error, HostError::Ended { .. }) => {
+                            connection.error_of_noise(line)
+                        }
+                        _ => error,
+                    });
                 }
             }
         }
@@ -276,7 +278,10 @@ impl HostWorkers {
         let is_due = |host: &&LoadHost| host.round_trips.len() <= number as usize;
         while let Some(due) = self.hosts.iter().find(is_due) {
             if due.is_closed {
-                return Err(HostError::Lost(due.connection.name.clone()));
+                return Err(HostError::Ended {
+                    host: due.connection.name.clone(),
+                    message: String::new(),
+                });
             }
             let left = until.saturating_duration_since(Instant::now());
             let Ok((index, event)) = self.events.recv_timeout(left) else {
@@ -334,11 +339,14 @@ impl HostWorkers {
         match event {
             ConnectionEvent::Report(report, _) => self.note_report(host, *report),
             ConnectionEvent::Noise(line) => {
-                let reason = self.hosts[host].connection.describe_noise(&line);
+                let reason = self.hosts[host]
+                    .connection
+                    .error_of_noise(&line)
+                    .to_string();
                 self.lose_host(host, &reason);
             }
             ConnectionEvent::Closed => {
-                let reason = self.hosts[host].connection.describe_end();
+                let reason = self.hosts[host].connection.error_of_end().to_string();
                 self.lose_host(host, &reason);
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::evidence::database_size::SizeError;
 use crate::evidence::summaries::HistogramError;
+use crate::failure_reason::FailureReason;
 use crate::hosts::error::HostError;
 use crate::hosts::workers::HostWorkers;
 use crate::plan::disk_space::NoRoom;
@@ -211,7 +212,7 @@ impl RunContext<'_> {
         let (access, program) = (&self.options.host_access, &self.options.worker_program);
         let connected = HostWorkers::connect(names, access, program, &sha256)?;
         match connected.find_other_machine() {
-            Some(host) if resolved.engine.service().is_some() => Err(TrialError::Failed(format!(
+            Some(host) if resolved.engine.service().is_some() => Err(TrialError::from(format!(
                 "the private server of {engine} is reachable on this machine only, and host \
                  '{host}' is another one: name a server that the hosts reach, as \
                  {engine}@ADDRESS",
@@ -353,15 +354,15 @@ pub fn sha256_of(file: &Path) -> std::io::Result<String> {
 pub(crate) enum TrialError {
     /// The user stopped the run.
     Interrupted,
-    /// A part of the trial failed; one sentence.
-    Failed(String),
-    /// A phase of the trial exceeded its limit; one sentence.
-    Overrun(String),
+    /// A part of the trial failed.
+    Failed(FailureReason),
+    /// A phase of the trial exceeded its limit.
+    Overrun(FailureReason),
 }
 
 impl TrialError {
     /// Changes the reason, if there is one.
-    pub fn map_reason(self, change: impl FnOnce(String) -> String) -> Self {
+    pub fn map_reason(self, change: impl FnOnce(FailureReason) -> FailureReason) -> Self {
         match self {
             Self::Interrupted => Self::Interrupted,
             Self::Failed(reason) => Self::Failed(change(reason)),
@@ -372,7 +373,7 @@ impl TrialError {
 
 impl From<String> for TrialError {
     fn from(reason: String) -> Self {
-        Self::Failed(reason)
+        Self::Failed(reason.into())
     }
 }
 
@@ -400,7 +401,7 @@ macro_rules! fail_trials {
     ($($error:ty),* $(,)?) => {$(
         impl From<$error> for TrialError {
             fn from(error: $error) -> Self {
-                Self::Failed(error.to_string())
+                error.to_string().into()
             }
         }
     )*};
@@ -433,7 +434,9 @@ pub(crate) fn explain_full_disk(error: TrialError, directory: &Path) -> TrialErr
     } else {
         return error;
     };
-    error.map_reason(|reason| format!("{reason}; the disk of its database is full: {free}"))
+    error.map_reason(|reason| {
+        reason.followed_by(&format!("; the disk of its database is full: {free}"))
+    })
 }
 
 impl RunContext<'_> {

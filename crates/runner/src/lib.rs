@@ -16,6 +16,7 @@ mod context;
 mod error;
 mod event;
 mod evidence;
+mod failure_reason;
 mod hosts;
 mod plan;
 mod program;

@@ -114,7 +114,7 @@ pub enum ServerError {
 
 /// The end of a server's main process that nobody has asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the server (process {pid}) {}{quote}", describe_exit_status(*status))]
+#[error("{} {}{quote}", self.describe_server(), describe_exit_status(*status))]
 pub struct ServerEnd {
     /// The process.
     pub pid: u32,
@@ -136,6 +136,12 @@ impl ServerError {
 }
 
 impl ServerEnd {
+    /// Returns the server in words, with its process.
+    #[must_use]
+    pub fn describe_server(&self) -> String {
+        format!("the server (process {})", self.pid)
+    }
+
     /// Returns whether the signal ended the server.
     fn is_by(&self, signal: Signal) -> bool {
         self.status.signal() == Some(signal as i32)

@@ -141,8 +141,10 @@ fn run_suite(
     }
     let (report, loaded) = match answer {
         Ok(answer) => answer,
-        Err(TrialError::Failed(reason)) => return Ok(failed(0, vec![reason])),
-        Err(TrialError::Overrun(reason)) => return Ok(ConformanceResult::Overrun(reason)),
+        Err(TrialError::Failed(reason)) => return Ok(failed(0, vec![reason.to_string()])),
+        Err(TrialError::Overrun(reason)) => {
+            return Ok(ConformanceResult::Overrun(reason.to_string()));
+        }
         Err(TrialError::Interrupted) => return Err(TrialError::Interrupted),
     };
     let Report::Conformed { checks, .. } = report else {

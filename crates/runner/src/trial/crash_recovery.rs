@@ -52,7 +52,7 @@ pub(crate) fn recover(
         first_commit_s,
     } = report.map_err(|error| server.explain_failure(error))?
     else {
-        return Err(TrialError::Failed(format!(
+        return Err(TrialError::from(format!(
             "{} returned an unexpected result",
             LimitedPhase::Recover.title()
         )));

@@ -14,8 +14,6 @@ use trueput_host::cgroup::{MemoryController, MemoryGroup, MemoryLimitError};
 use trueput_host::page_cache;
 use trueput_record::accounting::{ColdStart, MemoryUse};
 use trueput_record::conditions::Start;
-use trueput_record::trial::KILLED_BY_MEMORY_LIMIT;
-use trueput_record::value::format_bytes;
 use trueput_record::{Conditions, TrialSpec};
 
 /// The start of the workers, the use of their memory limit and the recovery of their database.
@@ -172,15 +170,8 @@ fn explain_failure(
         return error;
     };
     error.map_reason(|reason| {
-        let limit = format_bytes(memory.limit_bytes);
-        let killed = format!("{KILLED_BY_MEMORY_LIMIT} of {limit}");
-        let advice = advice();
-        if reason.contains("killed by SIGKILL") {
-            let reason = reason.replacen("killed by SIGKILL", &killed, 1);
-            format!("{reason}{advice}")
-        } else {
-            format!("{reason}; a process was {killed}{advice}")
-        }
+        let blamed = reason.blame_memory_limit(memory.limit_bytes);
+        blamed.followed_by(&advice())
     })
 }
 
@@ -209,6 +200,9 @@ pub(crate) fn explain_warm_start(cold_start: Option<ColdStart>) -> Option<String
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure_reason::FailureReason;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
 
     fn memory(kills: u64) -> Option<MemoryUse> {
         Some(MemoryUse {
@@ -218,25 +212,27 @@ mod tests {
         })
     }
 
-    fn explained(reason: &str, memory: Option<MemoryUse>) -> String {
-        match explain_failure(TrialError::Failed(reason.to_owned()), memory, || {
-            "; advice".to_owned()
-        }) {
-            TrialError::Failed(reason) | TrialError::Overrun(reason) => reason,
+    fn explained(reason: FailureReason, memory: Option<MemoryUse>) -> String {
+        let advice = || "; advice".to_owned();
+        match explain_failure(TrialError::Failed(reason), memory, advice) {
+            TrialError::Failed(reason) | TrialError::Overrun(reason) => reason.to_string(),
             TrialError::Interrupted => String::new(),
         }
     }
 
     #[test]
     fn a_kill_by_the_memory_limit_is_named_and_no_other() {
-        let killed = "worker 0 (process 7) was killed by SIGKILL";
+        let end = FailureReason::of_end(ExitStatus::from_raw(9));
+        let end = end.preceded_by("worker 0 (process 7) ");
         assert_eq!(
-            explained(killed, memory(1)),
+            explained(end.clone(), memory(1)),
             "worker 0 (process 7) was killed by the memory limit of 64 MiB; advice"
         );
-        assert_eq!(explained(killed, memory(0)), killed);
-        assert_eq!(explained(killed, None), killed);
-        let other = explained("worker 0: the native program ended", memory(1));
+        let killed = "worker 0 (process 7) was killed by SIGKILL";
+        assert_eq!(explained(end.clone(), memory(0)), killed);
+        assert_eq!(explained(end, None), killed);
+        let other = "worker 0: the native program ended".to_owned();
+        let other = explained(other.into(), memory(1));
         assert!(other.ends_with("was killed by the memory limit of 64 MiB; advice"));
     }
 

@@ -124,7 +124,7 @@ fn run_checked_group(context: &mut RunContext<'_>, group: &[&TrialSpec]) -> Vec<
                 trials.push(TrialResult::without_measurement(spec, outcome));
             }
             Ok(ConformanceResult::Overrun(reason)) => {
-                let outcome = derive_outcome(Err(TrialError::Overrun(reason)));
+                let outcome = derive_outcome(Err(TrialError::Overrun(reason.into())));
                 trials.push(TrialResult::without_measurement(spec, outcome));
             }
             Err(error) => trials.push(TrialResult::without_measurement(

@@ -110,10 +110,10 @@ fn find_or_run(
     let not_run = |reason| unchecked(reason, None);
     let (schedules, refutations, failure, files) = match answer {
         Err(TrialError::Interrupted) => return Err(TrialError::Interrupted),
-        Err(TrialError::Failed(reason)) => return Ok(not_run(reason)),
+        Err(TrialError::Failed(reason)) => return Ok(not_run(reason.to_string())),
         Err(TrialError::Overrun(reason)) => {
             let clock = context.begin_phase(LimitedPhase::Isolation, spec);
-            return Ok(unchecked(reason, Some(clock.silence())));
+            return Ok(unchecked(reason.to_string(), Some(clock.silence())));
         }
         Ok((
             Report::Isolated {

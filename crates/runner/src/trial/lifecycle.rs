@@ -95,7 +95,7 @@ pub(crate) fn derive_outcome(ended: Result<Vec<String>, TrialError>) -> Outcome 
         Ok(reasons) => Outcome::Invalid { reasons },
         Err(TrialError::Interrupted) => Outcome::Interrupted,
         Err(TrialError::Failed(reason) | TrialError::Overrun(reason)) => Outcome::Failed {
-            reason,
+            reason: reason.to_string(),
             bad_input: false,
         },
     }
@@ -243,7 +243,7 @@ impl TrialSetup {
         let verified = run_task(context, assignment, LimitedPhase::Verify);
         let Report::Verified(verified) = verified.map_err(|error| server.explain_failure(error))?
         else {
-            return Err(TrialError::Failed(
+            return Err(TrialError::from(
                 "verification returned an unexpected result".to_owned(),
             ));
         };
@@ -333,7 +333,7 @@ fn hardware_limits(
                 return Ok(Some(*measured));
             }
             Ok(_) => "the process returned an unexpected result".to_owned(),
-            Err(TrialError::Failed(reason) | TrialError::Overrun(reason)) => reason,
+            Err(TrialError::Failed(reason) | TrialError::Overrun(reason)) => reason.to_string(),
             Err(TrialError::Interrupted) => return Err(TrialError::Interrupted),
         };
     context.warn(format!("cannot measure the hardware limits: {reason}"));
@@ -391,7 +391,7 @@ fn describe_prepared(
         load,
     } = prepared
     else {
-        return Err(TrialError::Failed(
+        return Err(TrialError::from(
             "preparing the database returned an unexpected result".to_owned(),
         ));
     };

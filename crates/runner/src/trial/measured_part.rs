@@ -7,6 +7,7 @@ use crate::evidence::failover::CausedFault;
 use crate::evidence::flush_evidence::{FlushCounter, FlushCountsResult};
 use crate::evidence::sampler::{HostActivity, Sample, Sampler, ServerUsage};
 use crate::evidence::stalls::StallWatch;
+use crate::failure_reason::FailureReason;
 use crate::hosts::workers::HostParticipation;
 use crate::plan::log_directory::find_log_folder;
 use crate::plan::resolution::ResolvedTrial;
@@ -408,7 +409,7 @@ impl<'a> WorkerMonitor<'a> {
                 return Err(TrialError::Interrupted);
             }
             if let Some(reason) = clock.check(&self.processes.local_pids()) {
-                return Err(TrialError::Overrun(reason));
+                return Err(TrialError::Overrun(reason.into()));
             }
             self.receive(TICK);
             // No worker has begun, so none has a result: they are killed when dropped.
@@ -507,12 +508,12 @@ impl<'a> WorkerMonitor<'a> {
     }
 
     /// Adds the planned faults to the reason of a failure: one of them may be the cause.
-    fn with_faults(&self, reason: String) -> String {
+    fn with_faults(&self, reason: FailureReason) -> FailureReason {
         let faults = &self.spec.conditions.faults;
         if faults.is_empty() {
             reason
         } else {
-            format!("{reason} (planned faults: {faults})")
+            reason.followed_by(&format!(" (planned faults: {faults})"))
         }
     }
 
@@ -540,11 +541,12 @@ impl<'a> WorkerMonitor<'a> {
             if asked.elapsed() >= PAUSE_TIMEOUT {
                 let stuck = describe_stuck(&self.processes.local_pids());
                 let stuck = stuck.map_or_else(String::new, |stuck| format!("; {stuck}"));
-                return Err(TrialError::Overrun(format!(
+                let reason = format!(
                     "its workers did not pause within {} s for the next time slice: run it \
                      without --time-slice{stuck}",
                     PAUSE_TIMEOUT.as_secs()
-                )));
+                );
+                return Err(TrialError::Overrun(reason.into()));
             }
             self.receive(TICK);
         }
@@ -569,9 +571,9 @@ impl<'a> WorkerMonitor<'a> {
         self.deadline.get_or_insert(Instant::now() + GRACE);
     }
 
-    fn fail(&mut self, index: usize, reason: &str) {
-        let failure = format!("{}{reason}", self.name(index));
-        self.failure.get_or_insert(TrialError::Failed(failure));
+    fn fail(&mut self, index: usize, reason: impl Into<FailureReason>) {
+        let reason = reason.into().preceded_by(&self.name(index));
+        self.failure.get_or_insert(TrialError::Failed(reason));
         self.ask_to_stop();
     }
 
@@ -593,9 +595,9 @@ impl<'a> WorkerMonitor<'a> {
         let part = &mut self.parts[index];
         match event {
             WorkerEvent::Closed => match self.processes.exit_result(index) {
-                Err(reason) => self.fail(index, &format!(" {reason}")),
+                Err(end) => self.fail(index, end.preceded_by(" ")),
                 Ok(()) if self.parts[index].result.is_none() => {
-                    self.fail(index, " ended without a result");
+                    self.fail(index, " ended without a result".to_owned());
                 }
                 Ok(()) => {}
             },
@@ -607,8 +609,8 @@ impl<'a> WorkerMonitor<'a> {
                 Report::Second(done) => part.seconds.push(done),
                 Report::Paused => part.paused = true,
                 Report::Measured(result) => part.result = Some(*result),
-                Report::Failed { message } => self.fail(index, &format!(": {message}")),
-                other => self.fail(index, &format!(": sent an unexpected message: {other:?}")),
+                Report::Failed { message } => self.fail(index, format!(": {message}")),
+                other => self.fail(index, format!(": sent an unexpected message: {other:?}")),
             },
         }
     }
@@ -664,7 +666,8 @@ impl<'a> WorkerMonitor<'a> {
             _ => self.watch.check(self.has_measured(), &pids),
         };
         if let Some(reason) = overrun {
-            self.failure.get_or_insert(TrialError::Overrun(reason));
+            self.failure
+                .get_or_insert(TrialError::Overrun(reason.into()));
             self.deadline = Some(Instant::now());
         }
     }

@@ -2,6 +2,7 @@
 //! does nothing.
 
 use crate::context::{RunContext, TrialError};
+use crate::failure_reason::FailureReason;
 use crate::plan::resolution::ResolvedTrial;
 use crate::trial::phase_limit::{LimitedPhase, PhaseClock};
 use crate::{Event, Phase};
@@ -11,7 +12,7 @@ use trueput_engine::{OpenSpec, Service};
 use trueput_host::cgroup::MemoryGroup;
 use trueput_host::count_cores;
 use trueput_host::process_tree::ProcessTree;
-use trueput_host::service::{Server, ServerError, ServerSpec, kill_server};
+use trueput_host::service::{Server, ServerEnd, ServerError, ServerSpec, kill_server};
 use trueput_host::usage::ResourceUsage;
 use trueput_record::TrialSpec;
 
@@ -144,7 +145,7 @@ impl<'a> ServerLifecycle<'a> {
     fn trial_error(&self, error: ServerError) -> TrialError {
         match error {
             ServerError::Canceled => TrialError::Interrupted,
-            error => TrialError::Failed(format!("{}: {error}", self.spec.engine)),
+            error => format!("{}: {error}", self.spec.engine).into(),
         }
     }
 
@@ -169,9 +170,10 @@ impl<'a> ServerLifecycle<'a> {
             return error;
         };
         let engine = &self.spec.engine;
-        let end = server.own_end().map(|end| end.to_string());
-        if let Some(end) = end.or_else(|| Some(server.as_stopped()?.to_string())) {
-            return error.map_reason(|reason| format!("{engine}: {end}; then {reason}"));
+        let end = server.own_end().as_ref().map(reason_of_end);
+        if let Some(end) = end.or_else(|| Some(server.as_stopped()?.to_string().into())) {
+            let cause = end.preceded_by(&format!("{engine}: "));
+            return error.map_reason(|reason| reason.caused_by(cause));
         }
         // Planned faults stop nodes of a cluster.
         let has_faults = !self.spec.conditions.faults.is_empty();
@@ -180,10 +182,18 @@ impl<'a> ServerLifecycle<'a> {
             _ => server.describe_stopped(),
         };
         match stuck.filter(|_| !has_faults) {
-            Some(stuck) => error.map_reason(|reason| format!("{reason}; {engine}: {stuck}")),
+            Some(stuck) => {
+                error.map_reason(|reason| reason.followed_by(&format!("; {engine}: {stuck}")))
+            }
             None => error,
         }
     }
+}
+
+fn reason_of_end(end: &ServerEnd) -> FailureReason {
+    FailureReason::of_end(end.status)
+        .preceded_by(&format!("{} ", end.describe_server()))
+        .followed_by(&end.quote.to_string())
 }
 
 /// Returns the time that a server may take to stop: what it may wait for others first does not

@@ -33,7 +33,7 @@ pub(crate) fn run_in_time_slices(
     }
     if let Err(error) = check_total_disk_space(specs, &found) {
         for (_, setup) in &mut found {
-            *setup = Err(TrialError::Failed(error.to_string()));
+            *setup = Err(TrialError::from(error.to_string()));
         }
     }
     let mut slots: Vec<TimeSlot<'_>> = found

@@ -1,5 +1,6 @@
 //! Worker processes on this host that work together.
 
+use crate::failure_reason::FailureReason;
 use crate::workers::protocol::{Assignment, Instruction};
 use crate::workers::worker_process::{WorkerEvent, WorkerProcess};
 use std::path::{Path, PathBuf};
@@ -125,7 +126,7 @@ impl LocalWorkers {
 
     /// Waits for a process that has closed its pipe; an error says how it ended, as
     /// [`WorkerProcess::exit_result`] does.
-    pub fn exit_result(&mut self, index: usize) -> Result<(), String> {
+    pub fn exit_result(&mut self, index: usize) -> Result<(), FailureReason> {
         self.members[index].process.exit_result()
     }
 }

@@ -47,7 +47,7 @@ pub(crate) fn run_task_in(
             return Err(TrialError::Interrupted);
         }
         if let Some(reason) = clock.check(&pids) {
-            return Err(TrialError::Overrun(reason));
+            return Err(TrialError::Overrun(reason.into()));
         }
         let report = match workers.receive(TICK) {
             None => continue,
@@ -55,7 +55,7 @@ pub(crate) fn run_task_in(
             Some((index, WorkerEvent::Closed)) => {
                 workers
                     .exit_result(index)
-                    .map_err(|end| format!("{name}: it {end}"))?;
+                    .map_err(|end| TrialError::Failed(end.preceded_by(&format!("{name}: it "))))?;
                 return answer.ok_or_else(|| format!("{name}: it ended without an answer").into());
             }
         };
@@ -99,7 +99,7 @@ pub(crate) fn start_worker(
     let program = &context.options.worker_program;
     let started = workers.start(program, &context.options.credentials, assignment);
     started.map_err(|error| {
-        TrialError::Failed(format!(
+        TrialError::from(format!(
             "a worker, {}, cannot be started: {error}",
             program.display()
         ))

@@ -1,5 +1,6 @@
 //! The worker processes of a trial's measured part: on this host, or on others.
 
+use crate::failure_reason::FailureReason;
 use crate::hosts::error::HostError;
 use crate::hosts::workers::{HostParticipation, HostWorkers};
 use crate::workers::local::LocalWorkers;
@@ -106,10 +107,10 @@ impl TrialWorkers {
     }
 
     /// Waits for a process that has closed its pipe; an error says how it ended.
-    pub fn exit_result(&mut self, index: usize) -> Result<(), String> {
+    pub fn exit_result(&mut self, index: usize) -> Result<(), FailureReason> {
         match self {
             Self::Local(local) => local.exit_result(index),
-            Self::Hosts(remote) => remote.exit_result(index),
+            Self::Hosts(remote) => remote.exit_result(index).map_err(FailureReason::from),
         }
     }
 

@@ -1,5 +1,6 @@
 //! One worker process on this host, as the process sees it that started it.
 
+use crate::failure_reason::FailureReason;
 use crate::workers::protocol::{Instruction, Report};
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -10,7 +11,6 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use trueput_host::process::describe_exit_status;
 
 /// The hidden command that calls [`crate::worker_main`].
 pub(crate) const COMMAND: &str = "worker";
@@ -165,18 +165,18 @@ impl WorkerProcess {
 
     /// Waits for a process that has closed its pipe; an error says how it ended, with the last
     /// lines of its standard error: `killed by SIGSEGV`.
-    pub fn exit_result(&mut self) -> Result<(), String> {
-        let status = match self.wait(EXIT_TIMEOUT) {
+    pub fn exit_result(&mut self) -> Result<(), FailureReason> {
+        let end = match self.wait(EXIT_TIMEOUT) {
             Ok(Some(status)) if status.success() => return Ok(()),
-            Ok(Some(status)) => describe_exit_status(status),
-            Ok(None) => "closed its pipe but did not exit".to_owned(),
-            Err(error) => format!("cannot be waited for: {error}"),
+            Ok(Some(status)) => FailureReason::of_end(status),
+            Ok(None) => "closed its pipe but did not exit".to_owned().into(),
+            Err(error) => format!("cannot be waited for: {error}").into(),
         };
         let said = self.last_lines();
         Err(if said.is_empty() {
-            status
+            end
         } else {
-            format!("{status}; it last wrote: {}", said.join(" | "))
+            end.followed_by(&format!("; it last wrote: {}", said.join(" | ")))
         })
     }
 }

@@ -242,6 +242,7 @@ impl HostAgent {
         match event {
             WorkerEvent::Closed => {
                 let failure = self.workers.exit_result(number).err();
+                let failure = failure.map(|end| end.to_string());
                 // That may have waited for its end.
                 self.ran_at_ns = read_monotonic_ns()?;
                 self.reporter.send(&HostReport::Ended { number, failure })?;

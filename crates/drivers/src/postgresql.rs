@@ -12,7 +12,6 @@ mod instance;
 mod isolation;
 mod knobs;
 mod message;
-mod passfile;
 mod password;
 mod promise_check;
 mod session;

@@ -3,6 +3,7 @@
 pub mod ablation;
 pub mod open_loop;
 pub mod scaling;
+pub mod storage;
 
 use crate::folder::{RunEnd, RunFolder, RunManifest};
 use crate::host::{FileSystemFacts, HostFacts, ProgramFacts};

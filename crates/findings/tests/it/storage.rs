@@ -3,23 +3,11 @@
 use crate::support::{rank, run_of};
 use trueput_findings::answer::{Answer, UnrankedReason};
 use trueput_findings::marks::marks;
+use trueput_record::Durability;
 use trueput_record::host::FileSystemFacts;
 use trueput_record::storage::{PowerLoss, StorageStack};
+use trueput_record::testing::storage::{on, unbarred};
 use trueput_record::testing::{spec, valid};
-use trueput_record::{Durability, TrialRecord};
-
-fn on(cell: u32, engine: &str, level: Durability, power_loss: PowerLoss) -> TrialRecord {
-    let mut trial = valid(spec(cell, engine, level, 1), 1_000.0 * f64::from(cell + 1));
-    trial.storage = Some(StorageStack {
-        layers: vec![power_loss.phrase()],
-        power_loss,
-    });
-    trial
-}
-
-fn unbarred() -> PowerLoss {
-    PowerLoss::of_mount("its ext4", "ext4", "rw,nobarrier")
-}
 
 #[test]
 fn it_has_no_place_beside_storage_that_keeps_what_is_flushed() {

@@ -1,12 +1,13 @@
 //! Trials whose storage does not keep the promise of their level.
 
-use crate::support::{report, spec, valid};
+use crate::support::report;
 use trueput_findings::Run;
 use trueput_findings::answer::Answer;
 use trueput_record::audit::StorageModel;
 use trueput_record::audit_standing::{AuditStanding, ModelStanding};
 use trueput_record::flush_evidence::{FlushEvidence, FlushVerdict};
-use trueput_record::storage::{PowerLoss, StorageStack};
+use trueput_record::storage::PowerLoss;
+use trueput_record::testing::storage::{on, unbarred};
 use trueput_record::{Durability, TrialRecord};
 use trueput_report::answer::{AnswerText, Layout};
 use trueput_report::{Format, RunReport, Style};
@@ -25,19 +26,6 @@ const PROMISES: [&str; 3] = [
     "survives killed processes and lost power",
     "after lost power, a consistent prefix",
 ];
-
-fn on(cell: u32, engine: &str, level: Durability, power_loss: PowerLoss) -> TrialRecord {
-    let mut trial = valid(spec(cell, engine, level, 1), 1_000.0 * f64::from(cell + 1));
-    trial.storage = Some(StorageStack {
-        layers: vec![power_loss.phrase()],
-        power_loss,
-    });
-    trial
-}
-
-fn unbarred() -> PowerLoss {
-    PowerLoss::of_mount("its ext4", "ext4", "rw,nobarrier")
-}
 
 fn unresolved() -> PowerLoss {
     PowerLoss::Unresolved {

@@ -4,10 +4,10 @@ use crate::latency::{OperationSummary, ResponseSummary};
 use serde::{Deserialize, Serialize};
 
 /// The share of its processors above which a host may have limited the rate.
-pub const CPU_SHARE_MAX: f64 = 0.8;
+pub const MAX_CPU_SHARE: f64 = 0.8;
 
 /// The share of late arrivals above which a host did not keep the arrival schedule.
-pub const LATE_SHARE_MAX: f64 = 0.01;
+pub const MAX_LATE_SHARE: f64 = 0.01;
 
 /// A host that ran workers of a trial, started over ssh.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -92,8 +92,8 @@ impl LoadGenerator {
     /// Returns whether the host may have limited what was measured: too busy, or late.
     #[must_use]
     pub fn is_limit(&self) -> bool {
-        self.cpu_share.is_some_and(|share| share > CPU_SHARE_MAX)
-            || self.late_share() > LATE_SHARE_MAX
+        self.cpu_share.is_some_and(|share| share > MAX_CPU_SHARE)
+            || self.late_share() > MAX_LATE_SHARE
     }
 
     /// Returns why the trial's figures are invalid: a sentence for each stall, which names the

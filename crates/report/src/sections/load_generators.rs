@@ -5,7 +5,7 @@ use crate::document::{Block, Table};
 use trueput_findings::trial_names::TrialNames;
 use trueput_findings::units::{nanoseconds, number, per_cent, thousands};
 use trueput_record::TrialRecord;
-use trueput_record::load_generator::{CPU_SHARE_MAX, LATE_SHARE_MAX, LoadGenerator};
+use trueput_record::load_generator::{LoadGenerator, MAX_CPU_SHARE, MAX_LATE_SHARE};
 use trueput_record::measurement::{Measurement, OperationSummary};
 
 /// The hosts that ran the workers of trials.
@@ -76,10 +76,10 @@ fn rate_rows<'a>(
 
 /// Warns of a host that may have limited its trial.
 fn warning(trial: &str, generator: &LoadGenerator) -> Option<String> {
-    let busy = generator.cpu_share.filter(|share| *share > CPU_SHARE_MAX);
+    let busy = generator.cpu_share.filter(|share| *share > MAX_CPU_SHARE);
     let busy = busy.map(|share| format!("{} of its CPU was used", per_cent(share)));
     let late = generator.late_share();
-    let late = (late > LATE_SHARE_MAX).then(|| {
+    let late = (late > MAX_LATE_SHARE).then(|| {
         let share = per_cent(late);
         format!("{share} of its requests started over 1 ms late, and not because of the engine")
     });

@@ -11,9 +11,9 @@ mod documents;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const FILE_LINES_MAX: usize = 700;
-const FUNCTION_LINES_MAX: usize = 70;
-const LINE_COLUMNS_MAX: usize = 100;
+const MAX_FILE_LINES: usize = 700;
+const MAX_FUNCTION_LINES: usize = 70;
+const MAX_LINE_COLUMNS: usize = 100;
 
 /// The workspace's crates: each uses only those before it, also in its tests.
 const CRATES: [&str; 13] = [
@@ -99,19 +99,19 @@ fn add(findings: &mut Findings, finding: String, times: usize) {
 /// Reports lines, functions and files that are too long.
 fn lengths(file: &str, text: &str, findings: &mut Findings) {
     let lines: Vec<&str> = text.lines().collect();
-    let is_long = usize::from(lines.len() > FILE_LINES_MAX);
+    let is_long = usize::from(lines.len() > MAX_FILE_LINES);
     add(
         findings,
-        format!("file over {FILE_LINES_MAX} lines: {file}"),
+        format!("file over {MAX_FILE_LINES} lines: {file}"),
         is_long,
     );
     let wide = lines
         .iter()
-        .filter(|line| line.chars().count() > LINE_COLUMNS_MAX);
-    let columns = format!("lines over {LINE_COLUMNS_MAX} columns");
+        .filter(|line| line.chars().count() > MAX_LINE_COLUMNS);
+    let columns = format!("lines over {MAX_LINE_COLUMNS} columns");
     add(findings, columns, wide.count());
     for name in long_functions(&lines) {
-        let finding = format!("function over {FUNCTION_LINES_MAX} lines: {file} {name}");
+        let finding = format!("function over {MAX_FUNCTION_LINES} lines: {file} {name}");
         add(findings, finding, 1);
     }
 }
@@ -135,7 +135,7 @@ fn long_functions<'t>(lines: &[&'t str]) -> Vec<&'t str> {
         let body = lines[first..]
             .iter()
             .position(|line| line.strip_prefix(indent).is_some_and(ends));
-        if body.is_some_and(|last| last + 1 > FUNCTION_LINES_MAX) {
+        if body.is_some_and(|last| last + 1 > MAX_FUNCTION_LINES) {
             long.extend(rest.split(['(', '<']).next());
         }
     }

@@ -29,7 +29,7 @@ operation_kinds! {
 const RECONNECT_PAUSE_NS: u64 = 10_000_000;
 
 /// Attempts in a row that find no connection before the worker fails: a minute.
-const RECONNECTS_MAX: u32 = 6_000;
+const MAX_RECONNECTS: u32 = 6_000;
 
 /// A key in use.
 #[derive(Debug, Clone, Copy, Default)]
@@ -133,7 +133,7 @@ impl<'w> Worker<'w> {
                 if task.meter.is_stopped() {
                     return Err(Error::Stopped);
                 }
-            } else if error.is_disconnection() && self.disconnections < RECONNECTS_MAX {
+            } else if error.is_disconnection() && self.disconnections < MAX_RECONNECTS {
                 self.disconnections += 1;
                 let mark = task.meter.timestamp();
                 if !task.meter.wait_since(mark, RECONNECT_PAUSE_NS) {

@@ -1,6 +1,6 @@
 //! The documents name only files that are there, have one title each, and fit 100 columns.
 
-use super::{CRATES, LINE_COLUMNS_MAX, root};
+use super::{CRATES, MAX_LINE_COLUMNS, root};
 use std::path::Path;
 
 /// Folders of this repository, as documents name paths in them.
@@ -73,7 +73,7 @@ fn wide_lines(text: &str) -> Vec<usize> {
             .iter()
             .map(|target| target.chars().count())
             .sum();
-        !line.starts_with('|') && line.chars().count() > LINE_COLUMNS_MAX + targets
+        !line.starts_with('|') && line.chars().count() > MAX_LINE_COLUMNS + targets
     });
     wide.map(|(number, _)| number).collect()
 }
@@ -149,7 +149,7 @@ fn every_document_has_one_title_and_fits_the_columns() {
             ));
         }
         let wide = wide_lines(&text).into_iter();
-        findings.extend(wide.map(|line| format!("{document}:{line}: over {LINE_COLUMNS_MAX}")));
+        findings.extend(wide.map(|line| format!("{document}:{line}: over {MAX_LINE_COLUMNS}")));
     }
     assert!(findings.is_empty(), "{}", findings.join("\n"));
 }
@@ -164,7 +164,7 @@ fn the_table_of_crates_is_complete() {
 
 #[test]
 fn titles_and_wide_lines_are_found_in_a_text() {
-    let wide = "x".repeat(LINE_COLUMNS_MAX + 1);
+    let wide = "x".repeat(MAX_LINE_COLUMNS + 1);
     let excepted = format!("```sh\n# {wide}\n```\n| {wide} |\n    {wide}\n[x](https://{wide})\n");
     let text = format!("# A\n{wide}\n{excepted}## B\n# C\n");
     assert_eq!((titles(&text), wide_lines(&text)), (vec![1, 10], vec![2]));

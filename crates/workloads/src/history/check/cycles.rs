@@ -11,10 +11,10 @@ use std::collections::VecDeque;
 use trueput_record::Phenomenon;
 
 /// Dependencies from which the shortest cycle is searched, per family of cycles.
-const SEARCHES_MAX: usize = 1_000;
+const MAX_SEARCHES: usize = 1_000;
 
 /// Dependencies that these searches look at together. The first search always ends.
-const STEPS_MAX: usize = 20_000_000;
+const MAX_STEPS: usize = 20_000_000;
 
 /// A family of cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,13 +156,13 @@ impl<'g> CycleSearch<'g> {
         let mut visits = Visits::new(self.components.len());
         let mut steps = 0;
         let starts = self.graph.all().iter().filter(|one| self.is_in_cycle(one));
-        for start in starts.take(SEARCHES_MAX) {
+        for start in starts.take(MAX_SEARCHES) {
             let most = shortest.as_ref().map_or(usize::MAX, Vec::len);
             if let Some(cycle) = self.cycle_from(start, most, &mut visits, &mut steps) {
                 shortest = Some(cycle);
             }
             let is_shortest = shortest.as_ref().is_some_and(|cycle| cycle.len() == 2);
-            if is_shortest || steps > STEPS_MAX {
+            if is_shortest || steps > MAX_STEPS {
                 break;
             }
         }

@@ -137,15 +137,25 @@ pub(super) fn manager() -> Result<&'static Manager> {
     LOADED.as_ref().map_err(Clone::clone)
 }
 
+/// The error for a library that the system's loader did not load, with the loader's message: it has
+/// no other sign of a file that is not there, as against one that is broken or lacks a library.
+fn load_error(message: &str) -> Error {
+    if message.starts_with(&format!(
+        "{LIBRARY}: cannot open shared object file: No such file"
+    )) {
+        Error::missing(format!(
+            "no unixODBC on this machine ({LIBRARY}): install the package unixodbc"
+        ))
+    } else {
+        Error::engine(format!("cannot load unixODBC: {message}"))
+    }
+}
+
 impl Manager {
     fn load() -> Result<Self> {
         // SAFETY: the library's initializers run as in any program that is linked with it.
         let library = unsafe { Library::open(Some(LIBRARY), RTLD_NOW | RTLD_LOCAL) };
-        let library = library.map_err(|_| {
-            Error::missing(format!(
-                "no unixODBC on this machine ({LIBRARY}): install the package unixodbc"
-            ))
-        })?;
+        let library = library.map_err(|error| load_error(&error.to_string()))?;
         let functions = Functions::load(&library)?;
         let mut environment = null_mut();
         // SAFETY: the arguments are of the types that ODBC has for these calls, and the handle that

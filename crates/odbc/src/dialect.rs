@@ -12,7 +12,7 @@ use super::connection::{NativeErrors, SourceInfo};
 use super::source::DIALECT;
 use super::statement::StatementText;
 use trueput_engine::sql::scan::ScanShape;
-use trueput_engine::{Dialect, Direction, Durability, Error, KeyRange, Result, Window};
+use trueput_engine::{Dialect, Direction, Durability, Error, KeyRange, Promise, Result, Window};
 
 /// Bits of ODBC for levels of isolation.
 pub(super) const READ_COMMITTED: u32 = 2;
@@ -108,13 +108,19 @@ pub(super) struct DurabilitySettings {
     pub(super) text: &'static str,
     /// Until when a commit can be lost.
     until: Option<&'static str>,
-    pub(super) source: &'static str,
+    /// A fault that breaks the promise at times.
+    doubt: Option<&'static str>,
+    source: &'static str,
 }
 
 impl DurabilitySettings {
-    /// Returns the window of commits that can be lost.
-    pub(super) fn window(&self) -> Option<Window> {
-        self.until.map(Window::until)
+    /// Returns the promise that they make at a level.
+    pub(super) fn promise(&self, durability: Durability) -> Promise {
+        let window = self.until.map(Window::until);
+        Promise {
+            doubt: self.doubt.map(str::to_owned),
+            ..Promise::new(durability, self.text, window, self.source)
+        }
     }
 }
 

@@ -170,12 +170,7 @@ impl Engine for Odbc {
         check_dialect(&knobs.into(), profile)?;
         let durability_settings = (profile.durability_settings)(durability)
             .ok_or_else(|| Error::no_durability(NAME, durability))?;
-        Ok(Promise::new(
-            durability,
-            durability_settings.text,
-            durability_settings.window(),
-            durability_settings.source,
-        ))
+        Ok(durability_settings.promise(durability))
     }
 
     fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation> {

@@ -82,6 +82,7 @@ fn durability_settings(durability: Durability) -> Option<DurabilitySettings> {
         asked: &[],
         text,
         until,
+        doubt: None,
         source: SOURCE,
     })
 }

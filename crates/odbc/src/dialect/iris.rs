@@ -65,6 +65,7 @@ fn durability_settings(durability: Durability) -> Option<DurabilitySettings> {
         asked: &[],
         text: "SynchCommit as the server has it",
         until: Some("the journal's buffer is written: every two seconds, or when it is full"),
+        doubt: None,
         source: "InterSystems IRIS Configuration Parameter File Reference, 'SynchCommit'",
     })
 }

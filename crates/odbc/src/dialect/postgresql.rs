@@ -76,6 +76,7 @@ fn durability_settings(durability: Durability) -> Option<DurabilitySettings> {
             asked: FLUSHES,
             text: "fsync=on, synchronous_commit=on",
             until: None,
+            doubt: None,
             source: SOURCE,
         }),
         Durability::Buffered => Some(DurabilitySettings {
@@ -83,6 +84,7 @@ fn durability_settings(durability: Durability) -> Option<DurabilitySettings> {
             asked: FLUSHES,
             text: "fsync=on, synchronous_commit=off",
             until: Some("the log's writer has written it: within three times wal_writer_delay"),
+            doubt: None,
             source: SOURCE,
         }),
         _ => None,

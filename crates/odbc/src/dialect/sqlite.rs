@@ -68,6 +68,7 @@ fn durability_settings(durability: Durability) -> Option<DurabilitySettings> {
         ],
         text: "journal_mode=wal, synchronous=FULL",
         until: None,
+        doubt: None,
         source: "https://sqlite.org/pragma.html#pragma_synchronous",
     })
 }

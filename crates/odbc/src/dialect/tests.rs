@@ -191,3 +191,12 @@ fn sqlites_driver_sees_a_query_in_what_returns_rows() {
     let plain = "UPDATE t SET a = ?";
     assert_eq!(of(Dialect::Sqlite).written(plain).text, plain);
 }
+
+#[test]
+fn a_promise_that_innodb_makes_is_in_doubt_and_no_other_is() {
+    for dialect in [Dialect::Mariadb, Dialect::Postgresql, Dialect::Sqlite] {
+        let settings = (of(dialect).durability_settings)(Durability::Sync).unwrap();
+        let is_in_doubt = settings.promise(Durability::Sync).doubt.is_some();
+        assert_eq!(is_in_doubt, dialect == Dialect::Mariadb, "{dialect:?}");
+    }
+}

@@ -3,6 +3,7 @@
 use crate::context::{RunContext, default_preparations, known_loads, known_runs};
 use crate::hosts::check_hosts;
 use crate::plan::disk_space::{DiskSpace, RunSpace};
+use crate::plan::matrix::cache::shared_cache_bytes;
 use crate::plan::preflight::{check_feasibility, check_path};
 use crate::plan::repeats::RepeatRule;
 use crate::plan::resolution::resolve_trial;
@@ -99,6 +100,8 @@ impl NewRun {
                 free_bytes,
             });
         }
+        let search = self.search.as_ref();
+        let cache_bytes = shared_cache_bytes(self.cache_bytes, &trials, search, registry);
         let command = self.command.iter().map(|word| redact(word));
         let skipped = self.skipped.into_iter();
         let (skipped_kinds, skipped) = skipped.map(|part| (part.kind, part.sentence)).unzip();
@@ -113,7 +116,7 @@ impl NewRun {
             changed_knobs: changed_knobs(&trials, registry),
             costs: costs(&trials, registry),
             byte_knobs: byte_knobs(&trials, registry),
-            cache_bytes: self.cache_bytes,
+            cache_bytes,
             work: options.work.as_deref().map(absolute),
             until: options.until.as_ref().map(RepeatRule::as_stated),
             include_assertions: self.include_assertions,

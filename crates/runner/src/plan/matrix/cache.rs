@@ -1,11 +1,13 @@
 //! One size for the caches of all engines, each by its own knob.
 
 use super::{EngineCandidate, Error, Expansion};
+use crate::Registry;
 use trueput_engine::parameter::resolve_knobs;
 use trueput_engine::{CacheKnob, Engine, Parameter, ParameterValues};
-use trueput_record::Value;
+use trueput_record::search::SearchSettings;
 use trueput_record::skipped::SkippedPart;
 use trueput_record::value::{Settings, format_bytes};
+use trueput_record::{TrialSpec, Value};
 
 /// The plan's key, and the option's name.
 const CACHE: &str = "cache";
@@ -100,6 +102,39 @@ impl Expansion<'_> {
         };
         sizes.iter().map(sized).collect()
     }
+}
+
+/// Returns the cache size of a plan if every trial keeps it. A step can change a cache, and a
+/// search for knobs tries other sizes where the given one is the knob's default.
+pub(crate) fn shared_cache_bytes(
+    given: Option<u64>,
+    trials: &[TrialSpec],
+    search: Option<&SearchSettings>,
+    registry: &Registry,
+) -> Option<u64> {
+    let bytes = given?;
+    let is_tuned = match search {
+        Some(SearchSettings::Tuning(_)) => true,
+        Some(SearchSettings::Choice(choice)) => choice.tuning.is_some(),
+        Some(SearchSettings::Capacity(_)) | None => false,
+    };
+    let keeps_it = |spec: &TrialSpec| {
+        let engine = registry.engine(&spec.engine).ok()?;
+        if !engine.capabilities().retains_data {
+            return Some(true);
+        }
+        let knob_with = |knobs: &Settings| {
+            let resolved = resolve_knobs(&spec.engine, engine.knobs(), knobs).ok()?;
+            engine.cache_knob(&resolved).ok()
+        };
+        let (knob, default) = (knob_with(&spec.knobs)?, knob_with(&Settings::new())?);
+        let is_searched = is_tuned && knob.size_bytes == default.size_bytes;
+        Some(knob.value(knob.size_bytes) == knob.value(bytes) && !is_searched)
+    };
+    trials
+        .iter()
+        .all(|spec| keeps_it(spec) == Some(true))
+        .then_some(bytes)
 }
 
 /// Suggests what to change for a user whose memory limit killed an engine: the cache if that is too

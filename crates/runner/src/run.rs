@@ -395,6 +395,7 @@ pub fn run_search(
     let runs = known_runs(&stored.trials);
     let hung_suites = hung_suites(&stored.trials);
     let mut ended = ended_trials(stored.trials, options);
+    let ended_before = ended.len();
     let to_do: Vec<&TrialSpec> = manifest
         .trials
         .iter()
@@ -439,7 +440,13 @@ pub fn run_search(
         .trials
         .iter()
         .all(|spec| ended.contains_key(&spec.id));
-    finish(folder, stopped, all_ended)?;
+    let mut search_end = stopped.and_then(StopReason::search_end);
+    if ended.len() == ended_before {
+        // Why a search ended is known best to the process in which it ran.
+        let end = folder.end()?;
+        search_end = end.and_then(|end| end.search_end).or(search_end);
+    }
+    finish(folder, stopped, all_ended, search_end)?;
     observer(&Event::RunEnded {
         folder: folder.path().to_owned(),
         interrupted,
@@ -447,7 +454,12 @@ pub fn run_search(
     Ok(summary(&manifest.trials, &ended, interrupted))
 }
 
-fn finish(folder: &RunFolder, stopped: Option<StopReason>, all_ended: bool) -> Result<(), Error> {
+fn finish(
+    folder: &RunFolder,
+    stopped: Option<StopReason>,
+    all_ended: bool,
+    search_end: Option<SearchEnd>,
+) -> Result<(), Error> {
     let enough = stopped.and_then(StopReason::enough);
     let interrupted = stopped == Some(StopReason::ByUser);
     folder.finish(&RunEnd {
@@ -455,7 +467,7 @@ fn finish(folder: &RunFolder, stopped: Option<StopReason>, all_ended: bool) -> R
         ended_at: jiff::Timestamp::now().to_string(),
         complete: enough.is_some() || all_ended && !interrupted,
         stop_reason: enough,
-        search_end: stopped.and_then(StopReason::search_end),
+        search_end,
         load_at_end: host::read_load_average(),
     })?;
     Ok(())

@@ -31,7 +31,6 @@ pub struct CapacitySearch<'a> {
     /// The second pass, from when the first one is over.
     again: Option<SecondPass>,
     news: Vec<SearchNews>,
-    was_short_of_time: bool,
 }
 
 /// The contenders that are searched again, and their time.
@@ -60,7 +59,6 @@ impl<'a> CapacitySearch<'a> {
             whole: Budget::new(0.0, longest_s),
             again: None,
             news: Vec::new(),
-            was_short_of_time: false,
         }
     }
 
@@ -70,10 +68,13 @@ impl<'a> CapacitySearch<'a> {
         &self.contenders
     }
 
-    /// Whether there was no time for a trial that the search would have proposed.
-    #[must_use]
-    pub fn was_short_of_time(&self) -> bool {
-        self.was_short_of_time
+    /// Whether a contender's search has not ended: once no trial is proposed, for lack of time.
+    pub(crate) fn is_open(&self, records: &[TrialRecord]) -> bool {
+        let mut places = 0..self.contenders.len();
+        places.any(|place| {
+            let next = next_trial(self.contenders[place], self.settings, records);
+            next.is_some() || self.retry_trial(place, records).is_some()
+        })
     }
 
     /// The next trial; `None` if every search has ended, or the time is up.
@@ -100,7 +101,6 @@ impl<'a> CapacitySearch<'a> {
             {
                 return Some(spec);
             }
-            self.was_short_of_time = true;
         }
         None
     }
@@ -138,7 +138,6 @@ impl<'a> CapacitySearch<'a> {
                 next = Some(spec);
                 break;
             }
-            self.was_short_of_time = true;
         }
         self.again = Some(again);
         next
@@ -173,7 +172,7 @@ impl TrialSearch for CapacitySearch<'_> {
             is_tuned: false,
         }));
         let next = self.next_trial(records, elapsed_s);
-        proposal(next.into_iter().collect(), self.was_short_of_time)
+        proposal(next.into_iter().collect(), || self.is_open(records))
     }
 
     fn take_news(&mut self) -> Vec<SearchNews> {

@@ -150,13 +150,13 @@ pub struct ChoiceSearch<'a> {
     /// The searches for knobs that have begun, by contender.
     begun: BTreeMap<u32, ContenderSearch<'a>>,
     news: Vec<SearchNews>,
-    was_short_of_time: bool,
 }
 
 /// A search for one contender's knobs, then for its capacity with them.
 struct ContenderSearch<'a> {
     search: TuningSearch<'a>,
-    has_ended: bool,
+    /// The end of the search for knobs.
+    end: Option<SearchEnd>,
     /// The time for both.
     share: Budget,
     /// The time for the capacity.
@@ -188,7 +188,6 @@ impl<'a> ChoiceSearch<'a> {
             budget: Budget::new(0.0, budget_s),
             begun: BTreeMap::new(),
             news: Vec::new(),
-            was_short_of_time: false,
         }
     }
 
@@ -240,7 +239,6 @@ impl<'a> ChoiceSearch<'a> {
             let share_s = (left_s * SHARE.max(1.0 / left as f64)).max(least_s);
             // One that loads for long may not fit where another does.
             if share_s > left_s {
-                self.was_short_of_time = true;
                 continue;
             }
             visited.push(role.contender);
@@ -312,7 +310,6 @@ impl<'a> ChoiceSearch<'a> {
         let share_s = wanted.share_s.min(left_s);
         let has_begun = wanted.since.iter().any(|trial| is_tuning_of(closed, trial));
         if !has_begun && share_s < self.least_share_s(closed, wanted.before) {
-            self.was_short_of_time = true;
             return None;
         }
         let budget_s = share_s * TUNING_PART;
@@ -323,17 +320,19 @@ impl<'a> ChoiceSearch<'a> {
             budget_s,
             ..self.settings.tuning_of(closed.role?.contender)?
         };
-        self.news.push(SearchNews::TuningBegun {
+        let begun = SearchNews::TuningBegun {
             contender: closed.contender(),
             trials: settings.trials,
             budget_s,
-        });
+        };
         let engine = engine_of(closed, self.engines)?;
         let search = TuningSearch::new(settings, closed.clone(), self.manifest, engine, elapsed_s);
+        let search = search.ok()?;
+        self.news.push(begun);
         let share = Budget::new(elapsed_s, share_s);
         Some(ContenderSearch {
-            search: search.ok()?,
-            has_ended: false,
+            search,
+            end: None,
             share,
             rest: SharedBudget::new(share),
         })
@@ -350,16 +349,15 @@ impl<'a> ChoiceSearch<'a> {
         let Some(tuning) = self.begun.get_mut(&contender) else {
             return Vec::new();
         };
-        if !tuning.has_ended {
+        if tuning.end.is_none() {
             let next = tuning.search.next(ended, elapsed_s);
             let news = tuning.search.take_news().into_iter();
             self.news
                 .extend(news.map(|one| SearchNews::OfContender(closed.contender(), Box::new(one))));
             match next {
                 Proposal::Trials(trials) => return trials,
-                Proposal::End(end) => self.was_short_of_time |= end == SearchEnd::TimeUp,
+                Proposal::End(end) => tuning.end = Some(end),
             }
-            tuning.has_ended = true;
             let left_s = tuning.share.left_s(elapsed_s);
             tuning.rest = SharedBudget::new(Budget::new(elapsed_s, left_s));
         }
@@ -382,37 +380,39 @@ impl<'a> ChoiceSearch<'a> {
             Some(tuned)
         };
         let Some(next) = next else { return Vec::new() };
-        if tuning
-            .rest
-            .has_time_for(0, 1, estimated_s(&next), elapsed_s)
-        {
+        let needed_s = estimated_s(&next);
+        if tuning.rest.has_time_for(0, 1, needed_s, elapsed_s) {
             vec![next]
         } else {
-            self.was_short_of_time = true;
             Vec::new()
         }
     }
 
     /// The next trial of a capacity that is not confirmed, with the time that tuning left: that of
     /// the best contender first, and those of defaults that tuned knobs excel last.
-    fn next_of_unconfirmed(&mut self, ended: &[TrialRecord], elapsed_s: f64) -> Option<TrialSpec> {
-        let settings = &self.settings.capacity;
+    fn next_of_unconfirmed(&self, ended: &[TrialRecord], elapsed_s: f64) -> Option<TrialSpec> {
         let found = choice(self.manifest, ended)?;
-        let of_best = |candidate: &Candidate| {
+        let budget = self.budget.part(SEARCH_PART);
+        let mut specs = self.unconfirmed(&found, ended);
+        specs.find(|spec| budget.has_time_for(expected_s(spec, ended), elapsed_s))
+    }
+
+    /// The next trial of each capacity that is not confirmed.
+    fn unconfirmed<'f>(
+        &'f self,
+        found: &'f Choice,
+        ended: &'f [TrialRecord],
+    ) -> impl Iterator<Item = TrialSpec> + 'f {
+        let settings = &self.settings.capacity;
+        let of_best = move |candidate: &Candidate| {
             let spec = next_trial(&candidate.best().spec, settings, ended);
             spec.or_else(|| next_of_tuned(candidate, settings, ended))
         };
         let of_default =
-            |candidate: &Candidate| next_trial(&candidate.default.spec, settings, ended);
+            move |candidate: &Candidate| next_trial(&candidate.default.spec, settings, ended);
         let candidates = found.candidates.iter();
         let specs = candidates.clone().filter_map(of_best);
-        let mut specs = specs.chain(candidates.filter_map(of_default));
-        let budget = self.budget.part(SEARCH_PART);
-        specs.find(|spec| {
-            let has_time = budget.has_time_for(expected_s(spec, ended), elapsed_s);
-            self.was_short_of_time |= !has_time;
-            has_time
-        })
+        specs.chain(candidates.filter_map(of_default))
     }
 
     /// The next pair of the run-off: the two best contenders at one rate.
@@ -421,39 +421,67 @@ impl<'a> ChoiceSearch<'a> {
             return Vec::new();
         };
         self.report_run_off(&found);
+        let specs = self.missing_pair(&found, ended);
+        let needed_s: f64 = specs.iter().map(|spec| expected_s(spec, ended)).sum();
+        if self.budget.has_time_for(needed_s, elapsed_s) {
+            specs
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// What the first incomplete pair of the run-off lacks; nothing if all are complete, or there
+    /// are no two contenders to compare.
+    fn missing_pair(&self, found: &Choice, ended: &[TrialRecord]) -> Vec<TrialSpec> {
         let (Some([first, second]), Some(rate_per_s)) =
             (found.highest_two(), found.run_off_rate_per_s())
         else {
             return Vec::new();
         };
-        for pair in 1..=RUN_OFF_PAIRS {
-            let lacks = |candidate: &&Candidate| {
+        let missing_of = |pair: u32| {
+            // The order alternates, so that neither always follows the other.
+            let both = if pair % 2 == 1 {
+                [first, second]
+            } else {
+                [second, first]
+            };
+            let missing = both.into_iter().filter(|candidate| {
                 let spec = &candidate.best().spec;
                 run_off_trial(spec, rate_per_s, pair, ended).is_none()
-            };
-            // The order alternates, so that neither always follows the other.
-            let both = match pair % 2 {
-                1 => [first, second],
-                _ => [second, first],
-            };
-            let missing: Vec<_> = both.into_iter().filter(lacks).collect();
-            if missing.is_empty() {
-                continue;
-            }
-            let mut specs: Vec<_> = missing
-                .iter()
-                .zip(ended.len()..)
+            });
+            let specs = missing.zip(ended.len()..);
+            specs
                 .map(|(candidate, number)| self.run_off_spec(candidate, rate_per_s, pair, number))
-                .collect();
-            number_cells(&mut specs, ended);
-            let needed_s: f64 = specs.iter().map(|spec| expected_s(spec, ended)).sum();
-            if self.budget.has_time_for(needed_s, elapsed_s) {
-                return specs;
-            }
-            self.was_short_of_time = true;
-            return Vec::new();
-        }
-        Vec::new()
+                .collect()
+        };
+        let mut pairs = (1..=RUN_OFF_PAIRS).map(missing_of);
+        let mut specs: Vec<_> = pairs
+            .find(|specs: &Vec<_>| !specs.is_empty())
+            .unwrap_or_default();
+        number_cells(&mut specs, ended);
+        specs
+    }
+
+    /// Whether something is left to do: once no trial is proposed, for lack of time.
+    fn is_open(&self, ended: &[TrialRecord]) -> bool {
+        let lacks_tuning = || {
+            let order = self.order(ended);
+            let is_untuned =
+                |closed: &&TrialSpec| !ended.iter().any(|trial| is_tuning_of(closed, trial));
+            self.settings.tuning.is_some() && order.iter().any(is_untuned)
+        };
+        let is_cut_short = |tuning: &ContenderSearch<'_>| tuning.end == Some(SearchEnd::TimeUp);
+        let lacks_trials = || {
+            let found = choice(self.manifest, ended);
+            found.is_some_and(|found| {
+                self.unconfirmed(&found, ended).next().is_some()
+                    || !self.missing_pair(&found, ended).is_empty()
+            })
+        };
+        self.defaults.is_open(ended)
+            || lacks_tuning()
+            || self.begun.values().any(is_cut_short)
+            || lacks_trials()
     }
 
     fn run_off_spec(
@@ -492,8 +520,7 @@ impl<'a> ChoiceSearch<'a> {
 impl TrialSearch for ChoiceSearch<'_> {
     fn next(&mut self, records: &[TrialRecord], elapsed_s: f64) -> Proposal {
         let trials = self.next_trials(records, elapsed_s);
-        let was_short_of_time = self.was_short_of_time || self.defaults.was_short_of_time();
-        proposal(trials, was_short_of_time)
+        proposal(trials, || self.is_open(records))
     }
 
     fn take_news(&mut self) -> Vec<SearchNews> {

@@ -19,11 +19,12 @@ pub trait TrialSearch {
     fn take_news(&mut self) -> Vec<SearchNews>;
 }
 
-/// Proposes trials; if there are none, the search ends for lack of time, or of work.
-pub(crate) fn proposal(trials: Vec<TrialSpec>, was_short_of_time: bool) -> Proposal {
+/// Proposes trials; if there are none, the search ends for lack of time if it is still open, else
+/// for lack of work.
+pub(crate) fn proposal(trials: Vec<TrialSpec>, is_open: impl FnOnce() -> bool) -> Proposal {
     if !trials.is_empty() {
         Proposal::Trials(trials)
-    } else if was_short_of_time {
+    } else if is_open() {
         Proposal::End(SearchEnd::TimeUp)
     } else {
         Proposal::End(SearchEnd::NothingLeft)

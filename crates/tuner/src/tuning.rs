@@ -446,7 +446,7 @@ impl<'a> TuningSearch<'a> {
 impl TrialSearch for TuningSearch<'_> {
     fn next(&mut self, records: &[TrialRecord], elapsed_s: f64) -> Proposal {
         let trials = self.next_trials(records, elapsed_s);
-        proposal(trials, self.was_short_of_time)
+        proposal(trials, || self.was_short_of_time)
     }
 
     fn take_news(&mut self) -> Vec<SearchNews> {

@@ -348,3 +348,23 @@ fn a_choice_that_is_short_of_time_leaves_some_for_the_run_off_and_says_so() {
     let begin = trials.len() - of_run_off.count();
     assert!(trials[begin..].iter().all(is_of_run_off), "it comes last");
 }
+
+#[test]
+fn the_end_of_a_choice_is_told_from_its_trials_when_it_is_resumed() {
+    for (budget_s, expected) in [
+        (200.0, SearchEnd::TimeUp),
+        (4_000.0, SearchEnd::NothingLeft),
+    ] {
+        let settings = ChoiceSettings {
+            budget_s,
+            tuning: None,
+            ..settings()
+        };
+        let (manifest, trials, end, elapsed_s) = timed_choice(&settings, &[1_000.0, 900.0, 800.0]);
+        assert_eq!(end, expected, "{budget_s}");
+        let engines = [sqlite()];
+        let mut resumed = ChoiceSearch::new(&settings, &manifest, &engines);
+        let next = resumed.next(&trials, elapsed_s.max(budget_s));
+        assert_eq!(next, Proposal::End(expected), "{budget_s}");
+    }
+}

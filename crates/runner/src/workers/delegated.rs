@@ -59,7 +59,7 @@ pub enum TaskOutcome {
 pub struct DelegatedWorker {
     process: WorkerProcess,
     events: Receiver<WorkerEvent>,
-    /// Whether it has closed its end of the pipe.
+    /// Whether it has closed its end of the pipe, or nothing more is awaited.
     is_closed: bool,
     /// Its answer, or the reason why there is none; `None` before it has given either.
     answer: Option<TaskOutcome>,
@@ -76,6 +76,10 @@ impl DelegatedWorker {
         assignment: &impl Serialize,
         prepare: impl FnOnce(&mut Command),
     ) -> io::Result<Self> {
+        let instruction = Instruction::Delegate {
+            task: task.name.to_owned(),
+            assignment: serde_json::to_value(assignment)?,
+        };
         let (sender, events) = channel();
         let prepare = |command: &mut Command| {
             prepare(command);
@@ -83,10 +87,7 @@ impl DelegatedWorker {
         };
         let observe = move |event| sender.send(event).is_ok();
         let process = WorkerProcess::start(program, prepare, None, observe)?;
-        process.send(&Instruction::Delegate {
-            task: task.name.to_owned(),
-            assignment: serde_json::to_value(assignment)?,
-        });
+        process.send(&instruction);
         Ok(Self {
             process,
             events,
@@ -130,15 +131,16 @@ impl DelegatedWorker {
         }
     }
 
-    /// Reads the reports of a process that has ended: they are in the pipe, and the thread that
-    /// reads them may not have had its turn on a busy machine.
+    /// Reads the reports of a process that has ended up to its answer: they are in the pipe, and the
+    /// thread that reads them may not have had its turn on a busy machine.
     fn read_rest(&mut self) {
-        while !self.is_closed {
+        while !self.is_closed && self.answer.is_none() {
             match self.events.recv_timeout(REST_TIMEOUT) {
                 Ok(event) => self.note(event),
                 Err(_) => self.is_closed = true,
             }
         }
+        self.is_closed = true;
     }
 
     fn outcome(&mut self, status: ExitStatus) -> TaskOutcome {

@@ -101,12 +101,36 @@ pub fn audit_all(
     registry: &Registry,
     observe: &(dyn Fn(AuditEvent<'_>) + Sync),
 ) -> Result<(AuditRecord, PathBuf), Error> {
+    let options = request.options(&request.results)?;
+    let (subjects, skipped) = skip_untestable(&options, subjects, skipped);
     if let Some(budget) = request.budget {
         check_budget(budget, subjects.len(), request.file_system.is_some())?;
     }
-    let command = AuditCommand::begin(request, registry, observe)?;
-    let (subjects, skipped) = command.skip_untestable(subjects, skipped);
-    command.audit_all(&subjects, skipped)
+    AuditCommand::begin(request, registry, observe)?.audit_all(&subjects, skipped)
+}
+
+/// Leaves out the promises that no chosen model tests, unless there are no others: of a level
+/// that promises nothing at lost power the block form tests nothing.
+fn skip_untestable(
+    options: &AuditOptions,
+    subjects: &[Subject],
+    mut skipped: BTreeMap<String, String>,
+) -> (Vec<Subject>, BTreeMap<String, String>) {
+    let failure = |subject: &Subject| choose_models(subject, options).err();
+    if subjects.iter().all(|subject| failure(subject).is_some()) {
+        return (subjects.to_vec(), skipped);
+    }
+    let mut tested = Vec::new();
+    for subject in subjects {
+        match failure(subject) {
+            Some(reason) => {
+                let name = format!("{} {}", subject.contender(), subject.durability);
+                skipped.insert(name, reason.to_string());
+            }
+            None => tested.push(subject.clone()),
+        }
+    }
+    (tested, skipped)
 }
 
 /// The audits of one command.
@@ -153,30 +177,6 @@ impl<'a> AuditCommand<'a> {
             options,
             scratch,
         })
-    }
-
-    /// Leaves out the promises that no chosen model tests, unless there are no others: of a level
-    /// that promises nothing at lost power the block form tests nothing.
-    fn skip_untestable(
-        &self,
-        subjects: &[Subject],
-        mut skipped: BTreeMap<String, String>,
-    ) -> (Vec<Subject>, BTreeMap<String, String>) {
-        let failure = |subject: &Subject| choose_models(subject, &self.options).err();
-        if subjects.iter().all(|subject| failure(subject).is_some()) {
-            return (subjects.to_vec(), skipped);
-        }
-        let mut tested = Vec::new();
-        for subject in subjects {
-            match failure(subject) {
-                Some(reason) => {
-                    let name = format!("{} {}", subject.contender(), subject.durability);
-                    skipped.insert(name, reason.to_string());
-                }
-                None => tested.push(subject.clone()),
-            }
-        }
-        (tested, skipped)
     }
 
     /// Runs the controls, then every audit.

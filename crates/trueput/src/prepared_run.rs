@@ -86,7 +86,9 @@ impl PreparedRun<'_> {
         source: &mut TrialSource<'_>,
     ) -> Result<RunSummary, Failure> {
         print_build_warnings(&self.manifest, self.registry);
-        if let Some(estimate) = self.time_estimate()? {
+        if !self.given.json
+            && let Some(estimate) = self.time_estimate()?
+        {
             output::note(&estimate);
         }
         let (folder, manifest) = (&self.folder, &self.manifest);
@@ -96,8 +98,13 @@ impl PreparedRun<'_> {
         )?)
     }
 
-    /// The time of a search, or of the trials that have not ended; `None` if it is short.
+    /// The time of a search that begins, or of the trials that have not ended; `None` if it is
+    /// short. What is left of a search that is resumed is known to the search alone.
     fn time_estimate(&self) -> Result<Option<String>, Failure> {
+        let is_search = self.manifest.search.is_some();
+        if is_search && !self.folder.trials()?.trials.is_empty() {
+            return Ok(None);
+        }
         match &self.manifest.search {
             None => self.time_of_trials(),
             Some(SearchSettings::Tuning(settings)) => Ok(Some(format!(

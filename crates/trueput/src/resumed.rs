@@ -1,35 +1,52 @@
 //! A run that is resumed. Its folder may come from anybody, so it is checked first.
 
 use crate::failure::Failure;
-use crate::prepared_run::PreparedRun;
+use crate::prepared_run::{self, PreparedRun};
 use crate::repeats;
 use crate::run_options::RunOptions;
 use crate::size_limit::{SizeLimit, explained};
 use crate::trust::{Trust, UntrustedInputs};
 use std::path::Path;
+use trueput_findings::shell::quoted;
 use trueput_record::parameter::{Parameter, resolve};
+use trueput_record::search::SearchSettings;
 use trueput_record::value::Settings;
 use trueput_record::{Error, RunFolder, RunManifest};
 use trueput_runner::Registry;
+
+/// What a folder must be before a command goes on with its run.
+#[derive(Clone, Copy)]
+pub struct FolderChecks {
+    /// Whether it may name code and places.
+    pub trust: Trust,
+    /// How large it may be.
+    pub size: SizeLimit,
+    /// Whether the command continues runs with this search, or without any.
+    pub is_own: fn(Option<&SearchSettings>) -> bool,
+}
 
 /// Opens a run to go on with, once its libraries and folders are trusted; a search has a new budget
 /// if one is given.
 ///
 /// # Errors
-/// A usage error if it is no run folder, cannot be trusted, or has a wrong knob or setting.
+/// A usage error if it is no run folder, is continued by another command, cannot be trusted, or has
+/// a wrong knob or setting.
 pub fn open<'a>(
     path: &Path,
     budget_s: Option<f64>,
     given: &'a RunOptions,
-    (trust, size): (Trust, SizeLimit),
+    checks: FolderChecks,
     registry: &'a Registry,
 ) -> Result<PreparedRun<'a>, Failure> {
     let mut options = given.of_runner()?;
-    let opened = RunFolder::open_limited(path, size.max_bytes);
+    let opened = RunFolder::open_limited(path, checks.size.max_bytes);
     let (folder, mut manifest) = opened.map_err(explained)?;
     trueput_runner::check_folder(&folder)?;
+    if !(checks.is_own)(manifest.search.as_ref()) {
+        return Err(other_command(&manifest, path));
+    }
     let foreign = UntrustedInputs::of_run(&folder, &manifest, given.places.work.as_deref());
-    trust.check(&path.display().to_string(), &foreign)?;
+    checks.trust.check(&path.display().to_string(), &foreign)?;
     check_parameters(&folder, &manifest, registry)?;
     if let (Some(settings), Some(budget_s)) = (&mut manifest.search, budget_s) {
         settings.set_budget_s(budget_s);
@@ -42,6 +59,30 @@ pub fn open<'a>(
         registry,
         given,
     })
+}
+
+/// The failure for a run that another command continues.
+fn other_command(manifest: &RunManifest, path: &Path) -> Failure {
+    let search = match manifest.search {
+        Some(SearchSettings::Capacity(_)) => "a search for capacity",
+        Some(SearchSettings::Tuning(_)) => "a search for knobs",
+        Some(SearchSettings::Choice(_)) => "a choice",
+        None => "no search",
+    };
+    Failure::usage(format!(
+        "{} is {search}; continue it with: {}",
+        path.display(),
+        resume_command(manifest, path)
+    ))
+}
+
+/// The command that continues a run.
+pub fn resume_command(manifest: &RunManifest, path: &Path) -> String {
+    let search = manifest.search.as_ref();
+    let command = search.map_or("run", SearchSettings::command);
+    let path = path.display().to_string();
+    let program = prepared_run::program_name();
+    format!("{program} {command} --resume {}", quoted(&path))
 }
 
 /// Checks each knob and setting against what the command line would take.

@@ -11,19 +11,18 @@ use crate::output;
 use crate::plan_overrides::PlanOverrides;
 use crate::prepared_run::{self, PreparedRun};
 use crate::repeats::parse_part;
+use crate::resumed;
 use crate::run_options::RunOptions;
 use crate::run_request::RunRequest;
 use crate::trust::Trust;
 use crate::tuned_plan;
 use serde_json::json;
 use std::cell::{Cell, RefCell};
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 use trueput_findings::Run;
 use trueput_findings::capacity::capacities;
 use trueput_findings::choice::choice;
-use trueput_findings::shell::quoted;
 use trueput_findings::tuning::tuning;
 use trueput_record::objective::Objective;
 use trueput_record::parameter::resolve;
@@ -32,7 +31,7 @@ use trueput_record::search::{CapacitySettings, SearchSettings, TuningPreset, Tun
 use trueput_record::trial::Proposal;
 use trueput_record::trial_time::DEFAULT_DURATION_S;
 use trueput_record::value::{Settings, format_seconds};
-use trueput_record::{Conditions, RunManifest, TrialRecord, TrialSpec};
+use trueput_record::{Conditions, TrialRecord, TrialSpec};
 use trueput_runner::{Event, Registry};
 use trueput_tuner::budget::BudgetShortage;
 use trueput_tuner::search_of;
@@ -283,30 +282,6 @@ fn at_least(seconds: f64) -> String {
     }
 }
 
-/// The failure for a run that another command continues.
-pub fn other_command(manifest: &RunManifest, path: &Path) -> Failure {
-    let search = match manifest.search {
-        Some(SearchSettings::Capacity(_)) => "a search for capacity",
-        Some(SearchSettings::Tuning(_)) => "a search for knobs",
-        Some(SearchSettings::Choice(_)) => "a choice",
-        None => "no search",
-    };
-    Failure::usage(format!(
-        "{} is {search}; continue it with: {}",
-        path.display(),
-        resume_command(manifest, path)
-    ))
-}
-
-/// The command that continues a run.
-fn resume_command(manifest: &RunManifest, path: &Path) -> String {
-    let search = manifest.search.as_ref();
-    let command = search.map_or("run", SearchSettings::command);
-    let path = path.display().to_string();
-    let program = prepared_run::program_name();
-    format!("{program} {command} --resume {}", quoted(&path))
-}
-
 /// Reads the precision of a search for a capacity.
 ///
 /// # Errors
@@ -322,15 +297,9 @@ pub fn parse_precision(text: &str) -> Result<f64, Failure> {
 /// report.
 ///
 /// # Errors
-/// A usage error if it is not a search of this command; as a run; if the answer cannot be written.
-pub fn carry_out(
-    run: &PreparedRun<'_>,
-    is_own: fn(&SearchSettings) -> bool,
-) -> Result<ExitCode, Failure> {
+/// As a run; if the answer cannot be written.
+pub fn carry_out(run: &PreparedRun<'_>) -> Result<ExitCode, Failure> {
     let manifest = &run.manifest;
-    if !manifest.search.as_ref().is_some_and(is_own) {
-        return Err(other_command(manifest, run.folder.path()));
-    }
     let search = search_of(manifest, run.registry.engines);
     let mut search = search.map_err(Failure::usage)?;
     let progress = RefCell::new(run.progress());
@@ -354,7 +323,7 @@ pub fn carry_out(
     let summary = run.run_search(observer, source)?;
     let folder = run.folder.path();
     if summary.interrupted {
-        let command = resume_command(&run.manifest, folder);
+        let command = resumed::resume_command(&run.manifest, folder);
         output::note(&format!("continue it with: {command}"));
     } else if is_idle.get() {
         output::note(

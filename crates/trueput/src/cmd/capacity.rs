@@ -2,7 +2,7 @@
 
 use crate::failure::{EXIT_CODES, Failure};
 use crate::plan_overrides::OF_A_NEW_RUN;
-use crate::resumed;
+use crate::resumed::{self, FolderChecks};
 use crate::run_options::RunOptions;
 use crate::search_run::capacity::{self, CapacityQuestion};
 use crate::search_run::{self, parse_precision};
@@ -74,7 +74,11 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let (given, trust) = (&arguments.run, arguments.trust);
     let run = match &arguments.resume {
         Some(path) => {
-            let checks = (trust, arguments.size);
+            let checks = FolderChecks {
+                trust,
+                size: arguments.size,
+                is_own: |search| matches!(search, Some(SearchSettings::Capacity(_))),
+            };
             resumed::open(path, arguments.budget, given, checks, registry)?
         }
         None => {
@@ -89,5 +93,5 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             capacity::create(&question, request)?
         }
     };
-    search_run::carry_out(&run, |search| matches!(search, SearchSettings::Capacity(_)))
+    search_run::carry_out(&run)
 }

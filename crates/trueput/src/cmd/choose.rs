@@ -2,6 +2,7 @@
 
 use crate::failure::{EXIT_CODES, Failure};
 use crate::plan_overrides::OF_A_NEW_RUN;
+use crate::resumed::FolderChecks;
 use crate::run_options::RunOptions;
 use crate::search_run::choice::{self, ChoiceQuestion, DEFAULT_CONFIRMATIONS, KnobSearch};
 use crate::search_run::limits::Limits;
@@ -77,7 +78,11 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let (given, trust) = (&arguments.run, arguments.trust);
     let run = match &arguments.resume {
         Some(path) => {
-            let checks = (trust, arguments.size);
+            let checks = FolderChecks {
+                trust,
+                size: arguments.size,
+                is_own: |search| matches!(search, Some(SearchSettings::Choice(_))),
+            };
             choice::open(path, arguments.budget, given, checks, registry)?
         }
         None => {
@@ -86,7 +91,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             choice::create(&arguments.question(), request)?
         }
     };
-    search_run::carry_out(&run, |search| matches!(search, SearchSettings::Choice(_)))
+    search_run::carry_out(&run)
 }
 
 impl Arguments {

@@ -5,11 +5,11 @@ use crate::plan_overrides::OF_A_NEW_RUN;
 use crate::prepared_run::PreparedRun;
 use crate::published_plan::{self, parse_scale};
 use crate::repeats::Repeats;
+use crate::resumed::{self, FolderChecks};
 use crate::run_options::RunOptions;
 use crate::run_request::RunRequest;
 use crate::size_limit::SizeLimit;
 use crate::trust::Trust;
-use crate::{resumed, search_run};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -77,11 +77,12 @@ fn resume<'a>(
     arguments: &'a Arguments,
     registry: &'a Registry,
 ) -> Result<PreparedRun<'a>, Failure> {
-    let checks = (arguments.trust, arguments.size);
+    let checks = FolderChecks {
+        trust: arguments.trust,
+        size: arguments.size,
+        is_own: |search| search.is_none(),
+    };
     let mut run = resumed::open(path, None, &arguments.run, checks, registry)?;
-    if run.manifest.search.is_some() {
-        return Err(search_run::other_command(&run.manifest, path));
-    }
     run.options.until = arguments.repeats.rule().or(run.options.until);
     Ok(run)
 }

@@ -2,6 +2,7 @@
 
 use crate::failure::{EXIT_CODES, Failure};
 use crate::plan_overrides::OF_A_NEW_RUN;
+use crate::resumed::FolderChecks;
 use crate::run_options::RunOptions;
 use crate::search_run;
 use crate::search_run::choice::{
@@ -153,7 +154,15 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let (given, trust) = (&arguments.run, arguments.trust);
     let run = match &arguments.resume {
         Some(path) => {
-            let checks = (trust, arguments.size);
+            let checks = FolderChecks {
+                trust,
+                size: arguments.size,
+                // A capacity with the best knobs is a choice with one contender.
+                is_own: |search| {
+                    use SearchSettings::{Choice, Tuning};
+                    matches!(search, Some(Tuning(_) | Choice(_)))
+                },
+            };
             choice::open(path, arguments.budget, given, checks, registry)?
         }
         None => {
@@ -177,9 +186,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             }
         }
     };
-    // A capacity with the best knobs is a choice with one contender.
-    let is_own = |search: &_| !matches!(search, SearchSettings::Capacity(_));
-    search_run::carry_out(&run, is_own)
+    search_run::carry_out(&run)
 }
 
 impl Arguments {

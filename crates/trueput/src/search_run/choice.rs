@@ -7,11 +7,9 @@ use super::{
 };
 use crate::failure::Failure;
 use crate::prepared_run::PreparedRun;
-use crate::resumed;
+use crate::resumed::{self, FolderChecks};
 use crate::run_options::RunOptions;
 use crate::run_request::RunRequest;
-use crate::size_limit::SizeLimit;
-use crate::trust::Trust;
 use std::path::Path;
 use trueput_findings::eligibility::HARNESS_ENGINE;
 use trueput_host::{count_cores, read_memory_bytes};
@@ -295,7 +293,7 @@ pub fn open<'a>(
     path: &Path,
     budget_s: Option<f64>,
     given: &'a RunOptions,
-    checks: (Trust, SizeLimit),
+    checks: FolderChecks,
     registry: &'a Registry,
 ) -> Result<PreparedRun<'a>, Failure> {
     let mut run = resumed::open(path, budget_s, given, checks, registry)?;

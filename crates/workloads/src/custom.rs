@@ -28,7 +28,7 @@ use crate::{
     WorkloadInfo,
 };
 use config::CustomConfig;
-pub(crate) use error::CustomError;
+pub use error::CustomError;
 use mix::Transaction;
 use settings::{DISTRIBUTION, Settings};
 use std::path::Path;

@@ -35,6 +35,7 @@ pub mod trace;
 pub mod ycsb;
 
 pub use error::{Error, ErrorContext, JobError, Result};
+pub use keyed::error::RecordError;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -24,7 +24,7 @@ use crate::{
     WorkloadInfo,
 };
 use config::{LOAD_BATCH, MicroConfig, Test};
-pub(crate) use error::MicroError;
+pub use error::MicroError;
 use settings::Settings;
 use trueput_engine::{Capabilities, Parameter, ParameterValues};
 use trueput_record::measurement::Measurement;

@@ -14,7 +14,7 @@ mod mapping;
 mod write_channel;
 
 use crate::Error;
-pub(crate) use error::StorageError;
+pub use error::StorageError;
 use std::path::Path;
 
 /// Adds the operation and the file to an error of the operating system.

@@ -15,7 +15,7 @@ mod verify;
 mod worker;
 
 pub use codec::MAX_STORABLE;
-pub(crate) use error::{InputMistake, ThreeN1Error};
+pub use error::{InputMistake, ThreeN1Error};
 pub use input_line::{InputLine, InputLineError, parse_lines};
 pub use maximum::Maximum;
 pub use oracle::{KnownAnswers, Oracle, Overflow, distinct_numbers};

@@ -30,7 +30,7 @@ mod terminal;
 mod transaction_mix;
 mod verify;
 
-pub(crate) use error::TpccError;
+pub use error::TpccError;
 pub use figures::NOTICE;
 
 use crate::{

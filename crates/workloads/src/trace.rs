@@ -30,7 +30,7 @@ use crate::{
     WorkloadInfo,
 };
 use config::TraceConfig;
-pub use error::{FileError, TraceError};
+pub use error::{FileError, LineError, TraceError};
 pub use grammar::FormatChoice;
 use kinds::Kind;
 use settings::{FILE, Pace, Settings};

@@ -11,7 +11,7 @@ mod shared_state;
 mod verify;
 mod worker;
 
-pub(crate) use error::YcsbError;
+pub use error::YcsbError;
 pub use property_file::{
     Property, PropertyError, decode_properties, parse_boolean, parse_properties,
 };

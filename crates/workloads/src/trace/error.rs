@@ -13,92 +13,196 @@ const JSON_EXAMPLE: &str =
 /// What is wrong with a line. `Display` is one clause: the wrong part, and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
+    /// It is too long.
     #[error("it has more than {MAX_LINE_BYTES} bytes")]
     TooLong,
+    /// It is not text in UTF-8.
     #[error("it is not text in UTF-8; write a key of other bytes as 0x and hexadecimal digits")]
     NotText,
+    /// The first line belongs to no known format.
     #[error(
         "the format of '{line}' is not recognized; give one: {}, or begin a CSV file with the \
          line time,operation,key,size",
         FormatChoice::WORDS[1..].join(", ")
     )]
-    UnknownFormat { line: String },
+    UnknownFormat {
+        /// The line.
+        line: String,
+    },
+    /// The first line of a CSV file names an unknown column.
     #[error(
         "unknown column '{name}'{hint}; the first line names the columns: {}",
         COLUMNS.join(", ")
     )]
-    UnknownColumn { name: String, hint: String },
+    UnknownColumn {
+        /// The name.
+        name: String,
+        /// A suggestion, with the punctuation before it; empty if there is none.
+        hint: String,
+    },
+    /// The first line of a CSV file names a column twice.
     #[error("column '{name}' is named twice; name it once")]
-    ColumnTwice { name: String },
+    ColumnTwice {
+        /// The name.
+        name: String,
+    },
+    /// The first line of a CSV file lacks a column.
     #[error("column '{name}' is missing from the first line")]
-    NoColumn { name: &'static str },
+    NoColumn {
+        /// The name.
+        name: &'static str,
+    },
+    /// A line of a CSV file has another number of fields than the first.
     #[error("{}; the first line names {named}", fields_of(*.fields))]
-    ColumnCount { fields: usize, named: usize },
+    ColumnCount {
+        /// The fields that it has.
+        fields: usize,
+        /// The columns that the first line names.
+        named: usize,
+    },
+    /// Text follows the end of a quoted field.
     #[error("'{after}' follows a quoted field; expected a comma")]
-    NoComma { after: String },
+    NoComma {
+        /// The text after the field.
+        after: String,
+    },
+    /// A quoted field has no end.
     #[error("a quoted field does not end; close it with a double quote")]
     OpenQuote,
+    /// It is not a JSON object.
     #[error("'{shown}' is not a JSON object; {JSON_EXAMPLE}")]
-    NotAnObject { shown: String },
+    NotAnObject {
+        /// The line, cut.
+        shown: String,
+    },
+    /// A JSON object has an unknown name.
     #[error("unknown name '{name}'{hint}; {JSON_EXAMPLE}")]
-    UnknownName { name: String, hint: String },
+    UnknownName {
+        /// The name.
+        name: String,
+        /// A suggestion, with the punctuation before it; empty if there is none.
+        hint: String,
+    },
+    /// A JSON object lacks a name.
     #[error("the line has no {name}; {JSON_EXAMPLE}")]
-    NoName { name: &'static str },
+    NoName {
+        /// The name.
+        name: &'static str,
+    },
+    /// A value of a JSON object is not of the right kind.
     #[error("{name} {value} is not {right}")]
     JsonValue {
+        /// The name.
         name: String,
+        /// The value as given.
         value: String,
+        /// The right kind, with its article.
         right: &'static str,
     },
+    /// A JSON object has a name twice.
     #[error("a name is there twice; {JSON_EXAMPLE}")]
     NameTwice,
+    /// It has another number of fields than its format.
     #[error("{}; a line is {columns}", fields_of(*.fields))]
     FieldCount {
+        /// The fields that it has.
         fields: usize,
+        /// The columns of the format.
         columns: &'static str,
     },
+    /// A key in hexadecimal digits has others.
     #[error("key '{key}' is not 0x and pairs of hexadecimal digits")]
-    KeyIsNotHexadecimal { key: String },
+    KeyIsNotHexadecimal {
+        /// The key as given.
+        key: String,
+    },
+    /// It deletes a range, whose end the trace does not have.
     #[error("type 4 deletes a range whose end the trace does not have; leave the line out")]
     DeletesRange,
+    /// The number of its operation is not known.
     #[error(
         "unknown type {number}; known are 0 get, 1 put, 2 delete, 3 single delete, 5 merge, 6 and \
          7 seek, 8 multiget"
     )]
-    UnknownType { number: u64 },
+    UnknownType {
+        /// The number.
+        number: u64,
+    },
+    /// Its operation is not known.
     #[error(
         "unknown operation '{word}'{hint}; known are {}",
         Action::ALL.map(Action::word).join(", ")
     )]
-    UnknownOperation { word: String, hint: String },
+    UnknownOperation {
+        /// The word as given.
+        word: String,
+        /// A suggestion, with the punctuation before it; empty if there is none.
+        hint: String,
+    },
+    /// Its operation is not known in a trace of a cache.
     #[error(
         "unknown operation '{word}'; known are get, gets, set, add, replace, cas, append, prepend, \
          delete, incr, decr"
     )]
-    UnknownCacheOperation { word: String },
+    UnknownCacheOperation {
+        /// The word as given.
+        word: String,
+    },
+    /// Its operation is not known in a trace of a block device.
     #[error("unknown type '{word}'; known are Read and Write")]
-    UnknownBlockType { word: String },
+    UnknownBlockType {
+        /// The word as given.
+        word: String,
+    },
+    /// Its time is not a number of seconds in range.
     #[error("time '{text}' is not a number of seconds from 0 to 18 billion, as in 12.000250")]
-    Seconds { text: String },
+    Seconds {
+        /// The text as given.
+        text: String,
+    },
+    /// A field is not a whole number.
     #[error("{name} '{text}' is not a whole number from 0 on")]
-    WholeNumber { name: &'static str, text: String },
+    WholeNumber {
+        /// The name.
+        name: &'static str,
+        /// The text as given.
+        text: String,
+    },
+    /// A number is too large.
     #[error("{name} {number} is too large")]
-    TooLarge { name: &'static str, number: u64 },
+    TooLarge {
+        /// The name.
+        name: &'static str,
+        /// The number.
+        number: u64,
+    },
+    /// Its key is empty.
     #[error("the key is empty; give one")]
     EmptyKey,
+    /// It lacks a time, unlike the lines before it.
     #[error("it has no time, and the lines before it have")]
     NoTime,
+    /// It has a time, unlike the lines before it.
     #[error("it has a time, and the lines before it have none")]
     UnexpectedTime,
+    /// The trace has too many operations.
     #[error("more than {MAX_OPERATIONS} operations; give requests=N")]
     TooManyOperations,
+    /// Its scan is too long.
     #[error("a scan of {records} records is too long; {MAX_SCAN_RECORDS} is the maximum")]
-    LongScan { records: u64 },
+    LongScan {
+        /// Its length.
+        records: u64,
+    },
+    /// Its value is too long.
     #[error(
         "a value of {bytes} bytes is too long; {} is the maximum",
         format_bytes(MAX_VALUE_BYTES)
     )]
-    LongValue { bytes: u64 },
+    LongValue {
+        /// Its length.
+        bytes: u64,
+    },
 }
 
 /// A number of fields, in words.

@@ -14,7 +14,7 @@ mod measured;
 
 pub use check::{CheckKind, CheckedCell, ErrorSummary};
 pub use closed_network::{SteadyState, steady_state};
-pub use commit_wait::{CommitWait, FollowerCosts, FollowerStep, Replication};
+pub use commit_wait::{CommitWait, FollowerCosts, FollowerStep, Replication, UnknownStep};
 
 use crate::compare::Side;
 use crate::scaling::{Fit, FitError, Law, fit, law_through};

@@ -42,6 +42,7 @@ pub use program::collect_program_facts;
 pub use run::{NewRun, RunSummary, TrialSource, check_proposals, run, run_search};
 pub use trial::conformance_cache::ConformanceCache;
 pub use trial::phase_limit::HANG_TIMEOUT;
+pub use workers::clock::ClockError;
 pub use workers::delegated::{DelegatedTask, DelegatedWorker, TaskError, TaskOutcome};
 pub use workers::meter;
 pub use workers::worker_main::main as worker_main;

@@ -5,6 +5,7 @@ mod conditions;
 mod ineffective;
 mod names;
 mod reachability;
+mod skipped;
 mod steps;
 mod time_slices;
 
@@ -15,16 +16,16 @@ use crate::hosts::fit::check_reach;
 use crate::plan::refusal::{Misfit, describe_error};
 use crate::plan::resolution::{check_fit, missing_level, resolve_storage};
 use conditions::with_log_placed;
+use skipped::nothing_left;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use steps::note;
 use trueput_engine::parameter::{resolve, resolve_knobs};
 use trueput_engine::{Address, Credentials, Durability, Engine, Parameter, ParameterValues};
 use trueput_record::address::is_address_for;
 pub use trueput_record::folder::MAX_TRIALS;
 use trueput_record::plan::{
     Contender, Dimensions, Levels, MAX_REPEAT, MAX_WORKERS, PRESENT_ENGINES, PlanFile, PlanLine,
-    UnsupportedPolicy, check_count, check_name,
+    check_count, check_name,
 };
 use trueput_record::skipped::SkippedPart;
 use trueput_record::suggest::did_you_mean;
@@ -139,22 +140,6 @@ pub fn expand_with(
         credentials: expansion.credentials,
         not_opened,
     })
-}
-
-/// The hint that names the option for skipping unsupported cells.
-const SKIP_HINT: &str = "; --skip-unsupported (in a plan: unsupported = \"skip\") skips what \
-    is not supported";
-
-fn nothing_left(skipped: &[SkippedPart]) -> String {
-    match skipped {
-        [] => "the plan names no engine; see 'trueput engines'".to_owned(),
-        _ => format!("nothing to run: {}", joined(skipped)),
-    }
-}
-
-fn joined<'p>(skipped: impl IntoIterator<Item = &'p SkippedPart>) -> String {
-    let sentences = skipped.into_iter().map(|part| part.sentence.as_str());
-    sentences.collect::<Vec<_>>().join("; ")
 }
 
 /// A contender and its engine.
@@ -623,25 +608,6 @@ impl<'a> Expansion<'a> {
         match self.plan.worker_kind {
             None if hosts > 1 => WorkerKind::Processes,
             _ => usual,
-        }
-    }
-
-    /// Skips an unsupported cell with one note, or refuses it, as the plan says.
-    fn skip_or_refuse(
-        &self,
-        key: &str,
-        part: impl Into<SkippedPart>,
-        skipped: &mut Vec<SkippedPart>,
-    ) -> Result<(), Error> {
-        let part = part.into();
-        match self.plan.unsupported {
-            UnsupportedPolicy::Skip => {
-                note(skipped, part);
-                Ok(())
-            }
-            UnsupportedPolicy::Refuse => {
-                Err(self.plan_error(key, format!("{}{SKIP_HINT}", part.sentence)))
-            }
         }
     }
 

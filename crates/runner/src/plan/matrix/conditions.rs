@@ -1,6 +1,6 @@
 //! Checks the run conditions of a plan: file systems, separate logs, placement, time slices.
 
-use super::steps::note;
+use super::skipped::note;
 use super::{Error, Expansion, time_slices};
 use crate::plan::log_directory::{LOG, LOG_DIRECTORY};
 use crate::plan::refusal::Refusal;

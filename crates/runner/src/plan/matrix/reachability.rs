@@ -1,6 +1,7 @@
 //! Skips servers that cannot reach their folder, in a plan that skips unsupported cells.
 
-use super::{Error, Matrix, name_trials, nothing_left};
+use super::skipped::nothing_left;
+use super::{Error, Matrix, name_trials};
 use crate::Registry;
 use crate::plan::preflight::check_path;
 use crate::plan::resolution::resolve_trial;

@@ -1,7 +1,8 @@
 //! The steps of an ablation: each base cell again, with each step's changes.
 
 use super::conditions::with_log_placed;
-use super::{Error, Expansion, check_promise, joined};
+use super::skipped::{joined, note};
+use super::{Error, Expansion, check_promise};
 use crate::plan::resolution::{check_fit, missing_level};
 use trueput_engine::parameter::{resolve, resolve_knobs};
 use trueput_engine::{Durability, Engine};
@@ -211,15 +212,9 @@ fn skip_message(base: &TrialSpec, step: &PlanStep, reason: &str) -> String {
     skipped_step(&base.contender(), &step.name, reason)
 }
 
-pub(super) fn note(skipped: &mut Vec<SkippedPart>, part: SkippedPart) {
-    if !skipped.contains(&part) {
-        skipped.push(part);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::SKIP_HINT;
+    use super::super::skipped::SKIP_HINT;
     use super::super::tests::{expanded, plan, refused, sentences};
     use super::*;
     use std::collections::BTreeMap;

@@ -1,11 +1,13 @@
 mod fits;
 mod time_slices;
 
+use super::skipped::SKIP_HINT;
 use super::*;
 use trueput_engine::{
     Build, COMPILED_IN, Capabilities, Database, Info as EngineInfo, OpenSpec, Promise, Value,
     parameters,
 };
+use trueput_record::plan::UnsupportedPolicy;
 use trueput_workloads::{
     Error as WorkloadError, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobError,
     JobResults, JobTask, LoadSummary, WorkerFindings, WorkloadInfo,

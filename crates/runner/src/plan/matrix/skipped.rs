@@ -1,0 +1,51 @@
+//! The parts of a plan that are skipped because something does not support them.
+
+use super::{Error, Expansion};
+use trueput_record::plan::UnsupportedPolicy;
+use trueput_record::skipped::SkippedPart;
+
+/// The hint that names the option for skipping unsupported cells.
+pub(super) const SKIP_HINT: &str = "; --skip-unsupported (in a plan: unsupported = \"skip\") skips \
+    what is not supported";
+
+/// Says why a plan has no trial.
+pub(super) fn nothing_left(skipped: &[SkippedPart]) -> String {
+    match skipped {
+        [] => "the plan names no engine; see 'trueput engines'".to_owned(),
+        _ => format!("nothing to run: {}", joined(skipped)),
+    }
+}
+
+/// Joins the sentences on skipped parts.
+pub(super) fn joined<'p>(skipped: impl IntoIterator<Item = &'p SkippedPart>) -> String {
+    let sentences = skipped.into_iter().map(|part| part.sentence.as_str());
+    sentences.collect::<Vec<_>>().join("; ")
+}
+
+/// Adds a part unless it is noted.
+pub(super) fn note(skipped: &mut Vec<SkippedPart>, part: SkippedPart) {
+    if !skipped.contains(&part) {
+        skipped.push(part);
+    }
+}
+
+impl Expansion<'_> {
+    /// Skips an unsupported cell with one note, or refuses it, as the plan says.
+    pub(super) fn skip_or_refuse(
+        &self,
+        key: &str,
+        part: impl Into<SkippedPart>,
+        skipped: &mut Vec<SkippedPart>,
+    ) -> Result<(), Error> {
+        let part = part.into();
+        match self.plan.unsupported {
+            UnsupportedPolicy::Skip => {
+                note(skipped, part);
+                Ok(())
+            }
+            UnsupportedPolicy::Refuse => {
+                Err(self.plan_error(key, format!("{}{SKIP_HINT}", part.sentence)))
+            }
+        }
+    }
+}

@@ -468,9 +468,9 @@ impl HostWorkers {
             .for_each(|worker| worker.closed = true);
     }
 
-    /// Returns how a process ended that has.
-    pub fn exit_result(&self, index: usize) -> Result<(), String> {
-        self.workers[index].failure.clone().map_or(Ok(()), Err)
+    /// Returns how a process ended, in the words of its host; `None` if it ended well.
+    pub fn failure(&self, index: usize) -> Option<&str> {
+        self.workers[index].failure.as_deref()
     }
 
     /// Returns resources and memory of all workers since the measured part began.

@@ -110,7 +110,10 @@ impl TrialWorkers {
     pub fn exit_result(&mut self, index: usize) -> Result<(), FailureReason> {
         match self {
             Self::Local(local) => local.exit_result(index),
-            Self::Hosts(remote) => remote.exit_result(index).map_err(FailureReason::from),
+            Self::Hosts(remote) => match remote.failure(index) {
+                None => Ok(()),
+                Some(reason) => Err(reason.to_owned().into()),
+            },
         }
     }
 

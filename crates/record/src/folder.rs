@@ -147,13 +147,18 @@ pub enum RankingSplit {
     Isolation,
 }
 
-impl FromStr for RankingSplit {
-    type Err = String;
+/// A text that is no property by which rankings can be split.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("rankings can be split by isolation")]
+pub struct ParseRankingSplitError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for RankingSplit {
+    type Err = ParseRankingSplitError;
+
+    fn from_str(text: &str) -> Result<Self, ParseRankingSplitError> {
         match text {
             "isolation" => Ok(Self::Isolation),
-            _ => Err("rankings can be split by isolation".to_owned()),
+            _ => Err(ParseRankingSplitError),
         }
     }
 }
@@ -384,8 +389,8 @@ impl RunFolder {
     /// [`Error::Io`] if the line cannot be written; nothing of it is left then.
     pub fn append(&self, record: &TrialRecord) -> Result<(), Error> {
         let path = self.path.join(TRIALS);
-        let mut line = serde_json::to_string(record)
-            .map_err(|error| Error::invalid(&path, error.to_string()))?;
+        let mut line =
+            serde_json::to_string(record).map_err(|error| Error::invalid(&path, error))?;
         line.push('\n');
         self.write_with_reserve(|| {
             append_line(&self.path, &line).map_err(|source| Error::io(&path, source))
@@ -487,7 +492,7 @@ impl RunFolder {
         let parsed = upgrade::read(FileKind::End, version, &bytes);
         parsed
             .map(Some)
-            .map_err(|error| Error::invalid(path, error.to_string()))
+            .map_err(|error| Error::invalid(path, error))
     }
 
     /// Replaces the manifest at once with one that has more trials, for a search.

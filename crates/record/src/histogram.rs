@@ -7,7 +7,9 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{
     IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, LogIteratorError, Tag,
 };
-use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use hdrhistogram::serialization::{
+    DeserializeError, Deserializer, Serializer, V2DeflateSerializeError, V2DeflateSerializer,
+};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -31,6 +33,9 @@ const MAX_COUNTS: usize = 40_000;
 /// Bytes that a count takes at most.
 const MAX_COUNT_BYTES: usize = 9;
 
+/// Bytes of a histogram in the V2 encoding at most.
+const MAX_PLAIN_BYTES: usize = HEADER_BYTES + MAX_COUNTS * MAX_COUNT_BYTES;
+
 /// Characters of a histogram at most: no compression at all, and base64's third.
 const MAX_TEXT_BYTES: usize = 2 * MAX_COUNTS * MAX_COUNT_BYTES;
 
@@ -39,6 +44,46 @@ const MAX_LOG_LINES: usize = 64;
 
 /// Bytes of a log at most.
 const MAX_LOG_BYTES: u64 = (MAX_LOG_LINES * MAX_TEXT_BYTES) as u64;
+
+/// A histogram that cannot be encoded, or a text that is not one.
+#[derive(Debug, thiserror::Error)]
+#[allow(
+    missing_docs,
+    reason = "the message of each variant says what its fields are"
+)]
+pub enum HistogramError {
+    #[error("cannot encode a histogram: {0}")]
+    Unencodable(V2DeflateSerializeError),
+    #[error("a histogram has {characters} characters, more than {MAX_TEXT_BYTES}")]
+    TooManyCharacters { characters: usize },
+    #[error("a histogram is not base64: {0}")]
+    NotBase64(base64::DecodeError),
+    #[error("a histogram is too short")]
+    TooShort,
+    #[error("a histogram is not in the deflated V2 encoding")]
+    OtherEncoding,
+    #[error("a histogram's length differs from the length that it states")]
+    WrongLength,
+    #[error("cannot inflate a histogram: {0}")]
+    NotDeflated(std::io::Error),
+    #[error("a histogram inflates to more than {MAX_PLAIN_BYTES} bytes")]
+    TooManyBytes,
+    #[error("a histogram states {stated} bytes of counts, and {found} follow")]
+    WrongCountsLength { stated: usize, found: usize },
+    #[error(
+        "a histogram has {digits} digits from {lowest} to {highest}; at most {SIGNIFICANT_DIGITS} \
+         digits from 1 to {MAX_LATENCY_NS} are read"
+    )]
+    OtherBounds {
+        digits: u32,
+        lowest: u64,
+        highest: u64,
+    },
+    #[error("cannot decode a histogram: {0}")]
+    Undecodable(DeserializeError),
+    #[error("a histogram's counts are more than can be added up")]
+    UncountableCounts,
+}
 
 /// An empty histogram of latencies in nanoseconds.
 ///
@@ -56,12 +101,12 @@ pub fn new() -> Histogram<u64> {
 /// Encodes a histogram as text for the pipe between worker and runner: V2, deflated, base64.
 ///
 /// # Errors
-/// A sentence, if the encoder refuses.
-pub fn encode(histogram: &Histogram<u64>) -> Result<String, String> {
+/// [`HistogramError::Unencodable`] if the encoder refuses.
+pub fn encode(histogram: &Histogram<u64>) -> Result<String, HistogramError> {
     let mut bytes = Vec::new();
     V2DeflateSerializer::new()
         .serialize(histogram, &mut bytes)
-        .map_err(|error| format!("cannot encode a histogram: {error}"))?;
+        .map_err(HistogramError::Unencodable)?;
     Ok(base64::engine::general_purpose::STANDARD.encode(bytes))
 }
 
@@ -69,38 +114,36 @@ pub fn encode(histogram: &Histogram<u64>) -> Result<String, String> {
 /// from an untrusted source.
 ///
 /// # Errors
-/// A sentence that says what is wrong with the text.
-pub fn decode(text: &str) -> Result<Histogram<u64>, String> {
-    if text.len() > MAX_TEXT_BYTES {
-        return Err(format!(
-            "a histogram has {} characters, more than {MAX_TEXT_BYTES}",
-            text.len()
-        ));
+/// A [`HistogramError`] that says what is wrong with the text.
+pub fn decode(text: &str) -> Result<Histogram<u64>, HistogramError> {
+    let characters = text.len();
+    if characters > MAX_TEXT_BYTES {
+        return Err(HistogramError::TooManyCharacters { characters });
     }
     let bytes = base64::engine::general_purpose::STANDARD
         .decode(text)
-        .map_err(|error| format!("a histogram is not base64: {error}"))?;
+        .map_err(HistogramError::NotBase64)?;
     let plain = inflate(&bytes)?;
     check_header(&plain)?;
     let histogram: Histogram<u64> = Deserializer::new()
         .deserialize(&mut plain.as_slice())
-        .map_err(|error| format!("cannot decode a histogram: {error}"))?;
+        .map_err(HistogramError::Undecodable)?;
     let sum = histogram.iter_recorded().try_fold(0_u64, |sum, step| {
         sum.checked_add(step.count_since_last_iteration())
     });
     match sum {
         Some(sum) if sum == histogram.len() => Ok(histogram),
-        _ => Err("a histogram's counts are more than can be added up".to_owned()),
+        _ => Err(HistogramError::UncountableCounts),
     }
 }
 
 /// Inflates a histogram in the V2 encoding, up to the size limit.
-fn inflate(bytes: &[u8]) -> Result<Vec<u8>, String> {
+fn inflate(bytes: &[u8]) -> Result<Vec<u8>, HistogramError> {
     let Some((cookie, rest)) = bytes.split_first_chunk::<4>() else {
-        return Err("a histogram is too short".to_owned());
+        return Err(HistogramError::TooShort);
     };
     if u32::from_be_bytes(*cookie) != V2_DEFLATE_COOKIE {
-        return Err("a histogram is not in the deflated V2 encoding".to_owned());
+        return Err(HistogramError::OtherEncoding);
     }
     let length = rest.split_first_chunk::<4>();
     let deflated = length.and_then(|(length, deflated)| {
@@ -108,35 +151,32 @@ fn inflate(bytes: &[u8]) -> Result<Vec<u8>, String> {
         (length == deflated.len()).then_some(deflated)
     });
     let Some(deflated) = deflated else {
-        return Err("a histogram's length differs from the length that it states".to_owned());
+        return Err(HistogramError::WrongLength);
     };
     let mut plain = Vec::new();
-    let most = HEADER_BYTES + MAX_COUNTS * MAX_COUNT_BYTES;
     flate2::read::ZlibDecoder::new(deflated)
-        .take(most as u64 + 1)
+        .take(MAX_PLAIN_BYTES as u64 + 1)
         .read_to_end(&mut plain)
-        .map_err(|error| format!("cannot inflate a histogram: {error}"))?;
-    if plain.len() > most {
-        Err(format!("a histogram inflates to more than {most} bytes"))
+        .map_err(HistogramError::NotDeflated)?;
+    if plain.len() > MAX_PLAIN_BYTES {
+        Err(HistogramError::TooManyBytes)
     } else {
         Ok(plain)
     }
 }
 
 /// Refuses a header that no histogram of ours has, before any memory is allocated for it.
-fn check_header(plain: &[u8]) -> Result<(), String> {
+fn check_header(plain: &[u8]) -> Result<(), HistogramError> {
     let field = |at: usize| plain.get(at..at + 8)?.first_chunk::<8>().copied();
     let short = |at: usize| plain.get(at..at + 4)?.first_chunk::<4>().copied();
     let fields = (short(4), short(12), field(16), field(24));
     let (Some(length), Some(digits), Some(lowest), Some(highest)) = fields else {
-        return Err("a histogram is too short".to_owned());
+        return Err(HistogramError::TooShort);
     };
     let stated = u32::from_be_bytes(length) as usize;
-    let follow = plain.len().saturating_sub(HEADER_BYTES);
-    if stated != follow {
-        return Err(format!(
-            "a histogram states {stated} bytes of counts, and {follow} follow"
-        ));
+    let found = plain.len().saturating_sub(HEADER_BYTES);
+    if stated != found {
+        return Err(HistogramError::WrongCountsLength { stated, found });
     }
     let (digits, lowest) = (u32::from_be_bytes(digits), u64::from_be_bytes(lowest));
     let highest = u64::from_be_bytes(highest);
@@ -144,10 +184,11 @@ fn check_header(plain: &[u8]) -> Result<(), String> {
     if ours {
         Ok(())
     } else {
-        Err(format!(
-            "a histogram has {digits} digits from {lowest} to {highest}; at most \
-             {SIGNIFICANT_DIGITS} digits from 1 to {MAX_LATENCY_NS} are read"
-        ))
+        Err(HistogramError::OtherBounds {
+            digits,
+            lowest,
+            highest,
+        })
     }
 }
 
@@ -235,8 +276,8 @@ pub fn read_log(folder: &Path, within: &Path) -> Result<Vec<LoggedHistogram>, Er
             let message = format!("it has more than {MAX_LOG_LINES} histograms");
             return Err(Error::invalid(path(), message));
         }
-        let histogram = decode(interval.encoded_histogram())
-            .map_err(|message| Error::invalid(path(), message))?;
+        let histogram =
+            decode(interval.encoded_histogram()).map_err(|error| Error::invalid(path(), error))?;
         let tag = interval.tag();
         read.push(LoggedHistogram {
             kind: tag.map_or_else(String::new, |tag| tag.as_str().to_owned()),
@@ -336,7 +377,7 @@ mod tests {
                 "inflates to",
             ),
         ] {
-            let said = decode(&text).unwrap_err();
+            let said = decode(&text).unwrap_err().to_string();
             assert!(said.contains(reason), "{said}");
         }
     }
@@ -347,7 +388,10 @@ mod tests {
         for latency in [10, 1_000, 100_000] {
             histogram.record_n(latency, i64::MAX as u64).unwrap();
         }
-        let said = decode(&encode(&histogram).unwrap()).unwrap_err();
-        assert!(said.contains("added up"), "{said}");
+        let refused = decode(&encode(&histogram).unwrap()).unwrap_err();
+        assert!(
+            matches!(refused, HistogramError::UncountableCounts),
+            "{refused}"
+        );
     }
 }

@@ -180,11 +180,11 @@ impl Error {
     }
 
     /// Creates an error for an unusable file, without a line.
-    pub fn invalid(path: impl Into<std::path::PathBuf>, message: impl Into<String>) -> Self {
+    pub fn invalid(path: impl Into<std::path::PathBuf>, message: impl std::fmt::Display) -> Self {
         Self::Invalid {
             path: path.into(),
             line: None,
-            message: message.into(),
+            message: message.to_string(),
         }
     }
 }

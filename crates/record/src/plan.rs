@@ -394,28 +394,53 @@ pub fn read_text(path: &Path) -> Result<String, Error> {
         .map_err(|error| Error::invalid(path, format!("it is no UTF-8 text: {error}")))
 }
 
+/// A plan's name that cannot be part of a folder's name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{name}' is not a valid plan name; write 1 to 60 letters, digits, '-', '_' or '.', without a \
+     '.' in front"
+)]
+pub struct PlanNameError {
+    /// The name.
+    pub name: String,
+}
+
 /// Refuses a plan's name that cannot be part of a folder's name.
 ///
 /// # Errors
-/// One sentence.
-pub fn check_name(name: &str) -> Result<(), String> {
+/// A [`PlanNameError`].
+pub fn check_name(name: &str) -> Result<(), PlanNameError> {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if (1..=60).contains(&name.len()) && !name.starts_with('.') && name.chars().all(fits) {
         return Ok(());
     }
-    Err(format!(
-        "'{name}' is not a valid plan name; write 1 to 60 letters, digits, '-', '_' or '.', \
-         without a '.' in front"
-    ))
+    let name = name.to_owned();
+    Err(PlanNameError { name })
 }
 
-/// Refuses a number of workers or repeats that is zero or beyond `most`.
+/// A number of workers or repeats that is zero or too high.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name} is {number}; it must be between 1 and {max}")]
+pub struct CountError {
+    /// The name of the number: `workers`.
+    pub name: String,
+    /// The number.
+    pub number: i64,
+    /// The highest number.
+    pub max: u32,
+}
+
+/// Refuses a number of workers or repeats that is zero or beyond `max`.
 ///
 /// # Errors
-/// One sentence.
-pub fn check_count(name: &str, number: i64, most: u32) -> Result<u32, String> {
+/// A [`CountError`].
+pub fn check_count(name: &str, number: i64, max: u32) -> Result<u32, CountError> {
     let count = u32::try_from(number)
         .ok()
-        .filter(|count| (1..=most).contains(count));
-    count.ok_or_else(|| format!("{name} is {number}; it must be between 1 and {most}"))
+        .filter(|count| (1..=max).contains(count));
+    count.ok_or_else(|| CountError {
+        name: name.to_owned(),
+        number,
+        max,
+    })
 }

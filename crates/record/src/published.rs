@@ -53,13 +53,64 @@ pub enum Error {
         hint: String,
     },
     /// A table contradicts its header; the file is at fault.
-    #[error("published/{id}.toml: {message}")]
+    #[error("published/{id}.toml: {defect}")]
     Invalid {
         /// The table.
         id: String,
         /// The contradiction.
-        message: String,
+        defect: TableDefect,
     },
+}
+
+/// A contradiction in the file of a published table.
+#[derive(Debug, thiserror::Error)]
+#[allow(
+    missing_docs,
+    reason = "the message of each variant says what its fields are"
+)]
+pub enum TableDefect {
+    #[error("{0}")]
+    Syntax(toml::de::Error),
+    #[error("its id is '{found}', and should be the file's")]
+    Id { found: String },
+    #[error("its date '{date}' does not begin with a year")]
+    Date { date: String },
+    #[error("title, author, document, address, machine or version is empty")]
+    EmptyText,
+    #[error("its scale is {scale}; it must be above 0 and 1 at most")]
+    Scale { scale: f64 },
+    #[error("it has no rows, no conditions or no caveats")]
+    EmptyList,
+    #[error("two columns are named '{column}'")]
+    SameColumns { column: String },
+    #[error("row {row} has {cells} cells for {columns} columns")]
+    CellCount {
+        row: usize,
+        cells: usize,
+        columns: usize,
+    },
+    #[error("row {row}, column '{column}': '{cell}' does not fit its kind {kind:?}")]
+    Misfit {
+        row: usize,
+        column: String,
+        cell: Cell,
+        kind: ColumnKind,
+    },
+    #[error("the {part} '{title}' names no column '{column}'")]
+    NoColumn {
+        /// `ratio` or `share`.
+        part: &'static str,
+        title: String,
+        column: String,
+    },
+    #[error("the ratio '{title}' has {values} values for {columns} columns")]
+    RatioValues {
+        title: String,
+        values: usize,
+        columns: usize,
+    },
+    #[error("column '{column}' has no dimension")]
+    NoDimension { column: String },
 }
 
 /// A table that others published.
@@ -297,11 +348,12 @@ impl PublishedTable {
     /// # Errors
     /// [`Error::Invalid`] if a part is absent, or a row does not fit the columns.
     pub fn parse(id: &str, text: &str) -> Result<Self, Error> {
-        let invalid = |message: String| Error::Invalid {
+        let invalid = |defect| Error::Invalid {
             id: id.to_owned(),
-            message,
+            defect,
         };
-        let file: File = toml::from_str(text).map_err(|error| invalid(error.to_string()))?;
+        let file: File =
+            toml::from_str(text).map_err(|error| invalid(TableDefect::Syntax(error)))?;
         let published = Self {
             id: file.id,
             title: file.title,
@@ -319,13 +371,14 @@ impl PublishedTable {
         Ok(published)
     }
 
-    fn check(&self, id: &str) -> Result<(), String> {
+    fn check(&self, id: &str) -> Result<(), TableDefect> {
         if self.id != id {
-            return Err(format!("its id is '{}', and should be the file's", self.id));
+            let found = self.id.clone();
+            return Err(TableDefect::Id { found });
         }
         if self.year().is_none() {
-            let date = &self.source.date;
-            return Err(format!("its date '{date}' does not begin with a year"));
+            let date = self.source.date.clone();
+            return Err(TableDefect::Date { date });
         }
         let Source {
             author,
@@ -340,47 +393,46 @@ impl PublishedTable {
             .chain(of_what)
             .any(|text| text.trim().is_empty())
         {
-            return Err("title, author, document, address, machine or version is empty".to_owned());
+            return Err(TableDefect::EmptyText);
         }
         let Experiment { scale, .. } = self.experiment;
         if !(scale > 0.0 && scale <= 1.0) {
-            return Err(format!(
-                "its scale is {scale}; it must be above 0 and 1 at most"
-            ));
+            return Err(TableDefect::Scale { scale });
         }
         let beside = self.beside.clone().unwrap_or_default();
         beside.check(&self.columns)?;
         if self.rows.is_empty() || self.conditions.is_empty() || self.caveats.is_empty() {
-            return Err("it has no rows, no conditions or no caveats".to_owned());
+            return Err(TableDefect::EmptyList);
         }
         for (index, column) in self.columns.iter().enumerate() {
             let same = |other: &Column| other.name == column.name;
             if self.columns[..index].iter().any(same) {
-                return Err(format!("two columns are named '{}'", column.name));
+                let column = column.name.clone();
+                return Err(TableDefect::SameColumns { column });
             }
         }
         (1..)
             .zip(&self.rows)
-            .try_for_each(|(number, row)| self.check_row(number, row))
+            .try_for_each(|(row, cells)| self.check_row(row, cells))
     }
 
-    fn check_row(&self, number: usize, row: &[Cell]) -> Result<(), String> {
-        let (cells, columns) = (row.len(), self.columns.len());
-        if cells != columns {
-            return Err(format!(
-                "row {number} has {cells} cells for {columns} columns"
-            ));
+    fn check_row(&self, row: usize, cells: &[Cell]) -> Result<(), TableDefect> {
+        if cells.len() != self.columns.len() {
+            return Err(TableDefect::CellCount {
+                row,
+                cells: cells.len(),
+                columns: self.columns.len(),
+            });
         }
-        match row
-            .iter()
-            .zip(&self.columns)
-            .find(|(cell, column)| !cell.fits(column.kind))
-        {
+        let mut in_columns = cells.iter().zip(&self.columns);
+        match in_columns.find(|(cell, column)| !cell.fits(column.kind)) {
             None => Ok(()),
-            Some((cell, column)) => Err(format!(
-                "row {number}, column '{}': '{cell}' does not fit its kind {:?}",
-                column.name, column.kind
-            )),
+            Some((cell, column)) => Err(TableDefect::Misfit {
+                row,
+                column: column.name.clone(),
+                cell: cell.clone(),
+                kind: column.kind,
+            }),
         }
     }
 }

@@ -119,8 +119,8 @@ fn elapsed(part: &str, found: Option<f64>) -> RangeCheck {
 }
 
 fn spec(spec: &TrialSpec) -> RangeCheck {
-    if let Err(reason) = check_id(&spec.id) {
-        return refuse("id", &format!("'{}'", spec.id), &reason);
+    if let Err(error) = check_id(&spec.id) {
+        return refuse("id", &format!("'{}'", spec.id), &error.to_string());
     }
     count("cell", spec.cell, 0, MAX_CELL)?;
     count("repeat", spec.repeat, 1, MAX_REPEAT as usize)?;

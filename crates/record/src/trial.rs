@@ -9,18 +9,25 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+/// An id that is not a plain file name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{id}' is not a trial id: use letters, digits, '-', '_' and '.'")]
+pub struct TrialIdError {
+    /// The id.
+    pub id: String,
+}
+
 /// Checks an id, which names files and folders and so must be a plain file name.
 ///
 /// # Errors
-/// One sentence with the input and the characters that an id may have.
-pub fn check_id(id: &str) -> Result<(), String> {
+/// A [`TrialIdError`].
+pub fn check_id(id: &str) -> Result<(), TrialIdError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if !id.is_empty() && id.len() <= 200 && !id.starts_with('.') && id.chars().all(plain) {
         return Ok(());
     }
-    Err(format!(
-        "'{id}' is not a trial id: use letters, digits, '-', '_' and '.'"
-    ))
+    let id = id.to_owned();
+    Err(TrialIdError { id })
 }
 
 /// The kind of worker that executes the workload.

@@ -14,6 +14,7 @@ use crate::suggest::did_you_mean;
 use crate::value::Settings;
 use crate::{Error, Value, WorkerKind};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
@@ -393,9 +394,9 @@ impl Reader<'_> {
         given.ok_or_else(|| self.mismatch(item, "true or false"))
     }
 
-    fn count(&self, item: &Item<'_>, name: &str, most: u32) -> Result<u32, Error> {
-        check_count(name, self.integer(item)?, most)
-            .map_err(|reason| self.error_at(item.span(), reason))
+    fn count(&self, item: &Item<'_>, name: &str, max: u32) -> Result<u32, Error> {
+        check_count(name, self.integer(item)?, max)
+            .map_err(|error| self.error_at(item.span(), error))
     }
 
     fn parsed<T: std::str::FromStr<Err = String>>(&self, item: &Item<'_>) -> Result<T, Error> {
@@ -446,12 +447,12 @@ impl Reader<'_> {
         self.error_at(item.span(), message)
     }
 
-    fn error_at(&self, at: Range<usize>, message: impl Into<String>) -> Error {
+    fn error_at(&self, at: Range<usize>, message: impl Display) -> Error {
         let line = Some(self.line(at.start));
         Error::Invalid {
             path: self.path.to_owned(),
             line,
-            message: message.into(),
+            message: message.to_string(),
         }
     }
 
@@ -475,8 +476,12 @@ mod tests {
     use super::*;
     use crate::Durability;
 
-    fn read(text: &str) -> Result<PlanFile, String> {
-        plan(Path::new("plans/x.toml"), text).map_err(|error| error.to_string())
+    fn read(text: &str) -> Result<PlanFile, Error> {
+        plan(Path::new("plans/x.toml"), text)
+    }
+
+    fn refusal(text: &str) -> String {
+        read(text).unwrap_err().to_string()
     }
 
     #[test]
@@ -558,12 +563,12 @@ note = "shorter"
 
     #[test]
     fn a_misspelled_key_is_named_with_its_line_and_the_key_meant() {
-        let message = read("workload = \"threen1\"\n\nrepeats = 3\n").unwrap_err();
+        let message = refusal("workload = \"threen1\"\n\nrepeats = 3\n");
         let start =
             "plans/x.toml:3: unknown key 'repeats' (did you mean 'repeat'?); keys are name,";
         assert!(message.starts_with(start), "{message}");
         let when = "workload = \"t\"\n[[when]]\nsetings = {}\n";
-        let message = read(when).unwrap_err();
+        let message = refusal(when);
         assert!(
             message.starts_with("plans/x.toml:3: unknown key 'setings'"),
             "{message}"
@@ -654,7 +659,7 @@ note = "shorter"
     #[test]
     fn every_wrong_value_is_refused_with_its_line_and_what_would_be_right() {
         for (line, says) in BAD_LINES {
-            let message = read(&format!("workload = \"threen1\"\n{line}\n")).unwrap_err();
+            let message = refusal(&format!("workload = \"threen1\"\n{line}\n"));
             assert!(message.starts_with("plans/x.toml:2: "), "{line}: {message}");
             assert!(
                 message.contains(says) && !message.contains('\n'),
@@ -666,25 +671,21 @@ note = "shorter"
     #[test]
     fn a_wrong_value_of_a_list_is_named_by_its_own_line() {
         let text = "workload = \"t\"\nrate = [\n  100,\n  -5,\n]\n";
-        let message = read(text).unwrap_err();
+        let message = refusal(text);
         assert!(message.starts_with("plans/x.toml:4: "), "{message}");
     }
 
     #[test]
     fn a_key_and_its_former_name_are_not_both_taken() {
         let text = "workload = \"t\"\ntime_slice = \"5ms\"\nturns = \"9ms\"\n";
-        let message = read(text).unwrap_err();
+        let message = refusal(text);
         let said = "plans/x.toml:3: 'time_slice' is given twice";
         assert!(message.starts_with(said), "{message}");
     }
 
     #[test]
     fn a_plan_without_a_workload_and_a_missing_file_are_refused() {
-        assert!(
-            read("repeat = 3\n")
-                .unwrap_err()
-                .contains("names no workload")
-        );
+        assert!(refusal("repeat = 3\n").contains("names no workload"));
         let missing = PlanFile::read(Path::new("/nowhere/x.toml"))
             .unwrap_err()
             .to_string();

@@ -1,6 +1,6 @@
 //! Comparisons of trueput's trials with a published table, in reports.
 
-use super::{Column, Setting};
+use super::{Column, Setting, TableDefect};
 use crate::Value;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -116,35 +116,39 @@ impl SideBySide {
     /// Refuses names that the table's columns do not have.
     ///
     /// # Errors
-    /// One sentence.
-    pub(super) fn check(&self, columns: &[Column]) -> Result<(), String> {
-        let of = |name: &str| columns.iter().find(|column| column.name == name);
-        for ratio in &self.ratios {
-            let named = ratio.along.iter().chain(ratio.figures());
-            if let Some(name) = named.into_iter().find(|name| of(name).is_none()) {
-                return Err(format!(
-                    "the ratio '{}' names no column '{name}'",
-                    ratio.title
-                ));
+    /// A [`TableDefect`] that names the first of them.
+    pub(super) fn check(&self, columns: &[Column]) -> Result<(), TableDefect> {
+        let check_names = |part, title: &str, names: &[&String]| {
+            let is_column = |name: &String| columns.iter().any(|column| column.name == *name);
+            match names.iter().find(|name| !is_column(name)) {
+                None => Ok(()),
+                Some(name) => Err(TableDefect::NoColumn {
+                    part,
+                    title: title.to_owned(),
+                    column: (*name).clone(),
+                }),
             }
+        };
+        for ratio in &self.ratios {
+            let named: Vec<_> = ratio.along.iter().chain(ratio.figures()).collect();
+            check_names("ratio", &ratio.title, &named)?;
             let (keys, values) = (ratio.along.len(), ratio.over.len());
             if keys == 0 || (values > 0 && values != keys) {
-                return Err(format!(
-                    "the ratio '{}' has {values} values for {keys} columns",
-                    ratio.title
-                ));
+                return Err(TableDefect::RatioValues {
+                    title: ratio.title.clone(),
+                    values,
+                    columns: keys,
+                });
             }
         }
         for share in &self.shares {
-            let mut named = [&share.figure, &share.of].into_iter();
-            if let Some(name) = named.find(|name| of(name).is_none()) {
-                let title = &share.title;
-                return Err(format!("the share '{title}' names no column '{name}'"));
-            }
+            check_names("share", &share.title, &[&share.figure, &share.of])?;
         }
         let placed = columns.iter().find(|column| column.at.is_some());
         match (&self.across, placed) {
-            (None, Some(column)) => Err(format!("column '{}' has no dimension", column.name)),
+            (None, Some(column)) => Err(TableDefect::NoDimension {
+                column: column.name.clone(),
+            }),
             _ => Ok(()),
         }
     }

@@ -70,19 +70,12 @@ pub(crate) fn count_operations(kinds: usize, result: &ProcessResult) -> Operatio
 /// Latencies of several processes cannot be put together.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HistogramError {
-    /// One cannot be written or read; one sentence.
-    #[error("{0}")]
-    Coding(String),
+    /// One cannot be written or read.
+    #[error(transparent)]
+    Coding(#[from] histogram::HistogramError),
     /// Two cannot be added.
     #[error("adding histograms: {0:?}")]
     Addition(#[from] AdditionError),
-}
-
-impl HistogramError {
-    /// Returns the error of what cannot be written or read.
-    pub fn of_coding(reason: impl std::fmt::Display) -> Self {
-        Self::Coding(reason.to_string())
-    }
 }
 
 /// Adds up the counts of encoded histograms, one of each kind per part.
@@ -96,8 +89,7 @@ pub(crate) fn merge_histograms<'a>(
     let mut merged: Vec<_> = (0..kinds).map(|_| histogram::new()).collect();
     for part in parts {
         for (sum, text) in merged.iter_mut().zip(part) {
-            let latencies = histogram::decode(text).map_err(HistogramError::of_coding)?;
-            sum.add(latencies)?;
+            sum.add(histogram::decode(text)?)?;
         }
     }
     Ok(merged)

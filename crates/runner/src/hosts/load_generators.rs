@@ -73,8 +73,7 @@ fn load_generator(
         histograms: histograms
             .iter()
             .map(histogram::encode)
-            .collect::<Result<_, _>>()
-            .map_err(HistogramError::of_coding)?,
+            .collect::<Result<_, _>>()?,
         responses,
         seconds: count_by_second(kinds.len(), elapsed_s, &parts),
         cpu_share: host.cpu_share,

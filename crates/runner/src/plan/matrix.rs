@@ -18,6 +18,7 @@ use crate::plan::resolution::{check_fit, missing_level, resolve_storage};
 use conditions::with_log_placed;
 use skipped::nothing_left;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 use trueput_engine::parameter::{resolve, resolve_knobs};
 use trueput_engine::{Address, Credentials, Durability, Engine, Parameter, ParameterValues};
@@ -175,20 +176,20 @@ struct Expansion<'a> {
 
 impl<'a> Expansion<'a> {
     fn new(plan: &'a PlanFile, registry: &'a Registry, builds: BuildAccess) -> Result<Self, Error> {
-        let plan_error = |key: &str, message| Error {
+        let plan_error = |key: &str, error: &dyn fmt::Display| Error {
             place: plan.origin.of(key),
-            message,
+            message: error.to_string(),
         };
-        check_name(&plan.name).map_err(|reason| plan_error("name", reason))?;
+        check_name(&plan.name).map_err(|error| plan_error("name", &error))?;
         let workload = registry
             .workload(&plan.workload)
-            .map_err(|error| plan_error("workload", error.to_string()))?;
+            .map_err(|error| plan_error("workload", &error))?;
         for &workers in &plan.workers {
             check_count("workers", i64::from(workers), MAX_WORKERS)
-                .map_err(|reason| plan_error("workers", reason))?;
+                .map_err(|error| plan_error("workers", &error))?;
         }
         check_count("repeat", i64::from(plan.repeat), MAX_REPEAT)
-            .map_err(|reason| plan_error("repeat", reason))?;
+            .map_err(|error| plan_error("repeat", &error))?;
         let builds_of = |contender: &'a Contender| contender.build.as_deref();
         let addresses = plan.engines.iter().filter_map(builds_of);
         let expansion = Self {
@@ -224,7 +225,7 @@ impl<'a> Expansion<'a> {
                 } else {
                     first
                 };
-                self.plan_error(&key.unwrap_or_default(), error.to_string())
+                self.plan_error(&key.unwrap_or_default(), error)
             })?;
             self.check_each(&at, name, engine.knobs(), knobs)?;
         }
@@ -233,7 +234,7 @@ impl<'a> Expansion<'a> {
             for name in &when.engines {
                 self.registry
                     .engine(name)
-                    .map_err(|error| self.plan_error(&at, error.to_string()))?;
+                    .map_err(|error| self.plan_error(&at, error))?;
             }
             resolve(owner, self.workload.settings(), &when.settings)
                 .map_err(|reason| self.plan_error(&at, reason))?;
@@ -289,7 +290,7 @@ impl<'a> Expansion<'a> {
         let named = self.plan.engines.iter();
         for contender in named.filter(|named| named.engine != PRESENT_ENGINES) {
             resolve_storage(workload, &contender.engine)
-                .map_err(|refusal| self.plan_error("engines", refusal.to_string()))?;
+                .map_err(|refusal| self.plan_error("engines", refusal))?;
         }
         if self.plan.durability != PlanFile::for_workload(workload).durability {
             let message =
@@ -297,7 +298,7 @@ impl<'a> Expansion<'a> {
             return Err(self.plan_error("durability", message));
         }
         let engine = resolve_storage(workload, trueput_engine::storage::NAME)
-            .map_err(|refusal| self.plan_error("engines", refusal.to_string()))?;
+            .map_err(|refusal| self.plan_error("engines", refusal))?;
         Ok(EngineCandidate {
             contender: Contender::parse(engine.info().name),
             build: EngineBuild::Default(engine),
@@ -469,7 +470,7 @@ impl<'a> Expansion<'a> {
                 let worker_kind = self.worker_kind_on(&conditions, draft.worker_kind);
                 for &workers in &self.plan.workers {
                     job.check_workers(workers, worker_kind)
-                        .map_err(|error| self.plan_error("workers", error.into()))?;
+                        .map_err(|error| self.plan_error("workers", error))?;
                     cells.push(TrialSpec {
                         cell: u32::try_from(cells.len()).unwrap_or(u32::MAX),
                         worker_kind,
@@ -611,10 +612,10 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    fn plan_error(&self, key: &str, message: String) -> Error {
+    fn plan_error(&self, key: &str, message: impl fmt::Display) -> Error {
         Error {
             place: self.plan.origin.of(key),
-            message,
+            message: message.to_string(),
         }
     }
 }

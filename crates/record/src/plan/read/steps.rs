@@ -90,10 +90,23 @@ impl Reader<'_> {
         Ok(step)
     }
 
+    /// Refuses a name that is empty, too long, contains control characters or is the base's.
     fn step_name(&self, item: &Item<'_>) -> Result<String, Error> {
         let name = self.text(item)?;
-        check_step_name(&name).map_err(|reason| self.error_at(item.span(), reason))?;
-        Ok(name)
+        let fits = (1..=MAX_NAME_CHARS).contains(&name.chars().count())
+            && !name.trim().is_empty()
+            && !name.chars().any(char::is_control);
+        let message = match name.as_str() {
+            BASE => {
+                format!("'{BASE}' names the configuration before any step; choose another name")
+            }
+            _ if fits => return Ok(name),
+            _ => format!(
+                "'{name}' is not a valid step name; write 1 to {MAX_NAME_CHARS} characters on one \
+                 line"
+            ),
+        };
+        Err(self.error_at(item.span(), message))
     }
 
     fn single_condition(
@@ -155,22 +168,6 @@ impl Reader<'_> {
     }
 }
 
-/// Refuses a step's name that is empty, too long, contains control characters or is the base's.
-fn check_step_name(name: &str) -> Result<(), String> {
-    let fits = (1..=MAX_NAME_CHARS).contains(&name.chars().count())
-        && !name.trim().is_empty()
-        && !name.chars().any(char::is_control);
-    match name {
-        BASE => Err(format!(
-            "'{BASE}' names the configuration before any step; choose another name"
-        )),
-        _ if fits => Ok(()),
-        _ => Err(format!(
-            "'{name}' is not a valid step name; write 1 to {MAX_NAME_CHARS} characters on one line"
-        )),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::plan;
@@ -180,15 +177,15 @@ mod tests {
     use crate::{Durability, Value};
     use std::path::Path;
 
-    fn read(text: &str) -> Result<PlanFile, String> {
-        plan(Path::new("plans/x.toml"), text).map_err(|error| error.to_string())
+    fn read(text: &str) -> Result<PlanFile, Error> {
+        plan(Path::new("plans/x.toml"), text)
     }
 
     #[test]
     fn a_knob_that_a_step_sets_twice_is_refused() {
         let text = "workload = \"micro\"\n[[step]]\nname = \"x\"\n[step.knobs]\n\
                     \"lmdb.map_size\" = \"2GiB\"\n[step.knobs.lmdb]\nmap_size = \"1GiB\"\n";
-        let reason = read(text).unwrap_err();
+        let reason = read(text).unwrap_err().to_string();
         assert!(
             reason.ends_with("knob 'lmdb.map_size' is set twice in this step"),
             "{reason}"
@@ -245,7 +242,8 @@ block_cache = "64MiB"
     #[test]
     fn two_steps_of_one_name_are_refused_with_the_line_of_the_second() {
         let step = "[[step]]\nname = \"a\"\nstart = \"cold\"\n";
-        let message = read(&format!("workload = \"t\"\n{step}{step}")).unwrap_err();
+        let refused = read(&format!("workload = \"t\"\n{step}{step}")).unwrap_err();
+        let message = refused.to_string();
         assert!(
             message.starts_with("plans/x.toml:5: two steps are named 'a'"),
             "{message}"

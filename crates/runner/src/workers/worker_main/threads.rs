@@ -587,8 +587,7 @@ fn merge<'a>(
         }
     }
     let encoded = merged.iter().map(histogram::encode);
-    let encoded: Result<_, _> = encoded.collect();
-    encoded.map_err(HistogramError::of_coding)
+    Ok(encoded.collect::<Result<_, _>>()?)
 }
 
 /// Aggregates the open loops of these workers; `None` for closed loops.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use trueput_engine::parameter::{ParameterError, ValueError};
 use trueput_engine::{Durability, Engine, OpenSpec, ParameterValues, parameter};
 use trueput_record::audit::StorageModel;
 use trueput_record::plan::Contender;
@@ -37,7 +38,7 @@ pub struct Subject {
 }
 
 /// The reason why something cannot be audited.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum SubjectError {
     /// There is no such engine, or the library is not one of it.
     #[error(transparent)]
@@ -50,9 +51,12 @@ pub enum SubjectError {
         /// The reason.
         reason: String,
     },
-    /// A knob does not exist, or does not take its value; one sentence.
-    #[error("{0}")]
-    Knobs(String),
+    /// A knob does not exist, or does not take its value.
+    #[error(transparent)]
+    Knobs(#[from] ParameterError),
+    /// A knob does not take the value that the engine sets for audits.
+    #[error(transparent)]
+    AuditKnob(#[from] ValueError),
     /// The engine sets a knob for audits that it does not have.
     #[error("{engine} has no knob {knob}")]
     NoKnob {
@@ -70,12 +74,6 @@ pub enum SubjectError {
         /// The engine.
         engine: String,
     },
-}
-
-impl SubjectError {
-    fn of_knobs(error: impl std::fmt::Display) -> Self {
-        Self::Knobs(error.to_string())
-    }
 }
 
 impl Subject {
@@ -109,16 +107,16 @@ impl Subject {
                 reason: reason.to_owned(),
             });
         }
-        let given = parameter::resolve(&subject.engine, engine.knobs(), &subject.given_knobs)
-            .map_err(SubjectError::of_knobs)?;
+        let given = parameter::resolve(&subject.engine, engine.knobs(), &subject.given_knobs)?;
         for (name, value) in engine.audit_knobs_with(&given) {
             let knob = engine.knobs().iter().find(|knob| knob.name == *name);
             let knob = knob.ok_or_else(|| SubjectError::NoKnob {
                 engine: subject.engine.clone(),
                 knob: (*name).to_owned(),
             })?;
-            let value = knob.kind.read(value).map_err(SubjectError::of_knobs)?;
-            subject.knobs.insert((*name).to_owned(), value);
+            subject
+                .knobs
+                .insert((*name).to_owned(), knob.kind.read(value)?);
         }
         subject.knobs.extend(subject.given_knobs.clone());
         let knobs = subject.resolve_knobs(&*engine)?;
@@ -182,8 +180,8 @@ impl Subject {
         &self,
         engine: &dyn Engine,
     ) -> Result<ParameterValues, SubjectError> {
-        parameter::resolve(&self.engine, engine.knobs(), &self.knobs)
-            .map_err(SubjectError::of_knobs)
+        let knobs = parameter::resolve(&self.engine, engine.knobs(), &self.knobs)?;
+        Ok(knobs)
     }
 
     pub(crate) fn open_spec<'a>(

@@ -52,7 +52,7 @@ fn check_cpus(list: &str) -> Result<(), PlacementError> {
     let unmet = |message| Err(unmet("cpus", message));
     let asked = match parse_list(list) {
         Ok(asked) => asked,
-        Err(message) => return unmet(message),
+        Err(error) => return unmet(error.to_string()),
     };
     let online = read_online_cpus();
     let missing = asked.iter().find(|cpu| !online.contains(cpu));

@@ -1,5 +1,6 @@
 //! The result of an audit: simulated power cuts on a build of an engine, at a level, with knobs.
 
+use crate::suggest::{UnknownName, find_named};
 use crate::value::saturating_sum;
 use crate::{Durability, HostFacts, Value};
 use serde::{Deserialize, Serialize};
@@ -70,16 +71,11 @@ impl fmt::Display for StorageModel {
 }
 
 impl FromStr for StorageModel {
-    type Err = String;
+    type Err = UnknownName;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let named = Self::ALL.into_iter().find(|model| model.name() == text);
-        named.ok_or_else(|| {
-            let names = Self::ALL.map(Self::name);
-            let hint = crate::suggest::did_you_mean(text, names);
-            let names = names.join(", ");
-            format!("no storage model '{text}'{hint}; the models are {names}")
-        })
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        let words = ["storage model", "the models are"];
+        find_named(text, Self::ALL, Self::name, words)
     }
 }
 

@@ -1,11 +1,13 @@
 //! The conditions of a trial that are independent of engine and workload: duration, rate, placement
 //! of workers, memory.
 
+mod error;
 mod given;
 mod hosts;
 mod lists;
 mod table;
 
+pub use error::{ConditionError, ParsePlaceError};
 pub use hosts::HostList;
 pub use table::{CONDITIONS, Condition, ConditionLists, Conditions, Form};
 
@@ -100,14 +102,11 @@ impl fmt::Display for NumaPolicy {
 }
 
 impl FromStr for NumaPolicy {
-    type Err = String;
+    type Err = ParsePlaceError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || {
-            format!(
-                "'{text}' is no NUMA policy; write local, interleave, interleave:0,1, bind:0 or \
-                 preferred:0"
-            )
+    fn from_str(text: &str) -> Result<Self, ParsePlaceError> {
+        let wrong = || ParsePlaceError::NumaPolicy {
+            text: text.to_owned(),
         };
         let (word, nodes) = text.split_once(':').unwrap_or((text, ""));
         let nodes = nodes.split(',').filter(|node| !node.is_empty());
@@ -125,9 +124,9 @@ impl FromStr for NumaPolicy {
 }
 
 impl TryFrom<String> for NumaPolicy {
-    type Error = String;
+    type Error = ParsePlaceError;
 
-    fn try_from(text: String) -> Result<Self, String> {
+    fn try_from(text: String) -> Result<Self, ParsePlaceError> {
         text.parse()
     }
 }
@@ -141,9 +140,11 @@ impl From<NumaPolicy> for String {
 /// Reads a list of processors or nodes, such as `0-3,8`. The result is sorted, without duplicates.
 ///
 /// # Errors
-/// A sentence that says what was given and what would be right.
-pub fn parse_list(text: &str) -> Result<Vec<u32>, String> {
-    let wrong = || format!("'{text}' is no list of processors; write numbers, as in 0-3,8");
+/// [`ParsePlaceError::Processors`].
+pub fn parse_list(text: &str) -> Result<Vec<u32>, ParsePlaceError> {
+    let wrong = || ParsePlaceError::Processors {
+        text: text.to_owned(),
+    };
     let mut found = Vec::new();
     for part in text.trim().split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -160,7 +161,7 @@ pub fn parse_list(text: &str) -> Result<Vec<u32>, String> {
 }
 
 /// Reads a list of processors, or `all`.
-fn parse_cpus(text: &str) -> Result<Option<String>, String> {
+fn parse_cpus(text: &str) -> Result<Option<String>, ParsePlaceError> {
     match text {
         "all" => Ok(None),
         list => parse_list(list).map(|_| Some(list.to_owned())),
@@ -168,7 +169,7 @@ fn parse_cpus(text: &str) -> Result<Option<String>, String> {
 }
 
 /// Reads a NUMA policy, or `none`.
-fn parse_numa(text: &str) -> Result<Option<NumaPolicy>, String> {
+fn parse_numa(text: &str) -> Result<Option<NumaPolicy>, ParsePlaceError> {
     match text {
         "none" => Ok(None),
         policy => policy.parse().map(Some),
@@ -199,7 +200,8 @@ mod tests {
             "spread",
             "bind:x",
         ] {
-            assert!(text.parse::<NumaPolicy>().unwrap_err().contains(text));
+            let refused = text.parse::<NumaPolicy>().unwrap_err();
+            assert!(refused.to_string().contains(text), "{refused}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! The promise that a commit makes, named once for every engine.
 
+use crate::suggest::{UnknownName, find_named};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -102,20 +103,11 @@ impl fmt::Display for Durability {
 }
 
 impl FromStr for Durability {
-    type Err = String;
+    type Err = UnknownName;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|level| level.name() == text)
-            .ok_or_else(|| {
-                let names = Self::ALL.map(Self::name);
-                let hint = crate::suggest::did_you_mean(text, names);
-                format!(
-                    "no durability level '{text}'{hint}; the levels are {}",
-                    names.join(", ")
-                )
-            })
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        let words = ["durability level", "the levels are"];
+        find_named(text, Self::ALL, Self::name, words)
     }
 }
 
@@ -244,7 +236,8 @@ mod tests {
 
     #[test]
     fn a_misspelled_level_names_the_nearest() {
-        let message = "asinc".parse::<Durability>().unwrap_err();
+        let refused = "asinc".parse::<Durability>().unwrap_err();
+        let message = refused.to_string();
         assert!(message.contains("did you mean 'async'"), "{message}");
     }
 

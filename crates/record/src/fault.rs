@@ -1,13 +1,43 @@
 //! Faults that a trial causes in a cluster, at planned times: a killed leader, a partition.
 
-use crate::suggest::did_you_mean;
-use crate::value::{format_seconds, parse_seconds};
+use crate::suggest::{UnknownName, did_you_mean, find_named};
+use crate::value::{ParseSecondsError, format_seconds, parse_seconds};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// The most faults of a trial. A cluster takes seconds to elect a leader after each.
 const MAX_FAULTS: usize = 100;
+
+/// A text that is no fault, or no list of them.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(
+    missing_docs,
+    reason = "the message of each variant says what its fields are"
+)]
+pub enum ParseFaultError {
+    #[error("'{text}' is not a planned fault; write a time and an action, as in 10s:kill=leader")]
+    NoTime { text: String },
+    #[error(transparent)]
+    Time(#[from] ParseSecondsError),
+    #[error(transparent)]
+    Action(#[from] UnknownName),
+    #[error("'{text}' names no nodes: write {action}=leader")]
+    NoNodes { text: String, action: FaultAction },
+    #[error(
+        "no nodes '{text}'{}; write {} or node-1",
+        did_you_mean(text, FaultTarget::names()),
+        FaultTarget::names().join(", ")
+    )]
+    UnknownNodes { text: String },
+    #[error("heal joins all nodes: write it without nodes")]
+    HealedNodes,
+    #[error(
+        "{count} faults exceed the maximum of {MAX_FAULTS}: a cluster that is never whole measures \
+         nothing"
+    )]
+    TooMany { count: usize },
+}
 
 crate::choices! {
     /// The action of a fault.
@@ -55,6 +85,10 @@ impl FaultTarget {
         ("majority", Self::Majority),
         ("all", Self::All),
     ];
+
+    fn names() -> [&'static str; 5] {
+        Self::NAMES.map(|(name, _)| name)
+    }
 }
 
 impl fmt::Display for FaultTarget {
@@ -69,30 +103,25 @@ impl fmt::Display for FaultTarget {
 }
 
 impl FromStr for FaultTarget {
-    type Err = String;
+    type Err = ParseFaultError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ParseFaultError> {
         let named = Self::NAMES.iter().find(|(name, _)| *name == text);
         let number = || text.strip_prefix("node-")?.parse().ok().filter(|&n| n > 0);
         match (named, number()) {
             (Some((_, target)), _) => Ok(*target),
             (None, Some(number)) => Ok(Self::Node(number)),
-            (None, None) => {
-                let names = Self::NAMES.map(|(name, _)| name);
-                let hint = did_you_mean(text, names);
-                Err(format!(
-                    "no nodes '{text}'{hint}; write {} or node-1",
-                    names.join(", ")
-                ))
-            }
+            (None, None) => Err(ParseFaultError::UnknownNodes {
+                text: text.to_owned(),
+            }),
         }
     }
 }
 
 impl TryFrom<String> for FaultTarget {
-    type Error = String;
+    type Error = ParseFaultError;
 
-    fn try_from(text: String) -> Result<Self, String> {
+    fn try_from(text: String) -> Result<Self, ParseFaultError> {
         text.parse()
     }
 }
@@ -122,42 +151,31 @@ impl fmt::Display for ClusterOrder {
 }
 
 impl FromStr for ClusterOrder {
-    type Err = String;
+    type Err = ParseFaultError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ParseFaultError> {
         let (action, target) = match text.split_once('=') {
             Some((action, target)) => (action, Some(target)),
             None => (text, None),
         };
-        let action = parse_action(action)?;
+        let words = ["action", "it is one of"];
+        let action = find_named(action, FaultAction::ALL, FaultAction::word, words)?;
         match (action, target) {
             (FaultAction::Heal, None) => Ok(Self {
                 action,
                 target: FaultTarget::All,
             }),
-            (FaultAction::Heal, Some(_)) => {
-                Err("heal joins all nodes: write it without nodes".to_owned())
-            }
-            (_, None) => Err(format!("'{text}' names no nodes: write {action}=leader")),
+            (FaultAction::Heal, Some(_)) => Err(ParseFaultError::HealedNodes),
+            (_, None) => Err(ParseFaultError::NoNodes {
+                text: text.to_owned(),
+                action,
+            }),
             (_, Some(target)) => Ok(Self {
                 action,
                 target: target.parse()?,
             }),
         }
     }
-}
-
-fn parse_action(text: &str) -> Result<FaultAction, String> {
-    let found = FaultAction::ALL
-        .into_iter()
-        .find(|action| action.word() == text);
-    found.ok_or_else(|| {
-        let hint = did_you_mean(text, FaultAction::WORDS.iter().copied());
-        format!(
-            "no action '{text}'{hint}; it is one of {}",
-            FaultAction::WORDS.join(", ")
-        )
-    })
 }
 
 /// A fault at a time of a trial's measured part: `10s:kill=leader`.
@@ -177,14 +195,14 @@ impl fmt::Display for ScheduledFault {
 }
 
 impl FromStr for ScheduledFault {
-    type Err = String;
+    type Err = ParseFaultError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (time, order) = text.split_once(':').ok_or_else(|| {
-            format!(
-                "'{text}' is not a planned fault; write a time and an action, as in 10s:kill=leader"
-            )
-        })?;
+    fn from_str(text: &str) -> Result<Self, ParseFaultError> {
+        let (time, order) = text
+            .split_once(':')
+            .ok_or_else(|| ParseFaultError::NoTime {
+                text: text.to_owned(),
+            })?;
         Ok(Self {
             at_s: parse_seconds(time)?,
             order: order.parse()?,
@@ -193,9 +211,9 @@ impl FromStr for ScheduledFault {
 }
 
 impl TryFrom<String> for ScheduledFault {
-    type Error = String;
+    type Error = ParseFaultError;
 
-    fn try_from(text: String) -> Result<Self, String> {
+    fn try_from(text: String) -> Result<Self, ParseFaultError> {
         text.parse()
     }
 }
@@ -241,18 +259,15 @@ impl fmt::Display for FaultSchedule {
 }
 
 impl FromStr for FaultSchedule {
-    type Err = String;
+    type Err = ParseFaultError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ParseFaultError> {
         if text == Self::NONE {
             return Ok(Self::default());
         }
         let count = text.split(',').count();
         if count > MAX_FAULTS {
-            return Err(format!(
-                "{count} faults exceed the maximum of {MAX_FAULTS}: a cluster that is never whole \
-                 measures nothing"
-            ));
+            return Err(ParseFaultError::TooMany { count });
         }
         let faults = text.split(',').map(|fault| fault.trim().parse());
         let mut faults: Vec<ScheduledFault> = faults.collect::<Result<_, _>>()?;
@@ -262,9 +277,9 @@ impl FromStr for FaultSchedule {
 }
 
 impl TryFrom<String> for FaultSchedule {
-    type Error = String;
+    type Error = ParseFaultError;
 
-    fn try_from(text: String) -> Result<Self, String> {
+    fn try_from(text: String) -> Result<Self, ParseFaultError> {
         text.parse()
     }
 }
@@ -306,13 +321,13 @@ mod tests {
     fn more_faults_than_a_cluster_can_recover_from_are_refused() {
         let faults = |count: usize| vec!["1s:kill=leader"; count].join(",");
         assert!(faults(MAX_FAULTS).parse::<FaultSchedule>().is_ok());
-        let refused = faults(5_000).parse::<FaultSchedule>().unwrap_err();
-        assert!(refused.contains("5000 faults exceed the maximum of 100"));
+        let refused = faults(5_000).parse::<FaultSchedule>();
+        assert_eq!(refused, Err(ParseFaultError::TooMany { count: 5_000 }));
     }
 
     #[test]
     fn a_wrong_one_says_what_would_be_right() {
-        let error = |text: &str| text.parse::<ScheduledFault>().unwrap_err();
+        let error = |text: &str| text.parse::<ScheduledFault>().unwrap_err().to_string();
         assert!(error("kill=leader").contains("10s:kill=leader"));
         assert!(error("10s:kil=leader").contains("kill"));
         assert!(error("10s:kill").contains("kill=leader"));

@@ -13,8 +13,9 @@
 //! ```
 
 use crate::host::FileSystemFacts;
+use crate::list::SplitError;
 use crate::suggest::did_you_mean;
-use crate::value::{exact_bytes, parse_bytes};
+use crate::value::{ParseBytesError, exact_bytes, parse_bytes};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -30,6 +31,48 @@ const KNOWN_KINDS: [&str; 12] = [
 ];
 
 const KEYS: [&str; 4] = ["mkfs", "mount", "journal", "size"];
+
+/// A text that is no file system.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(
+    missing_docs,
+    reason = "the message of each variant says what its fields are"
+)]
+pub enum ParseFileSystemError {
+    #[error(
+        "'{text}' is no file system; write here, folder:/mnt/x, tmpfs, or the kind of one to be \
+         made, as in ext4 or ext4:mount=noatime"
+    )]
+    Unknown { text: String },
+    #[error("'here' is the work folder itself and has no options")]
+    OptionsOfHere,
+    #[error("'{text}' names no folder; write its whole path, as in folder:/mnt/x")]
+    NoFolder { text: String },
+    #[error(
+        "a file system has no '{key}'{}; it has {}, separated by ';', as in \
+         ext4:mkfs=-O ^has_journal;mount=noatime",
+        did_you_mean(key, KEYS),
+        KEYS.join(", ")
+    )]
+    UnknownKey { key: String },
+    #[error("{file_system} is not made, so has no '{key}'")]
+    NotMade {
+        file_system: Box<FileSystem>,
+        key: String,
+    },
+    #[error("journal is '{place}'; it is internal or external")]
+    JournalPlace { place: String },
+    #[error(transparent)]
+    Size(#[from] ParseBytesError),
+    #[error("an image of {size}; it must be 16MiB or more")]
+    SmallImage { size: String },
+    #[error(
+        "'{other}' in the options of '{text}' is a file system: give each file system with options \
+         its own --filesystem, or its own string in a plan; commas separate mount options, \
+         semicolons the other keys"
+    )]
+    AmongOptions { text: String, other: String },
+}
 
 /// The file system that a trial is to run on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,7 +128,7 @@ impl FileSystem {
         }
     }
 
-    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+    fn set(&mut self, key: &str, value: &str) -> Result<(), ParseFileSystemError> {
         let words = value.split_whitespace().map(str::to_owned).collect();
         let options = value.split(',').map(str::trim).map(str::to_owned);
         match key {
@@ -94,17 +137,19 @@ impl FileSystem {
             "journal" if self.is_made() && value == "external" => self.external_journal = true,
             "journal" if self.is_made() && value == "internal" => self.external_journal = false,
             "journal" if self.is_made() => {
-                return Err(format!("journal is '{value}'; it is internal or external"));
+                let place = value.to_owned();
+                return Err(ParseFileSystemError::JournalPlace { place });
             }
             "size" => self.image_bytes = Some(parse_image(value)?),
-            "mkfs" | "journal" => return Err(format!("{self} is not made, so has no '{key}'")),
+            "mkfs" | "journal" => {
+                return Err(ParseFileSystemError::NotMade {
+                    file_system: Box::new(self.clone()),
+                    key: key.to_owned(),
+                });
+            }
             _ => {
-                let hint = did_you_mean(key, KEYS);
-                let keys = KEYS.join(", ");
-                return Err(format!(
-                    "a file system has no '{key}'{hint}; it has {keys}, separated by ';', as in \
-                     ext4:mkfs=-O ^has_journal;mount=noatime"
-                ));
+                let key = key.to_owned();
+                return Err(ParseFileSystemError::UnknownKey { key });
             }
         }
         Ok(())
@@ -112,10 +157,12 @@ impl FileSystem {
 }
 
 /// Reads the size of an image.
-fn parse_image(text: &str) -> Result<u64, String> {
+fn parse_image(text: &str) -> Result<u64, ParseFileSystemError> {
     match parse_bytes(text)? {
         bytes if bytes >= MIN_IMAGE_BYTES => Ok(bytes),
-        _ => Err(format!("an image of {text}; it must be 16MiB or more")),
+        _ => Err(ParseFileSystemError::SmallImage {
+            size: text.to_owned(),
+        }),
     }
 }
 
@@ -124,8 +171,8 @@ fn parse_image(text: &str) -> Result<u64, String> {
 /// commas too.
 ///
 /// # Errors
-/// One sentence if the argument names no file system.
-pub fn split(text: &str) -> Result<Vec<&str>, String> {
+/// [`SplitError::NoFileSystem`] if the argument names none.
+pub fn split(text: &str) -> Result<Vec<&str>, SplitError> {
     let mut found = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
@@ -139,14 +186,14 @@ pub fn split(text: &str) -> Result<Vec<&str>, String> {
         rest = rest.get(end + 1..).unwrap_or_default();
     }
     if found.is_empty() {
-        return Err("no file system is named; write here, tmpfs, ext4 …".to_owned());
+        return Err(SplitError::NoFileSystem);
     }
     Ok(found)
 }
 
 /// Refuses options that contain another file system: a comma within them separates mount options.
 /// A folder has no options: its path may contain any character.
-fn check_separators(text: &str) -> Result<(), String> {
+fn check_separators(text: &str) -> Result<(), ParseFileSystemError> {
     let Some((_, options)) = text.split_once(':').filter(|(word, _)| *word != "folder") else {
         return Ok(());
     };
@@ -158,17 +205,16 @@ fn check_separators(text: &str) -> Result<(), String> {
     let Some(other) = parts.into_iter().find(names_file_system) else {
         return Ok(());
     };
-    Err(format!(
-        "'{other}' in the options of '{text}' is a file system: give each file system with options \
-         its own --filesystem, or its own string in a plan; commas separate mount options, \
-         semicolons the other keys"
-    ))
+    Err(ParseFileSystemError::AmongOptions {
+        text: text.to_owned(),
+        other: other.to_owned(),
+    })
 }
 
 impl FromStr for FileSystem {
-    type Err = String;
+    type Err = ParseFileSystemError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ParseFileSystemError> {
         check_separators(text)?;
         Self::read(text)
     }
@@ -176,27 +222,26 @@ impl FromStr for FileSystem {
 
 impl FileSystem {
     /// Reads a file system as it is recorded.
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, ParseFileSystemError> {
         let (word, options) = text.split_once(':').unwrap_or((text, ""));
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c);
         let kind = match word {
             "here" if options.is_empty() => FileSystemKind::Here,
-            "here" => return Err("'here' is the work folder itself and has no options".to_owned()),
+            "here" => return Err(ParseFileSystemError::OptionsOfHere),
             "folder" if options.starts_with('/') => FileSystemKind::Folder(options.into()),
             "folder" => {
-                return Err(format!(
-                    "'{text}' names no folder; write its whole path, as in folder:/mnt/x"
-                ));
+                return Err(ParseFileSystemError::NoFolder {
+                    text: text.to_owned(),
+                });
             }
             "tmpfs" => FileSystemKind::Tmpfs,
             _ if !word.is_empty() && word.len() <= 32 && word.chars().all(plain) => {
                 FileSystemKind::Made(word.to_owned())
             }
             _ => {
-                return Err(format!(
-                    "'{text}' is no file system; write here, folder:/mnt/x, tmpfs, or the kind of \
-                     one to be made, as in ext4 or ext4:mount=noatime"
-                ));
+                return Err(ParseFileSystemError::Unknown {
+                    text: text.to_owned(),
+                });
             }
         };
         let mut file_system = Self {
@@ -244,9 +289,9 @@ impl fmt::Display for FileSystem {
 }
 
 impl TryFrom<String> for FileSystem {
-    type Error = String;
+    type Error = ParseFileSystemError;
 
-    fn try_from(text: String) -> Result<Self, String> {
+    fn try_from(text: String) -> Result<Self, ParseFileSystemError> {
         // Records of earlier versions have what is refused in new plans.
         Self::read(&text)
     }
@@ -318,7 +363,7 @@ mod tests {
             ("ext4:size=large", "is not a size"),
             ("ext4:journal=elsewhere", "internal or external"),
         ] {
-            let message = text.parse::<FileSystem>().unwrap_err();
+            let message = text.parse::<FileSystem>().unwrap_err().to_string();
             assert!(message.contains(says), "{text}: {message}");
         }
     }
@@ -334,7 +379,7 @@ mod tests {
             ("ext4:size=1GiB,tmpfs", "tmpfs"),
             ("ext4:mkfs=-b 1024;here", "here"),
         ] {
-            let message = text.parse::<FileSystem>().unwrap_err();
+            let message = text.parse::<FileSystem>().unwrap_err().to_string();
             let begins =
                 format!("'{other}' in the options of '{text}' is a file system: give each");
             assert!(message.starts_with(&begins), "{message}");

@@ -1,29 +1,45 @@
 //! Lists of values as the command line gives them: `1,2,4`.
 
+/// A text that is not clearly a list of values.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(
+    missing_docs,
+    reason = "the message of each variant says what its fields are"
+)]
+pub enum SplitError {
+    #[error(
+        "'{text}' may be one number or a list: write {} for the one, or give the option once for \
+         each of {}",
+        text.replace(',', ""),
+        text.replace(',', " and ")
+    )]
+    Ambiguous { text: String },
+    #[error("no file system is named; write here, tmpfs, ext4 …")]
+    NoFileSystem,
+}
+
 /// Splits a list of values separated by commas.
 ///
 /// Refuses a list that may be a single number with thousands separators, as in `1,500`: the two
 /// readings run different trials, and neither is safe to guess.
 ///
 /// # Errors
-/// One sentence with the input and the spelling of each reading.
+/// [`SplitError::Ambiguous`], with the spelling of each reading.
 ///
 /// ```
 /// use trueput_record::list::split;
 /// assert_eq!(split("1,2,4"), Ok(vec!["1", "2", "4"]));
-/// assert!(split("1,500").unwrap_err().contains("write 1500"));
+/// assert!(split("1,500").unwrap_err().to_string().contains("write 1500"));
 /// ```
-pub fn split(text: &str) -> Result<Vec<&str>, String> {
+pub fn split(text: &str) -> Result<Vec<&str>, SplitError> {
     let values: Vec<&str> = text.split(',').collect();
-    if !is_separated_number(&values) {
-        return Ok(values);
+    if is_separated_number(&values) {
+        Err(SplitError::Ambiguous {
+            text: text.to_owned(),
+        })
+    } else {
+        Ok(values)
     }
-    let joined = values.concat();
-    let listed = values.join(" and ");
-    Err(format!(
-        "'{text}' may be one number or a list: write {joined} for the one, or give the option once \
-         for each of {listed}"
-    ))
 }
 
 /// Returns whether the values, joined, are a number with thousands separators: one to three digits,
@@ -47,7 +63,7 @@ mod tests {
 
     #[test]
     fn a_list_that_may_be_one_number_is_refused_with_both_ways_to_write_it() {
-        let reason = split("1,500").unwrap_err();
+        let reason = split("1,500").unwrap_err().to_string();
         let expected = "'1,500' may be one number or a list: write 1500 for the one, or give the \
                         option once for each of 1 and 500";
         assert_eq!(reason, expected);

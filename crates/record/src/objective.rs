@@ -74,6 +74,45 @@ fn rounded(value: f64) -> f64 {
     format!("{value:.8e}").parse().unwrap_or(value)
 }
 
+/// A text that is no objective.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(
+    missing_docs,
+    reason = "the message of each variant says what its fields are"
+)]
+pub enum ParseObjectiveError {
+    #[error("'{text}' is not an objective; write METRIC<LIMIT, as in p99<5ms")]
+    NoLimit { text: String },
+    #[error(
+        "an objective cannot limit '{name}'{}; it can limit {}",
+        did_you_mean(name, ObjectiveMetric::WORDS.iter().copied()),
+        ObjectiveMetric::WORDS.join(", ")
+    )]
+    UnknownMetric { name: String },
+    #[error("{metric}: '{limit}' is not a time; write it as in 500us, 5ms or 2s")]
+    NotTime {
+        metric: ObjectiveMetric,
+        limit: String,
+    },
+    #[error("'{metric}<{limit}' has no unit; write {metric}<{limit}ms or {metric}<{limit}s")]
+    NoUnit {
+        metric: ObjectiveMetric,
+        limit: String,
+    },
+    #[error("'{limit}' is not a share of the requests; write 0.1% or 0.001")]
+    NotShare { limit: String },
+    #[error("nothing is below {limit}; give {metric} a limit above 0")]
+    ZeroLimit {
+        metric: ObjectiveMetric,
+        limit: String,
+    },
+    #[error("'{text}' limits {metric} twice; give one limit")]
+    Twice {
+        text: String,
+        metric: ObjectiveMetric,
+    },
+}
+
 /// One limit: `p99<5ms`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ObjectiveLimit {
@@ -95,57 +134,58 @@ impl fmt::Display for ObjectiveLimit {
 }
 
 impl FromStr for ObjectiveLimit {
-    type Err = String;
+    type Err = ParseObjectiveError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, limit) = text.split_once('<').ok_or_else(|| {
-            format!("'{text}' is not an objective; write METRIC<LIMIT, as in p99<5ms")
-        })?;
-        let name = name.trim();
-        let metric = ObjectiveMetric::ALL
-            .into_iter()
-            .find(|metric| metric.word() == name)
-            .ok_or_else(|| {
-                let known = ObjectiveMetric::WORDS;
-                let hint = did_you_mean(name, known.iter().copied());
-                format!(
-                    "an objective cannot limit '{name}'{hint}; it can limit {}",
-                    known.join(", ")
-                )
+    fn from_str(text: &str) -> Result<Self, ParseObjectiveError> {
+        let (name, limit) = text
+            .split_once('<')
+            .ok_or_else(|| ParseObjectiveError::NoLimit {
+                text: text.to_owned(),
             })?;
+        let name = name.trim();
+        let mut metrics = ObjectiveMetric::ALL.into_iter();
+        let metric = metrics.find(|metric| metric.word() == name);
+        let metric = metric.ok_or_else(|| ParseObjectiveError::UnknownMetric {
+            name: name.to_owned(),
+        })?;
         let limit = limit.trim();
         let below = match metric {
             ObjectiveMetric::Errors => parse_share(limit)?,
-            _ => parse_seconds(limit).map_err(|_| {
-                format!("{name}: '{limit}' is not a time; write it as in 500us, 5ms or 2s")
+            _ => parse_seconds(limit).map_err(|_| ParseObjectiveError::NotTime {
+                metric,
+                limit: limit.to_owned(),
             })?,
         };
         if below <= 0.0 {
-            return Err(format!(
-                "nothing is below {limit}; give {name} a limit above 0"
-            ));
+            return Err(ParseObjectiveError::ZeroLimit {
+                metric,
+                limit: limit.to_owned(),
+            });
         }
         // Seconds without a unit are mostly meant as milliseconds.
         let has_unit = limit.ends_with(|letter: char| letter.is_ascii_alphabetic());
         if metric != ObjectiveMetric::Errors && !has_unit {
-            return Err(format!(
-                "'{name}<{limit}' has no unit; write {name}<{limit}ms or {name}<{limit}s"
-            ));
+            return Err(ParseObjectiveError::NoUnit {
+                metric,
+                limit: limit.to_owned(),
+            });
         }
         Ok(Self { metric, below })
     }
 }
 
 /// Reads a share of the requests: `0.1%` or `0.001`.
-fn parse_share(text: &str) -> Result<f64, String> {
+fn parse_share(limit: &str) -> Result<f64, ParseObjectiveError> {
     let number = |digits: &str| digits.trim().parse::<f64>().ok();
-    let share = match text.strip_suffix('%') {
+    let share = match limit.strip_suffix('%') {
         Some(digits) => number(digits).map(|per_cent| per_cent / 100.0),
-        None => number(text),
+        None => number(limit),
     };
     share
         .filter(|share| (0.0..=1.0).contains(share))
-        .ok_or_else(|| format!("'{text}' is not a share of the requests; write 0.1% or 0.001"))
+        .ok_or_else(|| ParseObjectiveError::NotShare {
+            limit: limit.to_owned(),
+        })
 }
 
 /// Limits that must all be kept: `p50<1ms,p99.9<50ms,errors<0.1%`.
@@ -178,9 +218,9 @@ impl fmt::Display for Objective {
 }
 
 impl FromStr for Objective {
-    type Err = String;
+    type Err = ParseObjectiveError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ParseObjectiveError> {
         let limits: Result<Vec<ObjectiveLimit>, _> = text.split(',').map(str::parse).collect();
         let limits = limits?;
         for (at, limit) in limits.iter().enumerate() {
@@ -188,10 +228,10 @@ impl FromStr for Objective {
                 .iter()
                 .any(|other| other.metric == limit.metric)
             {
-                return Err(format!(
-                    "'{text}' limits {} twice; give one limit",
-                    limit.metric
-                ));
+                return Err(ParseObjectiveError::Twice {
+                    text: text.to_owned(),
+                    metric: limit.metric,
+                });
             }
         }
         Ok(Self { limits })
@@ -199,9 +239,9 @@ impl FromStr for Objective {
 }
 
 impl TryFrom<String> for Objective {
-    type Error = String;
+    type Error = ParseObjectiveError;
 
-    fn try_from(text: String) -> Result<Self, String> {
+    fn try_from(text: String) -> Result<Self, ParseObjectiveError> {
         text.parse()
     }
 }
@@ -248,7 +288,7 @@ mod tests {
             ("p99<5ms,p99<6ms", "twice"),
             ("", "METRIC<LIMIT"),
         ] {
-            let reason = text.parse::<Objective>().unwrap_err();
+            let reason = text.parse::<Objective>().unwrap_err().to_string();
             assert!(reason.contains(right), "{text}: {reason}");
         }
     }

@@ -5,13 +5,12 @@
 //! tables. [`conditions`](crate::conditions) declares conditions with the same kinds.
 
 mod declare;
+mod error;
 pub mod unit;
 
-use crate::suggest::{did_you_mean, setting_hint};
-use crate::value::{
-    Settings, Value, count_hint, format_bytes, format_seconds, parse_bytes, parse_seconds,
-};
+use crate::value::{Settings, Value, format_bytes, format_seconds, parse_bytes, parse_seconds};
 pub use declare::{FromValue, value_or, word_of};
+pub use error::{ParameterError, TextError, ValueError};
 
 /// The description of one parameter.
 #[derive(Debug, Clone, Copy)]
@@ -102,7 +101,7 @@ pub enum ValueKind {
     Text {
         default: &'static str,
         grammar: &'static str,
-        check: fn(&str) -> Result<(), String>,
+        check: fn(&str) -> Result<(), TextError>,
     },
 }
 
@@ -205,8 +204,8 @@ impl ValueKind {
     /// Reads a value of this type from text.
     ///
     /// # Errors
-    /// One sentence with the text and the valid values.
-    pub fn read(&self, text: &str) -> Result<Value, String> {
+    /// A [`ValueError`] with the text and the valid values.
+    pub fn read(&self, text: &str) -> Result<Value, ValueError> {
         match self {
             Self::Integer { .. } | Self::Fraction { .. } | Self::Boolean { .. } => {
                 self.admit(&Value::parse(text))
@@ -225,10 +224,12 @@ impl ValueKind {
     }
 
     /// Checks a given value and brings it to this type.
-    fn admit(&self, given: &Value) -> Result<Value, String> {
+    fn admit(&self, given: &Value) -> Result<Value, ValueError> {
         let within = |fits: bool, value: Value| {
-            let out_of_range = || format!("{given} is out of range ({})", self.range());
-            fits.then_some(value).ok_or_else(out_of_range)
+            fits.then_some(value).ok_or_else(|| ValueError::OutOfRange {
+                given: given.clone(),
+                range: self.range(),
+            })
         };
         match (self, given) {
             (_, Value::Text(text)) if self.word() == Some(text) => Ok(given.clone()),
@@ -265,38 +266,44 @@ impl ValueKind {
                     Value::Boolean(false) => "off".to_owned(),
                     _ => given.to_string(),
                 };
-                let known = choices.contains(&word.as_str());
-                known
-                    .then(|| Value::Text(word.clone()))
-                    .ok_or_else(|| unknown_word(&word, choices))
+                if choices.contains(&word.as_str()) {
+                    Ok(Value::Text(word))
+                } else {
+                    let given = word;
+                    Err(ValueError::UnknownWord { given, choices })
+                }
             }
             (Self::Text { check, .. }, _) => {
                 let text = given.to_string();
-                check(&text).map(|()| Value::Text(text))
+                check(&text).map_err(ValueError::Text)?;
+                Ok(Value::Text(text))
             }
             _ => Err(self.mismatch(given)),
         }
     }
 
     /// Says that a value is of another type.
-    fn mismatch(&self, given: &Value) -> String {
-        let (range, hint) = (self.range(), count_hint(&given.to_string()));
+    fn mismatch(&self, given: &Value) -> ValueError {
+        let other_type = |wanted| ValueError::OtherType {
+            given: given.clone(),
+            wanted,
+            range: self.range(),
+        };
         match (self, given) {
             (Self::Integer { max, .. }, Value::Float(number)) if *number > *max as f64 => {
-                format!("{given} is out of range (at most {max})")
+                ValueError::OutOfRange {
+                    given: given.clone(),
+                    range: format!("at most {max}"),
+                }
             }
-            (Self::Integer { .. }, _) => format!("'{given}' is not a whole number ({range}){hint}"),
-            (Self::Fraction { .. }, _) => format!("'{given}' is not a number ({range}){hint}"),
-            (Self::Boolean { .. }, _) => format!("'{given}' is neither on nor off"),
-            _ => format!("'{given}' is not a size ({range})"),
+            (Self::Integer { .. }, _) => other_type("a whole number"),
+            (Self::Fraction { .. }, _) => other_type("a number"),
+            (Self::Boolean { .. }, _) => ValueError::NotBoolean {
+                given: given.clone(),
+            },
+            _ => other_type("a size"),
         }
     }
-}
-
-fn unknown_word(word: &str, choices: &[&str]) -> String {
-    let hint = did_you_mean(word, choices.iter().copied());
-    let choices = choices.join(", ");
-    format!("unknown value '{word}'{hint}; it is one of {choices}")
 }
 
 /// Returns whether a float is an exactly represented whole number.
@@ -327,12 +334,12 @@ impl ParameterValues {
 /// `owner` is named in errors: `lmdb`, `threen1`.
 ///
 /// # Errors
-/// One sentence with the parameter, the value, and the valid values.
+/// A [`ParameterError`] with the parameter, the value, and the valid values.
 pub fn resolve(
     owner: &str,
     parameters: &[Parameter],
     given: &Settings,
-) -> Result<ParameterValues, String> {
+) -> Result<ParameterValues, ParameterError> {
     resolve_as("setting", owner, parameters, given)
 }
 
@@ -344,36 +351,38 @@ pub fn resolve_knobs(
     owner: &str,
     parameters: &[Parameter],
     given: &Settings,
-) -> Result<ParameterValues, String> {
+) -> Result<ParameterValues, ParameterError> {
     resolve_as("knob", owner, parameters, given)
 }
 
 fn resolve_as(
-    word: &str,
+    noun: &'static str,
     owner: &str,
     parameters: &[Parameter],
     given: &Settings,
-) -> Result<ParameterValues, String> {
+) -> Result<ParameterValues, ParameterError> {
     let names = || parameters.iter().map(|parameter| parameter.name);
     for name in given.keys() {
         if !names().any(|known| known == name) {
-            let hint = setting_hint(name, names());
-            let has = match parameters {
-                [] => "none".to_owned(),
-                _ => names().collect::<Vec<_>>().join(", "),
-            };
-            return Err(format!(
-                "{owner} has no {word} '{name}'{hint}; it has {has}"
-            ));
+            return Err(ParameterError::Unknown {
+                owner: owner.to_owned(),
+                noun,
+                name: name.clone(),
+                known: names().collect(),
+            });
         }
     }
     let mut values = Settings::new();
     for parameter in parameters {
         let value = match given.get(parameter.name) {
-            Some(value) => parameter
-                .kind
-                .admit(value)
-                .map_err(|reason| format!("{owner}.{}: {reason}", parameter.name))?,
+            Some(value) => {
+                let admitted = parameter.kind.admit(value);
+                admitted.map_err(|source| ParameterError::Value {
+                    owner: owner.to_owned(),
+                    name: parameter.name,
+                    source,
+                })?
+            }
             None => parameter.kind.default_value(),
         };
         values.insert(parameter.name.to_owned(), value);

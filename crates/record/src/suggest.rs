@@ -15,6 +15,40 @@ pub fn did_you_mean<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -
         .unwrap_or_default()
 }
 
+/// A name that is none of the known ones.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no {kind} '{given}'{}; {lead} {}",
+    did_you_mean(given, known.iter().copied()),
+    known.join(", ")
+)]
+pub struct UnknownName {
+    /// What it would name: `durability level`.
+    pub kind: &'static str,
+    /// The name.
+    pub given: String,
+    /// The words before the known names: `the levels are`.
+    pub lead: &'static str,
+    /// The known names.
+    pub known: Vec<&'static str>,
+}
+
+/// Returns the one of `all` that has this name.
+pub(crate) fn find_named<T: Copy, const N: usize>(
+    given: &str,
+    all: [T; N],
+    name: fn(T) -> &'static str,
+    [kind, lead]: [&'static str; 2],
+) -> Result<T, UnknownName> {
+    let found = all.into_iter().find(|one| name(*one) == given);
+    found.ok_or_else(|| UnknownName {
+        kind,
+        given: given.to_owned(),
+        lead,
+        known: all.map(name).to_vec(),
+    })
+}
+
 /// Returns the known name with the fewest edits from `given` (swapped letters count as one) if it
 /// is near enough to be a misspelling; else one that has a word so near: `cache_size` for `cach`.
 #[must_use]

@@ -2,6 +2,7 @@
 
 use crate::ablation::AblationStep;
 use crate::search::{SearchEnd, TrialRole};
+use crate::suggest::{UnknownName, find_named};
 use crate::value::Settings;
 use crate::{Conditions, Durability};
 use serde::{Deserialize, Serialize};
@@ -91,20 +92,11 @@ impl fmt::Display for VerifyLevel {
 }
 
 impl FromStr for VerifyLevel {
-    type Err = String;
+    type Err = UnknownName;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|level| level.name() == text)
-            .ok_or_else(|| {
-                let names = Self::ALL.map(Self::name);
-                let hint = crate::suggest::did_you_mean(text, names);
-                format!(
-                    "no verification level '{text}'{hint}; the levels are {}",
-                    names.join(", ")
-                )
-            })
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        let words = ["verification level", "the levels are"];
+        find_named(text, Self::ALL, Self::name, words)
     }
 }
 

@@ -119,23 +119,50 @@ pub fn count_hint(text: &str) -> String {
     count.map_or_else(String::new, |count| format!("; write {count:.0}"))
 }
 
+/// A text that is no size.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(
+    missing_docs,
+    reason = "the message of each variant says what its fields are"
+)]
+pub enum ParseBytesError {
+    #[error(
+        "'{text}' is not a size; write bytes or a unit{}, as in 4096, 64KiB, 1GiB",
+        if text.contains('.') { " without decimals" } else { "" }
+    )]
+    NotSize { text: String },
+    #[error(
+        "'{text}': {prefix}b are bits; write {digits}{prefix}iB, or {digits}{prefix}B for powers of \
+         1,000"
+    )]
+    Bits {
+        text: String,
+        digits: String,
+        /// Of the unit: `M`.
+        prefix: String,
+    },
+}
+
+/// A text that is no duration.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{text}' is not a duration; write seconds or a unit, as in 10, 500ms, 2m")]
+pub struct ParseSecondsError {
+    /// The text.
+    pub text: String,
+}
+
 /// Reads a size: `4096`, `64KiB`, `1 GiB`, `10MB` (decimal units are powers of 1,000).
 ///
 /// # Errors
-/// A sentence that says what was given and what would be right.
+/// A [`ParseBytesError`] that says what was given and what would be right.
 ///
 /// ```
 /// assert_eq!(trueput_record::value::parse_bytes("64KiB"), Ok(65_536));
 /// assert!(trueput_record::value::parse_bytes("many").is_err());
 /// ```
-pub fn parse_bytes(text: &str) -> Result<u64, String> {
-    let error = || {
-        let decimals = if text.contains('.') {
-            " without decimals"
-        } else {
-            ""
-        };
-        format!("'{text}' is not a size; write bytes or a unit{decimals}, as in 4096, 64KiB, 1GiB")
+pub fn parse_bytes(text: &str) -> Result<u64, ParseBytesError> {
+    let error = || ParseBytesError::NotSize {
+        text: text.to_owned(),
     };
     let digits = text
         .trim()
@@ -144,10 +171,11 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let unit = text.trim()[digits.len()..].trim();
     let (prefix, rest) = unit.split_at_checked(1).unwrap_or_default();
     if rest == "b" && ["K", "M", "G", "T"].contains(&prefix) {
-        return Err(format!(
-            "'{text}': {unit} are bits; write {digits}{prefix}iB, or {digits}{prefix}B for powers \
-             of 1,000"
-        ));
+        return Err(ParseBytesError::Bits {
+            text: text.to_owned(),
+            digits: digits.to_owned(),
+            prefix: prefix.to_owned(),
+        });
     }
     let number: u64 = digits.replace('_', "").parse().map_err(|_| error())?;
     let factor: u64 = match unit.to_ascii_lowercase().as_str() {
@@ -168,10 +196,11 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
 /// Reads a duration in seconds: `10`, `0.5`, `500us`, `500ms`, `10s`, `2m`, `1h`.
 ///
 /// # Errors
-/// A sentence that says what was given and what would be right.
-pub fn parse_seconds(text: &str) -> Result<f64, String> {
-    let error =
-        || format!("'{text}' is not a duration; write seconds or a unit, as in 10, 500ms, 2m");
+/// A [`ParseSecondsError`] that says what was given and what would be right.
+pub fn parse_seconds(text: &str) -> Result<f64, ParseSecondsError> {
+    let error = || ParseSecondsError {
+        text: text.to_owned(),
+    };
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor = match &text[digits.len()..] {
         "" | "s" => 1.0,
@@ -295,7 +324,7 @@ mod tests {
         assert_eq!(parse_seconds("500ms"), Ok(0.5));
         assert_eq!(parse_seconds("10"), Ok(10.0));
         for text in ["-1", "soon", "1 day", "inf", "1e9h"] {
-            assert!(parse_seconds(text).unwrap_err().contains(text));
+            assert_eq!(parse_seconds(text).unwrap_err().text, text);
         }
         for text in ["1ms", "500ms", "1.5s", "0s", "90s", "1m", "720h"] {
             let seconds = parse_seconds(text).unwrap();
@@ -308,12 +337,13 @@ mod tests {
         assert_eq!(parse_bytes("1 GiB"), Ok(1 << 30));
         assert_eq!(parse_bytes("10MB"), Ok(10_000_000));
         assert_eq!(parse_bytes("10mb"), Ok(10_000_000));
-        let bits = parse_bytes("64Mb").unwrap_err();
+        let bits = parse_bytes("64Mb").unwrap_err().to_string();
         assert!(bits.contains("Mb are bits; write 64MiB, or 64MB"), "{bits}");
         assert!(parse_bytes("1Gb").is_err() && parse_bytes("8Kb").is_err());
-        assert!(parse_bytes("12 parsecs").unwrap_err().contains("parsecs"));
+        let parsecs = parse_bytes("12 parsecs").unwrap_err().to_string();
+        assert!(parsecs.contains("parsecs"), "{parsecs}");
         assert!(parse_bytes("99999999999TiB").is_err());
-        let message = parse_bytes("1.5 KiB").unwrap_err();
+        let message = parse_bytes("1.5 KiB").unwrap_err().to_string();
         assert!(message.contains("without decimals"), "{message}");
     }
 }

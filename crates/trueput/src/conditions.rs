@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, FromArgMatches, Id};
-use trueput_record::conditions::{CONDITIONS, Condition, Form};
+use trueput_record::conditions::{CONDITIONS, Condition, ConditionError, Form};
 use trueput_record::plan::PlanFile;
 
 /// The group of these options, for other options that exclude them.
@@ -38,7 +38,7 @@ impl ConditionOptions {
 }
 
 fn argument(condition: &'static Condition) -> Arg {
-    let values = move |text: &str| -> Result<Vec<String>, String> {
+    let values = move |text: &str| -> Result<Vec<String>, ConditionError> {
         let texts = condition.split(text)?;
         Ok(texts.into_iter().map(str::to_owned).collect())
     };

@@ -96,15 +96,15 @@ fn check_parameters(
 ) -> Result<(), Failure> {
     for (index, spec) in manifest.trials.iter().enumerate() {
         let check = |field: &str, owner: &str, parameters: &[Parameter], given: &Settings| {
-            let Some((name, reason)) = find_wrong(owner, parameters, given) else {
+            let Err(error) = resolve(owner, parameters, given) else {
                 return Ok(());
             };
-            let place = ["trials", &index.to_string(), field, &name].map(str::to_owned);
-            let (path, line) = folder.place_in_manifest(&place);
+            let place = ["trials", &index.to_string(), field, error.name()];
+            let (path, line) = folder.place_in_manifest(&place.map(str::to_owned));
             Err(Failure::from(Error::Invalid {
                 path,
                 line,
-                message: reason,
+                message: error.to_string(),
             }))
         };
         // A name that this program does not know is told when the trial runs.
@@ -117,15 +117,4 @@ fn check_parameters(
         }
     }
     Ok(())
-}
-
-/// Finds a value that is not one, and says why.
-fn find_wrong(owner: &str, known: &[Parameter], given: &Settings) -> Option<(String, String)> {
-    // Most are right, and one look is enough.
-    resolve(owner, known, given).err()?;
-    given.iter().find_map(|(name, value)| {
-        let alone = Settings::from([(name.clone(), value.clone())]);
-        let reason = resolve(owner, known, &alone).err()?;
-        Some((name.clone(), reason))
-    })
 }

@@ -1,6 +1,7 @@
 //! The reasons why a search cannot be made, and why a configuration may not run.
 
 use trueput_engine::Error as EngineError;
+use trueput_record::value::ParseBytesError;
 use trueput_record::{Durability, Isolation, Phenomenon, Value};
 
 /// The reason why the search of a run cannot be made.
@@ -229,9 +230,9 @@ pub enum PresetError {
 /// The reason why a bound of a preset is no number.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BoundError {
-    /// A text is not a size; one sentence.
-    #[error("{0}")]
-    Size(String),
+    /// A text is not a size.
+    #[error(transparent)]
+    Size(ParseBytesError),
     /// It is a truth value.
     #[error("a bound is a number or a size")]
     Boolean,

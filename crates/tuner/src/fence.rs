@@ -72,7 +72,8 @@ fn promise_fence(
     let promises = move |changes: &Settings| -> Result<_, Refusal> {
         let mut knobs = fixed.clone();
         knobs.extend(changes.clone());
-        let knobs = resolve(engine.info().name, engine.knobs(), &knobs).map_err(Refusal::Value)?;
+        let knobs = resolve(engine.info().name, engine.knobs(), &knobs);
+        let knobs = knobs.map_err(|error| Refusal::Value(error.to_string()))?;
         let promise = engine.promise_with(durability, &knobs)?;
         Ok((promise, engine.isolation(&knobs)))
     };

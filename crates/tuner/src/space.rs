@@ -150,7 +150,8 @@ impl Space {
     /// # Errors
     /// [`Refusal::Value`] with the parameter, the value and the valid values.
     pub fn admit(&self, given: &Settings) -> Result<Settings, Refusal> {
-        let resolved = resolve("the search", &self.parameters, given).map_err(Refusal::Value)?;
+        let resolved = resolve("the search", &self.parameters, given);
+        let resolved = resolved.map_err(|error| Refusal::Value(error.to_string()))?;
         let values = self.names().filter_map(|name| resolved.get(name).cloned());
         Ok(self.changes(values))
     }

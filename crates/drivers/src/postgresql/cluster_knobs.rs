@@ -209,6 +209,7 @@ mod tests {
     fn two_nodes_are_refused_since_one_of_them_is_no_majority() {
         let given = BTreeMap::from([("nodes".to_owned(), Value::Integer(2))]);
         let refused = parameter::resolve(NAME, &PARAMETERS, &given).unwrap_err();
+        let refused = refused.to_string();
         assert!(refused.contains("3 to 9"), "{refused}");
         let four = ("nodes", Value::Integer(4));
         assert_eq!(survives(&[four], Durability::Sync), "pmja");

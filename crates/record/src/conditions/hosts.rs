@@ -1,11 +1,12 @@
 //! The hosts on which the workers of a trial run.
 
+use super::ParsePlaceError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// The maximum number of hosts of a trial.
-const MAX_HOSTS: usize = 64;
+pub(super) const MAX_HOSTS: usize = 64;
 
 /// The maximum length of a host's name, with a user's.
 const MAX_NAME_BYTES: usize = 255;
@@ -31,24 +32,21 @@ impl fmt::Display for HostList {
 }
 
 impl FromStr for HostList {
-    type Err = String;
+    type Err = ParsePlaceError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ParsePlaceError> {
         let mut names: Vec<String> = Vec::new();
         for name in text.split(',').map(str::trim) {
             check_name(name)?;
             if names.iter().any(|known| known == name) {
-                return Err(format!(
-                    "host '{name}' is named twice: name each host once, and give more workers"
-                ));
+                let name = name.to_owned();
+                return Err(ParsePlaceError::HostTwice { name });
             }
             names.push(name.to_owned());
         }
-        if names.len() > MAX_HOSTS {
-            Err(format!(
-                "{} hosts exceed the maximum of {MAX_HOSTS}",
-                names.len()
-            ))
+        let count = names.len();
+        if count > MAX_HOSTS {
+            Err(ParsePlaceError::TooManyHosts { count })
         } else {
             Ok(Self(names))
         }
@@ -56,7 +54,7 @@ impl FromStr for HostList {
 }
 
 /// Checks a name. It becomes an argument of ssh: one that begins with a dash would be an option.
-fn check_name(name: &str) -> Result<(), String> {
+fn check_name(name: &str) -> Result<(), ParsePlaceError> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.@:%[]".contains(c);
     let is_name = !name.is_empty()
         && name.len() <= MAX_NAME_BYTES
@@ -66,17 +64,16 @@ fn check_name(name: &str) -> Result<(), String> {
     if is_name {
         Ok(())
     } else {
-        Err(format!(
-            "'{name}' is not a host name; write names as ssh takes them, as in a,b or me@a"
-        ))
+        let name = name.to_owned();
+        Err(ParsePlaceError::HostName { name })
     }
 }
 
 /// Reads a list of hosts, or `none`.
 ///
 /// # Errors
-/// One sentence.
-pub(super) fn parse_hosts(text: &str) -> Result<Option<HostList>, String> {
+/// A [`ParsePlaceError`].
+pub(super) fn parse_hosts(text: &str) -> Result<Option<HostList>, ParsePlaceError> {
     match text {
         "none" => Ok(None),
         list => list.parse().map(Some),
@@ -84,9 +81,9 @@ pub(super) fn parse_hosts(text: &str) -> Result<Option<HostList>, String> {
 }
 
 impl TryFrom<String> for HostList {
-    type Error = String;
+    type Error = ParsePlaceError;
 
-    fn try_from(text: String) -> Result<Self, String> {
+    fn try_from(text: String) -> Result<Self, ParsePlaceError> {
         text.parse()
     }
 }
@@ -121,15 +118,12 @@ mod tests {
             "$(x)",
             "a;b",
         ] {
-            let reason = text.parse::<HostList>().unwrap_err();
-            assert!(reason.contains("is not a host name"), "{text}: {reason}");
+            let refused = text.parse::<HostList>().unwrap_err();
+            let is_name = matches!(refused, ParsePlaceError::HostName { .. });
+            assert!(is_name, "{text}: {refused}");
         }
         let many: Vec<_> = (0..65).map(|number| format!("h{number}")).collect();
-        assert!(
-            many.join(",")
-                .parse::<HostList>()
-                .unwrap_err()
-                .contains("65 hosts")
-        );
+        let refused = many.join(",").parse::<HostList>();
+        assert_eq!(refused, Err(ParsePlaceError::TooManyHosts { count: 65 }));
     }
 }

@@ -2,11 +2,13 @@
 //! in a trial, the plan key, the command-line option and its help, whether a step may change it,
 //! the selector of a comparison and the name in reports.
 
+use super::error::ConditionError;
 use super::given::TrialValue;
 use super::hosts::{HostList, parse_hosts};
 use super::{Allocator, Arrival, NumaPolicy, Rate, Start, TrialField, parse_cpus, parse_numa};
 use crate::fault::FaultSchedule;
 use crate::filesystem::{self, FileSystem, MIN_IMAGE_BYTES};
+use crate::list::SplitError;
 use crate::parameter::{Parameter, ValueKind};
 use crate::value::{exact_bytes, format_bytes};
 use crate::{Value, list};
@@ -23,7 +25,7 @@ pub struct Condition {
     pub value_name: &'static str,
     /// The number of values that the condition takes.
     pub form: Form,
-    set: fn(&Parameter, &mut ConditionLists, &[&str]) -> Result<(), String>,
+    set: fn(&Parameter, &mut ConditionLists, &[&str]) -> Result<(), ConditionError>,
     vary: fn(&ConditionLists, &mut Vec<Conditions>),
     /// Copies the condition from lists that set it to a trial; `None` if no step can change it.
     change: Option<fn(&ConditionLists, &Conditions, &mut Conditions)>,
@@ -43,7 +45,7 @@ pub enum Form {
     /// One, or a list in a plan, which forms a dimension.
     Dimension,
     /// The same, and the option takes a list too, which the function takes apart.
-    List(fn(&str) -> Result<Vec<&str>, String>),
+    List(fn(&str) -> Result<Vec<&str>, SplitError>),
 }
 
 impl fmt::Debug for Condition {
@@ -89,8 +91,8 @@ impl Condition {
     /// Reads values from texts and replaces the current values of the lists.
     ///
     /// # Errors
-    /// One sentence with the input and the valid values.
-    pub fn set(&self, lists: &mut ConditionLists, texts: &[&str]) -> Result<(), String> {
+    /// A [`ConditionError`] with the input and the valid values.
+    pub fn set(&self, lists: &mut ConditionLists, texts: &[&str]) -> Result<(), ConditionError> {
         (self.set)(&self.parameter, lists, texts)
     }
 
@@ -110,8 +112,8 @@ impl Condition {
     /// Splits an option's text into values.
     ///
     /// # Errors
-    /// One sentence for a text that is not a list, or not a list of valid values.
-    pub fn split<'t>(&self, text: &'t str) -> Result<Vec<&'t str>, String> {
+    /// A [`ConditionError`] for a text that is not a list, or not a list of valid values.
+    pub fn split<'t>(&self, text: &'t str) -> Result<Vec<&'t str>, ConditionError> {
         let texts = match self.form {
             Form::List(split) => split(text)?,
             Form::One | Form::Dimension => vec![text],
@@ -235,11 +237,11 @@ fn read_each<T: PartialEq>(
     kind: &ValueKind,
     texts: &[&str],
     convert: impl Fn(&Value) -> Option<T>,
-) -> Result<Vec<T>, String> {
+) -> Result<Vec<T>, ConditionError> {
     let mut found = Vec::new();
     for text in texts {
-        let value = kind.read(text)?;
-        let one = convert(&value).ok_or_else(|| format!("'{text}' cannot be given"))?;
+        let not_given = || ConditionError::NotGiven(String::from(*text));
+        let one = convert(&kind.read(text)?).ok_or_else(not_given)?;
         if !found.contains(&one) {
             found.push(one);
         }
@@ -591,7 +593,7 @@ mod tests {
         }
     }
 
-    fn given(name: &str, text: &str) -> Result<ConditionLists, String> {
+    fn given(name: &str, text: &str) -> Result<ConditionLists, ConditionError> {
         let mut lists = ConditionLists::default();
         let condition = Condition::named(name).unwrap();
         condition.set(&mut lists, &[text]).map(|()| lists)
@@ -632,7 +634,7 @@ mod tests {
             ("hosts", "a,b,a", "host 'a' is named twice"),
             ("filesystem", "EXT4", "'EXT4' is no file system"),
         ] {
-            let message = given(name, text).err().unwrap_or_default();
+            let message = given(name, text).unwrap_err().to_string();
             assert!(message.starts_with(says), "{name}={text}: {message}");
         }
     }
@@ -647,7 +649,7 @@ mod tests {
             ("duration", "none"),
             ("image", "auto"),
         ] {
-            assert_eq!(given(name, text), Ok(none.clone()), "{name}={text}");
+            assert_eq!(given(name, text).unwrap(), none, "{name}={text}");
         }
         assert_eq!(
             given("time_slice", "10ms").unwrap().time_slice_s,
@@ -679,22 +681,20 @@ mod tests {
             let (kind, name) = (parameter.kind, parameter.name);
             assert!(kind.is_consistent(), "{name}");
             let default = kind.default_value();
-            assert_eq!(kind.read(&default.to_string()), Ok(default), "{name}");
+            assert_eq!(kind.read(&default.to_string()).unwrap(), default, "{name}");
         }
     }
 
     #[test]
     fn an_option_s_text_is_taken_apart_and_checked() {
         let split = |name, text| Condition::named(name).unwrap().split(text);
-        assert_eq!(split("rate", "0,500"), Ok(vec!["0", "500"]));
-        assert_eq!(split("cpus", "0-3,8"), Ok(vec!["0-3,8"]));
-        let file_systems = split("filesystem", "here,ext4:mount=noatime,barrier=0");
-        assert_eq!(
-            file_systems,
-            Ok(vec!["here", "ext4:mount=noatime,barrier=0"])
-        );
-        assert!(split("start", "warm,cool").unwrap_err().contains("'cold'"));
-        let wrong = split("allocator", "jemaloc").unwrap_err();
+        assert_eq!(split("rate", "0,500").unwrap(), ["0", "500"]);
+        assert_eq!(split("cpus", "0-3,8").unwrap(), ["0-3,8"]);
+        let file_systems = split("filesystem", "here,ext4:mount=noatime,barrier=0").unwrap();
+        assert_eq!(file_systems, ["here", "ext4:mount=noatime,barrier=0"]);
+        let wrong = split("start", "warm,cool").unwrap_err().to_string();
+        assert!(wrong.contains("'cold'"), "{wrong}");
+        let wrong = split("allocator", "jemaloc").unwrap_err().to_string();
         assert!(wrong.contains("did you mean 'jemalloc'"), "{wrong}");
     }
 }

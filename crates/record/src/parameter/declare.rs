@@ -168,7 +168,7 @@ macro_rules! choices {
 /// let values = resolve("toy", Knobs::PARAMETERS, &given)?;
 /// let knobs = Knobs::from(&values);
 /// assert_eq!((knobs.cache_size, knobs.readers), (2 << 20, 126));
-/// # Ok::<_, String>(())
+/// # Ok::<_, trueput_record::parameter::ParameterError>(())
 /// ```
 #[macro_export]
 macro_rules! parameters {
@@ -331,7 +331,7 @@ macro_rules! parameters {
                 grammar: $grammar,
                 check: |text: &str| match $parse(text) {
                     Ok::<$type, _>(_) => Ok(()),
-                    Err(error) => Err(error.to_string()),
+                    Err(error) => Err(error.into()),
                 },
             })
             (|value: &$crate::Value| $parse(&value.to_string()).ok())

@@ -47,13 +47,21 @@ crate::parameters! {
 }
 
 /// The number of dots, or the digit itself.
-fn beat(text: &str) -> Result<u8, String> {
+fn beat(text: &str) -> Result<u8, BeatError> {
     let dots = || text.bytes().all(|byte| byte == b'.').then_some(text.len());
     let beat = text.parse().ok().or_else(|| u8::try_from(dots()?).ok());
-    beat.ok_or_else(|| format!("'{text}' is no beat; write dots"))
+    beat.ok_or_else(|| BeatError(text.to_owned()))
 }
 
-fn toy(name: &str, value: impl Into<Value>) -> Result<Toy, String> {
+#[derive(Debug, thiserror::Error)]
+#[error("'{0}' is no beat; write dots")]
+struct BeatError(String);
+
+fn refusal(name: &str, value: impl Into<Value>) -> String {
+    toy(name, value).unwrap_err().to_string()
+}
+
+fn toy(name: &str, value: impl Into<Value>) -> Result<Toy, ParameterError> {
     let given = [(name.to_owned(), value.into())].into();
     let values = resolve("toy", Toy::PARAMETERS, &given)?;
     // Recorded values are resolved again when the trial runs.
@@ -125,7 +133,7 @@ fn given_values_come_as_their_types() {
 #[test]
 fn a_whole_number_may_be_written_with_an_exponent_and_a_fraction_is_none() {
     let finish = |text: &str| toy("finish", Value::parse(text)).map(|toy| toy.finish);
-    assert_eq!(finish("1e6"), Ok(1_000_000));
+    assert_eq!(finish("1e6").unwrap(), 1_000_000);
     for wrong in ["1.5", "1e300", "inf", "nan", "-1e3"] {
         assert!(finish(wrong).is_err(), "{wrong}");
     }
@@ -134,9 +142,9 @@ fn a_whole_number_may_be_written_with_an_exponent_and_a_fraction_is_none() {
 #[test]
 fn a_fraction_may_be_whole_and_without_a_default_another_setting_decides() {
     let other = |text: &str| toy("other.share", Value::parse(text)).map(|toy| toy.other_share);
-    assert_eq!(other("preset"), Ok(None));
-    assert_eq!(other("1"), Ok(Some(1.0)));
-    assert_eq!(other("0.95"), Ok(Some(0.95)));
+    assert_eq!(other("preset").unwrap(), None);
+    assert_eq!(other("1").unwrap(), Some(1.0));
+    assert_eq!(other("0.95").unwrap(), Some(0.95));
     for wrong in ["1.5", "-0.1", "nan", "half", "on"] {
         assert!(other(wrong).is_err(), "{wrong}");
     }
@@ -145,43 +153,42 @@ fn a_fraction_may_be_whole_and_without_a_default_another_setting_decides() {
 
 #[test]
 fn a_duration_has_a_unit_and_where_a_word_is_the_default_0_stands_for_it() {
-    let pause = |text: &str| toy("pause", text).map(|toy| toy.pause);
-    assert_eq!((pause("20ms"), pause("2m")), (Ok(0.02), Ok(120.0)));
+    let pause = |text: &str| toy("pause", text).unwrap().pause;
+    assert_eq!((pause("20ms"), pause("2m")), (0.02, 120.0));
     assert_eq!(toy("pause", 3_i64).unwrap().pause, 3.0);
     for wrong in ["0", "2h", "soon", "never"] {
-        assert!(pause(wrong).unwrap_err().contains(wrong), "{wrong}");
+        assert!(refusal("pause", wrong).contains(wrong), "{wrong}");
     }
-    let timeout = |text: &str| toy("timeout", text).map(|toy| toy.timeout);
-    assert_eq!((timeout("0"), timeout("never")), (Ok(None), Ok(None)));
-    assert_eq!(timeout("0.25"), Ok(Some(0.25)));
-    let far = timeout("2m").unwrap_err();
+    let timeout = |text: &str| toy("timeout", text).unwrap().timeout;
+    assert_eq!((timeout("0"), timeout("never")), (None, None));
+    assert_eq!(timeout("0.25"), Some(0.25));
+    let far = refusal("timeout", "2m");
     assert_eq!(far, "toy.timeout: 2m is out of range (1ms to 1m, or never)");
 }
 
 #[test]
 fn a_word_stands_for_no_size_and_a_text_is_held_against_its_grammar() {
     let limit = |text: &str| toy("limit", text).map(|toy| toy.limit);
-    assert_eq!((limit("none"), limit("2KiB")), (Ok(None), Ok(Some(2_048))));
+    assert_eq!(limit("none").unwrap(), None);
+    assert_eq!(limit("2KiB").unwrap(), Some(2_048));
     assert!(limit("1").is_err() && limit("never").is_err());
-    let beat = |text: &str| toy("beat", text).map(|toy| toy.beat);
-    assert_eq!((beat("...."), beat("7")), (Ok(4), Ok(7)));
-    assert_eq!(
-        beat("x").unwrap_err(),
-        "toy.beat: 'x' is no beat; write dots"
-    );
+    let beat = |text: &str| toy("beat", text).unwrap().beat;
+    assert_eq!((beat("...."), beat("7")), (4, 7));
+    let wrong = refusal("beat", "x");
+    assert_eq!(wrong, "toy.beat: 'x' is no beat; write dots");
 }
 
 #[test]
 fn an_unknown_parameter_names_the_nearest() {
-    let error = toy("cache_sise", 1_i64).unwrap_err();
+    let error = refusal("cache_sise", 1_i64);
     assert!(error.contains("did you mean 'cache_size'"), "{error}");
 }
 
 #[test]
 fn a_value_out_of_range_or_of_the_wrong_type_is_refused_with_the_range() {
-    let far = toy("cache_size", "2TiB").unwrap_err();
+    let far = refusal("cache_size", "2TiB");
     assert_eq!(far, "toy.cache_size: 2TiB is out of range (1 KiB to 1 GiB)");
-    let odd = toy("mode", "fsat").unwrap_err();
+    let odd = refusal("mode", "fsat");
     assert!(odd.contains("did you mean 'fast'"), "{odd}");
     assert!(toy("cache_size", true).is_err());
 }
@@ -210,6 +217,6 @@ fn a_choice_may_be_on_or_off() {
         choices: &["auto", "on", "off"],
     };
     for word in ["on", "off"] {
-        assert_eq!(kind.read(word), Ok(Value::from(word)));
+        assert_eq!(kind.read(word).unwrap(), Value::from(word));
     }
 }

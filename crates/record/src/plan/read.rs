@@ -9,7 +9,7 @@ use super::{
     AblationKind, CONDITIONS, Condition, ConditionLists, Contender, Dimensions, Levels, MAX_REPEAT,
     MAX_WORKERS, Origin, PlanException, PlanFile, UnsupportedPolicy, check_count, check_name,
 };
-use crate::conditions::Form;
+use crate::conditions::{ConditionError, Form};
 use crate::suggest::did_you_mean;
 use crate::value::Settings;
 use crate::{Error, Value, WorkerKind};
@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::Range;
 use std::path::Path;
+use std::str::FromStr;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -200,7 +201,7 @@ impl Reader<'_> {
         let Some(condition) = Condition::named(key) else {
             return Ok(());
         };
-        let about = |reason: String| format!("{key}: {reason}");
+        let about = |error: ConditionError| format!("{key}: {error}");
         let texts = match condition.form {
             Form::One if condition.is_flag() => vec![self.boolean(item)?.to_string()],
             Form::One => vec![self.value(item)?.to_string()],
@@ -209,14 +210,14 @@ impl Reader<'_> {
                 // A wrong one of several is named by its own line.
                 condition
                     .set(&mut ConditionLists::default(), &[&text])
-                    .map_err(|reason| self.error_at(one.span(), about(reason)))?;
+                    .map_err(|error| self.error_at(one.span(), about(error)))?;
                 Ok(text)
             })?,
         };
         let texts: Vec<_> = texts.iter().map(String::as_str).collect();
         condition
             .set(lists, &texts)
-            .map_err(|reason| self.error_at(item.span(), about(reason)))
+            .map_err(|error| self.error_at(item.span(), about(error)))
     }
 
     fn check_keys(
@@ -341,7 +342,7 @@ impl Reader<'_> {
 
     fn parsed_list<T>(&self, item: &Item<'_>) -> Result<Vec<T>, Error>
     where
-        T: std::str::FromStr<Err = String> + PartialEq,
+        T: FromStr<Err: Display> + PartialEq,
     {
         self.one_or_many(item, |one| self.parsed(one))
     }
@@ -399,10 +400,10 @@ impl Reader<'_> {
             .map_err(|error| self.error_at(item.span(), error))
     }
 
-    fn parsed<T: std::str::FromStr<Err = String>>(&self, item: &Item<'_>) -> Result<T, Error> {
+    fn parsed<T: FromStr<Err: Display>>(&self, item: &Item<'_>) -> Result<T, Error> {
         self.text(item)?
             .parse()
-            .map_err(|reason: String| self.error_at(item.span(), reason))
+            .map_err(|error| self.error_at(item.span(), error))
     }
 
     fn one_of<T: Copy, const N: usize>(

@@ -106,14 +106,13 @@ impl DiskSpace {
         let Ok(workload) = registry.workload(&spec.workload) else {
             return Self::default();
         };
-        let settings = resolve(&spec.workload, workload.settings(), &spec.settings);
-        let job = settings.and_then(|settings| Ok(workload.job(&settings, &spec.conditions)?));
+        let settings = resolve(&spec.workload, workload.settings(), &spec.settings).ok();
+        let job = settings.and_then(|settings| workload.job(&settings, &spec.conditions).ok());
         let storage: &dyn Engine = &trueput_engine::Storage;
         let engine = registry.engine(&spec.engine);
-        job.map_or_else(
-            |_| Self::default(),
-            |job| Self::of_job(&*job, engine.unwrap_or(storage), spec.workers, factor),
-        )
+        job.map_or_else(Self::default, |job| {
+            Self::of_job(&*job, engine.unwrap_or(storage), spec.workers, factor)
+        })
     }
 
     /// Returns the space that all trials of a plan need at a time, by the rule of [`RunSpace`].

@@ -4,8 +4,12 @@ use crate::plan::log_directory::LOG_DIRECTORY;
 use std::path::PathBuf;
 use trueput_engine::Error as EngineError;
 use trueput_engine::credentials::redact_word;
+use trueput_engine::parameter::ParameterError;
+use trueput_host::placement::PlacementError;
 use trueput_record::Durability;
 use trueput_record::fault::ScheduledFault;
+use trueput_record::plan::CountError;
+use trueput_record::trial::TrialIdError;
 use trueput_workloads::JobError;
 
 /// The reason why an engine or a workload is not found.
@@ -48,10 +52,18 @@ pub(crate) enum Refusal {
     /// Its engine or workload is not found.
     #[error(transparent)]
     Registry(#[from] RegistryError),
-    /// A value is not one of its parameter, or this machine cannot follow a condition; one
-    /// sentence.
-    #[error("{0}")]
-    Value(String),
+    /// Its id is not one.
+    #[error(transparent)]
+    TrialId(#[from] TrialIdError),
+    /// A knob or a setting does not exist, or does not take its value.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    /// The number of workers is not one.
+    #[error(transparent)]
+    Workers(#[from] CountError),
+    /// This machine cannot place the workers as the conditions say.
+    #[error(transparent)]
+    Placement(#[from] PlacementError),
     /// The engine refuses.
     #[error("{}", describe_error(engine, source))]
     Engine {
@@ -189,13 +201,6 @@ pub(crate) enum Refusal {
     /// The workers cannot run on the hosts.
     #[error(transparent)]
     Hosts(#[from] HostRefusal),
-}
-
-impl Refusal {
-    /// Returns the refusal of a value, in the words of whoever checked it.
-    pub fn of_value(reason: impl std::fmt::Display) -> Self {
-        Self::Value(reason.to_string())
-    }
 }
 
 /// The reason why a workload cannot be done on an engine.

@@ -76,7 +76,7 @@ pub(crate) fn resolve_trial(
     credentials: &Credentials,
     spec: &TrialSpec,
 ) -> Result<ResolvedTrial, Refusal> {
-    trueput_record::trial::check_id(&spec.id).map_err(Refusal::of_value)?;
+    trueput_record::trial::check_id(&spec.id)?;
     let workload = registry.workload(&spec.workload)?;
     let offered = match workload.subject() {
         WorkloadSubject::Engine => registry.engine(&spec.engine)?,
@@ -93,15 +93,13 @@ pub(crate) fn resolve_trial(
             SelectedEngine::Loaded(credentials.open(offered, library).map_err(of_engine)?)
         }
     };
-    let knobs = parameter::resolve_knobs(name, engine.knobs(), &spec.knobs);
-    let knobs = knobs.map_err(Refusal::of_value)?;
+    let knobs = parameter::resolve_knobs(name, engine.knobs(), &spec.knobs)?;
     let promise = engine.promise_with(spec.durability, &knobs);
     let promise = promise.map_err(|error| match engine.promise(spec.durability) {
         None => Refusal::Level(missing_level(&*engine, spec.durability)),
         Some(_) => of_engine(error),
     })?;
-    let settings = parameter::resolve(workload.info().name, workload.settings(), &spec.settings);
-    let settings = settings.map_err(Refusal::of_value)?;
+    let settings = parameter::resolve(workload.info().name, workload.settings(), &spec.settings)?;
     let job = workload
         .job(&settings, &spec.conditions)
         .map_err(|error| Refusal::Workload {
@@ -113,7 +111,7 @@ pub(crate) fn resolve_trial(
     if native.is_some() && !suits_native_program(&spec.conditions) {
         return Err(Refusal::NativeProgram { engine: name });
     }
-    placement::check(&spec.conditions).map_err(|unmet| Refusal::Value(unmet.message))?;
+    placement::check(&spec.conditions)?;
     check_workers(&*engine, spec)?;
     check_host_fit(&*engine, spec)?;
     check_fit(&*job, &*engine, &knobs).map_err(|error| Refusal::Misfit {
@@ -286,7 +284,7 @@ fn check_faults(
 
 fn check_workers(engine: &dyn Engine, spec: &TrialSpec) -> Result<(), Refusal> {
     // A run folder that came from elsewhere may state any number.
-    check_count("workers", i64::from(spec.workers), MAX_WORKERS).map_err(Refusal::of_value)?;
+    check_count("workers", i64::from(spec.workers), MAX_WORKERS)?;
     let several = spec.worker_kind == WorkerKind::Processes && spec.workers > 1;
     if several && !engine.capabilities().several_processes {
         return Err(Refusal::OneProcess {

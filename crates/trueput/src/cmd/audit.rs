@@ -169,7 +169,7 @@ impl Arguments {
                 )));
             }
             (Form::Block, Some(given)) => given.clone(),
-            (Form::Block, None) => "ext4".parse().map_err(Failure::Usage)?,
+            (Form::Block, None) => "ext4".parse().map_err(Failure::usage)?,
         };
         let other = self.model.iter().find(|model| !concerns_devices(**model));
         if let Some(model) = other {

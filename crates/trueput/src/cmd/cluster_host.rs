@@ -34,7 +34,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         .cluster()
         .ok_or_else(|| Failure::Usage(format!("{name} is not a cluster")))?;
     let knobs = parameter::resolve(name, engine.knobs(), &assignment.knobs);
-    let knobs = knobs.map_err(Failure::Usage)?;
+    let knobs = knobs.map_err(Failure::usage)?;
     let hosted = trueput_host::cluster::run(&*cluster, &assignment, &knobs, &stop);
     hosted.map_err(|error| Failure::Other(error.to_string()))?;
     Ok(ExitCode::SUCCESS)

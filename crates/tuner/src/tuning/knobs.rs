@@ -241,10 +241,13 @@ fn bound(knob: &Parameter, text: &str) -> Result<Option<f64>, SearchedKnobError>
         return Ok(None);
     }
     let name = knob.name;
-    let unreadable = |reason| SearchedKnobError::Bound { knob: name, reason };
+    let unreadable = |error: &dyn std::fmt::Display| SearchedKnobError::Bound {
+        knob: name,
+        reason: error.to_string(),
+    };
     let value = match knob.kind {
-        ValueKind::Bytes { .. } => parse_bytes(text).map_err(unreadable)? as f64,
-        ValueKind::Duration { .. } => parse_seconds(text).map_err(unreadable)?,
+        ValueKind::Bytes { .. } => parse_bytes(text).map_err(|error| unreadable(&error))? as f64,
+        ValueKind::Duration { .. } => parse_seconds(text).map_err(|error| unreadable(&error))?,
         ValueKind::Integer { .. } | ValueKind::Fraction { .. } => {
             let number = text.replace('_', "").parse::<f64>().ok();
             let number = number.filter(|number| number.is_finite());

@@ -4,7 +4,7 @@ use super::limits::{MAX_KINDS, MAX_SCAN_RECORDS, MAX_STEPS, MAX_VALUE_BYTES};
 use crate::generate::key::{KeyError, MAX_KEY_BYTES};
 use crate::keyed::action::Action;
 use crate::keyed::error::RecordError;
-use trueput_record::value::format_bytes;
+use trueput_record::value::{ParseBytesError, format_bytes};
 
 /// A mistake in the settings. `Display` is one sentence: the wrong part, and what would be right.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -75,8 +75,8 @@ pub enum CustomError {
     NoTransaction,
 
     /// A size cannot be read; the text of the error.
-    #[error("{0}")]
-    Size(String),
+    #[error(transparent)]
+    Size(#[from] ParseBytesError),
     /// The distribution of sizes is not known.
     #[error(
         "unknown distribution of sizes '{name}'{hint}; write one size, uniform({example}), \

@@ -136,5 +136,5 @@ fn lengths(
 }
 
 fn size(text: &str) -> Result<u64, CustomError> {
-    parse_bytes(text).map_err(CustomError::Size)
+    Ok(parse_bytes(text)?)
 }

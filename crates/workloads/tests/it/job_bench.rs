@@ -38,7 +38,8 @@ pub fn job_under(
     given: &str,
     conditions: &Conditions,
 ) -> Result<Box<dyn Job>, String> {
-    let resolved = parameter::resolve(workload.info().name, workload.settings(), &settings(given))?;
+    let resolved = parameter::resolve(workload.info().name, workload.settings(), &settings(given))
+        .map_err(|error| error.to_string())?;
     Ok(workload.job(&resolved, conditions)?)
 }
 

@@ -4,6 +4,7 @@ use super::conditions::with_log_placed;
 use super::skipped::{joined, note};
 use super::{Error, Expansion, check_promise};
 use crate::plan::resolution::{check_fit, missing_level};
+use std::fmt::Display;
 use trueput_engine::parameter::{resolve, resolve_knobs};
 use trueput_engine::{Durability, Engine};
 use trueput_host::placement;
@@ -18,21 +19,22 @@ impl Expansion<'_> {
     /// Checks that the engines, knobs and settings of steps exist, and that each value is valid.
     pub(super) fn check_steps(&self) -> Result<(), Error> {
         for (index, step) in self.plan.steps.iter().enumerate() {
-            let plan_error = |reason: String| self.step_error(index, &step.name, &reason);
+            let plan_error = |error: &dyn Display| self.step_error(index, &step.name, error);
             resolve(
                 &self.plan.workload,
                 self.workload.settings(),
                 &step.settings,
             )
-            .map_err(plan_error)?;
+            .map_err(|error| plan_error(&error))?;
             for name in &step.engines {
                 let found = self.registry.engine(name);
-                found.map_err(|error| plan_error(error.to_string()))?;
+                found.map_err(|error| plan_error(&error))?;
             }
             for (name, knobs) in &step.knobs {
                 let engine = self.registry.engine(name);
-                let engine = engine.map_err(|error| plan_error(error.to_string()))?;
-                resolve_knobs(name, engine.knobs(), knobs).map_err(plan_error)?;
+                let engine = engine.map_err(|error| plan_error(&error))?;
+                let known = engine.knobs();
+                resolve_knobs(name, known, knobs).map_err(|error| plan_error(&error))?;
             }
         }
         Ok(())
@@ -128,12 +130,12 @@ impl Expansion<'_> {
         (index, step): (usize, &PlanStep),
         skipped: &mut Vec<SkippedPart>,
     ) -> Result<Option<TrialSpec>, Error> {
-        let plan_error = |reason: String| self.step_error(index, &step.name, &reason);
+        let plan_error = |error: &dyn Display| self.step_error(index, &step.name, error);
         let mut spec = step.applied(before, |level| engine.promise(level).is_some());
         if !engine.capabilities().retains_data {
             spec.durability = Durability::None;
         }
-        placement::check(&spec.conditions).map_err(|unmet| plan_error(unmet.message))?;
+        placement::check(&spec.conditions).map_err(|error| plan_error(&error))?;
         if let Some(reason) = self.find_missing_file_system(&spec, index, step)? {
             note(skipped, skip_message(before, step, &reason).into());
             return Ok(None);
@@ -146,7 +148,8 @@ impl Expansion<'_> {
                 return self.skip_or_refuse_step(before, (index, step), reason, skipped);
             }
         };
-        let knobs = resolve_knobs(&spec.engine, engine.knobs(), &knobs).map_err(plan_error)?;
+        let knobs = resolve_knobs(&spec.engine, engine.knobs(), &knobs);
+        let knobs = knobs.map_err(|error| plan_error(&error))?;
         let level = spec.durability;
         if let Err(mut part) = check_promise(engine, level, &knobs) {
             if part.kind == SkipKind::Level {
@@ -162,7 +165,7 @@ impl Expansion<'_> {
             return self.skip_or_refuse_step(before, (index, step), reason, skipped);
         }
         job.check_workers(spec.workers, spec.worker_kind)
-            .map_err(|error| plan_error(error.into()))?;
+            .map_err(|error| plan_error(&error))?;
         spec.settings = settings.as_settings().clone();
         spec.knobs = knobs.as_settings().clone();
         Ok(Some(spec))
@@ -202,8 +205,8 @@ impl Expansion<'_> {
         Ok(None)
     }
 
-    fn step_error(&self, index: usize, name: &str, reason: &str) -> Error {
-        self.plan_error(&format!("step.{index}"), format!("step '{name}': {reason}"))
+    fn step_error(&self, index: usize, name: &str, error: &dyn Display) -> Error {
+        self.plan_error(&format!("step.{index}"), format!("step '{name}': {error}"))
     }
 }
 

@@ -103,7 +103,7 @@ impl Replay<'_> {
             .map(str::parse::<FileSystem>);
         let file_system = file_system
             .transpose()
-            .map_err(|reason: String| self.refuse(&reason))?;
+            .map_err(|error| self.refuse(&error))?;
         let subject = self.subject(file_system.as_ref())?;
         if let Some(file_system) = &file_system {
             check_block_form(file_system)?;

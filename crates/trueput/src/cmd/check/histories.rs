@@ -129,7 +129,8 @@ impl<'a> HistoryRun<'a> {
             ("model".to_owned(), Value::from(model)),
             ("transactions".to_owned(), Value::Integer(transactions)),
         ]);
-        let settings = resolve("history", HistoryWorkload.settings(), &settings)?;
+        let settings = resolve("history", HistoryWorkload.settings(), &settings);
+        let settings = settings.map_err(|error| error.to_string())?;
         let conditions = Conditions {
             duration_s: faults
                 .as_deref()
@@ -223,7 +224,8 @@ impl<'a> HistoryRun<'a> {
     /// Causes each fault after the one before had time to take effect.
     fn cause_faults(&self, faults: &[DelayedFault]) -> Result<(), String> {
         for (index, &(time, order)) in faults.iter().enumerate() {
-            let order: ClusterOrder = order.parse()?;
+            let order = order.parse::<ClusterOrder>();
+            let order = order.map_err(|error| error.to_string())?;
             let needs_network = matches!(order.action, FaultAction::Partition | FaultAction::Heal);
             if needs_network && !trueput_host::is_root() {
                 continue;

@@ -45,7 +45,8 @@ impl Subject {
     /// # Errors
     /// [`Failure::Other`] if the driver has no such knob.
     pub fn knobs(self, settings: &Settings) -> Result<ParameterValues, Failure> {
-        resolve(self.engine.info().name, self.engine.knobs(), settings).map_err(Failure::Other)
+        resolve(self.engine.info().name, self.engine.knobs(), settings)
+            .map_err(|error| Failure::Other(error.to_string()))
     }
 
     /// Makes a folder in `parent` and starts the server that the engine needs there. The inner

@@ -2,10 +2,10 @@
 
 use crate::failure::Failure;
 use std::fmt::Display;
-use trueput_record::Value;
 use trueput_record::ablation::BASE;
 use trueput_record::plan::{Condition, ConditionLists, PRESENT_ENGINES, PlanFile, PlanStep};
 use trueput_record::suggest::did_you_mean;
+use trueput_record::{Durability, Value};
 use trueput_runner::Registry;
 
 /// A step's name and its changes, not yet checked against engines and settings.
@@ -61,7 +61,8 @@ impl StepText {
                 Failure::usage(format!("step '{}': {key}: {reason}", self.name))
             };
             if key == "durability" {
-                step.durability = vec![value.parse().map_err(|reason: String| refuse(&reason))?];
+                let level = value.parse::<Durability>();
+                step.durability = vec![level.map_err(|error| refuse(&error))?];
             } else if !condition(&mut step.conditions, key, value)
                 .map_err(|reason| refuse(&reason))?
             {

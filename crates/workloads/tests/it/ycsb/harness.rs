@@ -18,7 +18,8 @@ use trueput_workloads::{
 pub const SEED: u64 = 7;
 
 pub fn job_of(given: &Settings, conditions: &Conditions) -> Result<Box<dyn Job>, String> {
-    let resolved = parameter::resolve("ycsb", Ycsb.settings(), given)?;
+    let resolved = parameter::resolve("ycsb", Ycsb.settings(), given);
+    let resolved = resolved.map_err(|error| error.to_string())?;
     Ok(Ycsb.job(&resolved, conditions)?)
 }
 

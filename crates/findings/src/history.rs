@@ -33,12 +33,22 @@ pub struct RunHistory {
     pub skipped: Vec<SkippedRecord>,
 }
 
+/// A run that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}: unreadable, skipped: {reason}", path.display())]
+pub struct UnreadableRun {
+    /// The run's folder or bundle.
+    pub path: PathBuf,
+    /// The reader's message.
+    pub reason: String,
+}
+
 /// A run, or a part of one, that a history leaves out. Its `Display` is the sentence that JSON has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SkippedRecord {
-    /// A run that cannot be read, with the reader's message.
-    #[error("{0}")]
-    UnreadableRun(String),
+    /// A run that cannot be read.
+    #[error(transparent)]
+    Run(UnreadableRun),
     /// A line that cannot be read.
     #[error(transparent)]
     Line(UnreadableLine),
@@ -206,10 +216,10 @@ fn is_bundle(path: &Path) -> bool {
     name.ends_with(".tar.gz") && path.is_file()
 }
 
-/// Sorts runs into series. A run that could not be read is an error text, which is listed, like a
-/// run without a valid trial; the others are shown.
+/// Sorts runs into series. A run that could not be read is listed, like a run without a valid
+/// trial; the others are shown.
 #[must_use]
-pub fn history(runs: Vec<Result<Run, String>>, selector: &Selector) -> RunHistory {
+pub fn history(runs: Vec<Result<Run, UnreadableRun>>, selector: &Selector) -> RunHistory {
     let (sides, mut skipped) = sides(runs, selector);
     let mut series: BTreeMap<String, (RateSeries, Vec<&Side>)> = BTreeMap::new();
     for side in &sides {
@@ -252,11 +262,14 @@ fn skipped_of(side: &Side) -> impl Iterator<Item = SkippedRecord> + '_ {
 
 /// Returns the runs with a matching trial in the order of time, and the reasons why others are left
 /// out.
-fn sides(runs: Vec<Result<Run, String>>, selector: &Selector) -> (Vec<Side>, Vec<SkippedRecord>) {
+fn sides(
+    runs: Vec<Result<Run, UnreadableRun>>,
+    selector: &Selector,
+) -> (Vec<Side>, Vec<SkippedRecord>) {
     let (mut reports, mut skipped) = (Vec::<Run>::new(), Vec::new());
     for run in runs {
         match run {
-            Err(reason) => skipped.push(SkippedRecord::UnreadableRun(reason)),
+            Err(unreadable) => skipped.push(SkippedRecord::Run(unreadable)),
             // A bundle may lie next to its run.
             Ok(run) => match reports
                 .iter_mut()

@@ -8,11 +8,43 @@ use trueput_record::search::TuningLimits;
 /// of fewer is their maximum. If no kind has as many, all decide.
 pub(crate) const MIN_KIND_REQUESTS: u64 = 100;
 
+/// The measured figure of a limit that a trial broke.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum BrokenLimit {
+    /// The peak of its memory.
+    #[error("its memory peaked at {bytes} bytes")]
+    Memory {
+        /// Bytes.
+        bytes: u64,
+    },
+    /// The space of its database.
+    #[error("its database took {bytes} bytes")]
+    Space {
+        /// Bytes.
+        bytes: u64,
+    },
+    /// The space of its database, beside the default's.
+    #[error("its database took {factor:.1} times the space of the default's")]
+    SpaceFactor {
+        /// As a multiple of the default's.
+        factor: f64,
+    },
+    /// The time of its recovery.
+    #[error("it took {recovery_s:.2} s to recover")]
+    Recovery {
+        /// Seconds.
+        recovery_s: f64,
+    },
+}
+
 /// Checks the limits of a search that one trial can break.
 ///
 /// # Errors
-/// One sentence: the limit's figure, as it was measured.
-pub(crate) fn check_limits(measurement: &Measurement, limits: &TuningLimits) -> Result<(), String> {
+/// The [`BrokenLimit`].
+pub(crate) fn check_limits(
+    measurement: &Measurement,
+    limits: &TuningLimits,
+) -> Result<(), BrokenLimit> {
     let memory_bytes = peak_memory_bytes(measurement);
     let space_bytes = measurement.database.allocated_bytes;
     let recovery = measurement.recovery.as_ref();
@@ -20,14 +52,16 @@ pub(crate) fn check_limits(measurement: &Measurement, limits: &TuningLimits) -> 
     let exceeded = |found: f64, limit: Option<f64>| limit.is_some_and(|limit| found >= limit);
     let number = |bytes: Option<u64>| bytes.map(|bytes| bytes as f64);
     if exceeded(memory_bytes as f64, number(limits.memory_bytes)) {
-        return Err(format!("its memory peaked at {memory_bytes} bytes"));
+        return Err(BrokenLimit::Memory {
+            bytes: memory_bytes,
+        });
     }
     if exceeded(space_bytes as f64, number(limits.space_bytes)) {
-        return Err(format!("its database took {space_bytes} bytes"));
+        return Err(BrokenLimit::Space { bytes: space_bytes });
     }
     match recovery_s {
         Some(recovery_s) if exceeded(recovery_s, limits.recovery_s) => {
-            Err(format!("it took {recovery_s:.2} s to recover"))
+            Err(BrokenLimit::Recovery { recovery_s })
         }
         _ => Ok(()),
     }
@@ -46,12 +80,12 @@ pub(crate) fn peak_memory_bytes(measurement: &Measurement) -> u64 {
 /// Checks the limit of space beside the default's in the same round.
 ///
 /// # Errors
-/// One sentence: the space, as a multiple of the default's.
+/// [`BrokenLimit::SpaceFactor`].
 pub(crate) fn check_space_factor(
     measurement: &Measurement,
     default: Option<&TrialRecord>,
     limits: &TuningLimits,
-) -> Result<(), String> {
+) -> Result<(), BrokenLimit> {
     // A round without the default's trial has no scores: nothing is to be said of the others.
     let default = default.and_then(|trial| trial.measurement.as_ref());
     let Some((limit, default)) = limits.space_factor.zip(default) else {
@@ -60,9 +94,7 @@ pub(crate) fn check_space_factor(
     let space = |measurement: &Measurement| measurement.database.allocated_bytes as f64;
     let factor = space(measurement) / space(default).max(1.0);
     if factor >= limit {
-        Err(format!(
-            "its database took {factor:.1} times the space of the default's"
-        ))
+        Err(BrokenLimit::SpaceFactor { factor })
     } else {
         Ok(())
     }

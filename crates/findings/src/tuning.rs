@@ -4,6 +4,7 @@
 mod importance;
 mod planned_trials;
 
+pub use crate::limits::BrokenLimit;
 pub use importance::{FAILURE_FACTOR, KnobImportance, KnobShare};
 pub use planned_trials::planned_trials;
 
@@ -266,7 +267,8 @@ pub fn tuning_of(
         holdout: pairs.and_then(|(base, own)| compare_holdout(&base, &own)),
         holdout_failures: winner.map_or_else(Vec::new, |it| {
             let mut failures = in_holdout.failures(it);
-            failures.extend(acceptance.iter().filter_map(|trial| objection(trial)));
+            let objections = acceptance.iter().filter_map(|trial| objection(trial));
+            failures.extend(objections.map(|objection| objection.to_string()));
             failures
         }),
         search_trials: search.len(),
@@ -277,10 +279,38 @@ pub fn tuning_of(
     })
 }
 
-/// Why a trial did not pass, in one sentence; `None` if it did.
-fn objection(trial: &TrialRecord) -> Option<String> {
-    let objections = trial.outcome.objections();
-    (!objections.is_empty()).then(|| objections.join("; "))
+/// Why a trial has no score. `Display` is one sentence.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ScoreError {
+    /// It failed or is invalid.
+    #[error("{}", reasons.join("; "))]
+    NotPassed {
+        /// As its record states them.
+        reasons: Vec<String>,
+    },
+    /// An audit refuted what it promises.
+    #[error("{REFUTED}")]
+    Refuted,
+    /// It has no measurement.
+    #[error("it was not measured")]
+    NotMeasured,
+    /// It broke a limit.
+    #[error(transparent)]
+    Limit(#[from] BrokenLimit),
+    /// Its requests came later than they became due.
+    #[error("it did not keep the rate")]
+    RateNotKept,
+    /// It has no rate or no times.
+    #[error("it did no operation")]
+    NoOperation,
+}
+
+/// Why a trial did not pass; `None` if it did.
+fn objection(trial: &TrialRecord) -> Option<ScoreError> {
+    let reasons = trial.outcome.objections();
+    (!reasons.is_empty()).then(|| ScoreError::NotPassed {
+        reasons: reasons.into_iter().map(str::to_owned).collect(),
+    })
 }
 
 /// The trials of one contender's search that have ended.
@@ -403,28 +433,28 @@ fn knob_gains(
 /// limits that are multiples of what it takes.
 ///
 /// # Errors
-/// One sentence, if it has none: it failed, is invalid, broke a limit, or an audit refuted what it
-/// promises.
+/// A [`ScoreError`] if it has none.
 pub fn score(
     trial: &TrialRecord,
     default: Option<&TrialRecord>,
     settings: &TuningSettings,
     manifest: &RunManifest,
-) -> Result<f64, String> {
+) -> Result<f64, ScoreError> {
     if let Some(objection) = objection(trial) {
         return Err(objection);
     }
     // The others are compared with the default even if its promise was refuted.
     if configuration(trial) != Some(0) && is_refuted(trial) {
-        return Err(REFUTED.to_owned());
+        return Err(ScoreError::Refuted);
     }
-    let measurement = trial.measurement.as_ref().ok_or("it was not measured")?;
+    let measurement = trial.measurement.as_ref();
+    let measurement = measurement.ok_or(ScoreError::NotMeasured)?;
     check_limits(measurement, &settings.limits)?;
     check_space_factor(measurement, default, &settings.limits)?;
     let found = match settings.score {
         TuningScore::Rate => rate(trial, &headline(manifest, &[trial])),
         TuningScore::P99 if !all_kept(&[trial]) => {
-            return Err("it did not keep the rate".to_owned());
+            return Err(ScoreError::RateNotKept);
         }
         TuningScore::P99 => {
             let times = worst_times(&[trial], &[trial]);
@@ -432,14 +462,12 @@ pub fn score(
         }
     };
     let is_score = |score: &f64| score.is_finite() && *score > 0.0;
-    found
-        .filter(is_score)
-        .ok_or_else(|| "it did no operation".to_owned())
+    found.filter(is_score).ok_or(ScoreError::NoOperation)
 }
 
 /// The scores of trials by round and configuration.
 struct Scores {
-    rounds: BTreeMap<u32, BTreeMap<u32, Result<f64, String>>>,
+    rounds: BTreeMap<u32, BTreeMap<u32, Result<f64, ScoreError>>>,
 }
 
 impl Scores {
@@ -469,7 +497,7 @@ impl Scores {
 
     /// The scores of two configurations in the rounds in which both have one.
     fn pairs(&self, base: u32, number: u32) -> (Vec<f64>, Vec<f64>) {
-        let score = |round: &BTreeMap<u32, Result<f64, String>>, number| {
+        let score = |round: &BTreeMap<u32, Result<f64, ScoreError>>, number| {
             round.get(&number)?.as_ref().ok().copied()
         };
         let rounds = self.rounds.values();
@@ -501,7 +529,7 @@ impl Scores {
         let rounds = self.rounds.values();
         let results = rounds.filter_map(|round| round.get(&number));
         let failures = results.filter_map(|result| result.as_ref().err());
-        failures.cloned().collect()
+        failures.map(ToString::to_string).collect()
     }
 }
 

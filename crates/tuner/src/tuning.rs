@@ -381,9 +381,9 @@ impl<'a> TuningSearch<'a> {
         let default = find(ConfigurationId::DEFAULT);
         Some(match score(trial, default, &self.settings, self.manifest) {
             Ok(score) => Outcome::Score(score),
-            Err(reason) => Outcome::Failure(TrialFailure {
+            Err(error) => Outcome::Failure(TrialFailure {
                 kind: failure_kind(&trial.outcome),
-                reason,
+                reason: error.to_string(),
                 score: self.score_without_limits(trial),
             }),
         })

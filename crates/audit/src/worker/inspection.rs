@@ -102,7 +102,7 @@ impl OpenableEngine<'_> {
             Ok(Ok(())) => None,
             Ok(Err(Failure::Damaged(damage))) => Some(damage),
             Ok(Err(Failure::Refused(reason))) => return Err(TaskError::Refused(reason)),
-            Err(reason) => Some(damage(DamageKind::Crash, format!("it {reason}"))),
+            Err(panic) => Some(damage(DamageKind::Crash, format!("it {panic}"))),
         };
         Ok(Inspection { found, damage })
     }

@@ -111,7 +111,7 @@ impl ServerAddress {
             None => ("postgres".to_owned(), authority),
         };
         let options = options.split('&').chain(given.secret_options());
-        let folder = folder_of(options).map_err(|reason| wrong(&reason))?;
+        let folder = folder_of(options, &wrong)?;
         // A comma in a list of engines separates engines, so that of a host may be escaped.
         let hosts = host.replace("%2C", ",").replace("%2c", ",");
         let endpoints = hosts.split(',').map(|host| {
@@ -164,23 +164,28 @@ impl fmt::Display for ServerAddress {
     }
 }
 
-/// Returns the folder of a socket from the URL's options; the error names the option that is wrong.
+/// Returns the folder of a socket from the URL's options; `wrong` is given what is wrong with one.
 fn folder_of<'a>(
     options: impl Iterator<Item = &'a str>,
-) -> std::result::Result<Option<String>, String> {
+    wrong: &dyn Fn(&str) -> Error,
+) -> Result<Option<String>> {
     let mut found = None;
     for option in options.filter(|option| !option.is_empty()) {
         match option.split_once('=') {
             Some(("host", folder)) => found = unescape(folder),
             Some(("sslmode", "disable" | "allow" | "prefer")) => {}
             Some(("sslmode", _)) => {
-                return Err("requires TLS, which trueput does not support".to_owned());
+                return Err(wrong("requires TLS, which trueput does not support"));
             }
             // The password is read when the server asks for it.
             Some(("password" | PASSWORD_FILE, _)) => {}
             // What follows a name may be secret.
-            Some((name, _)) => return Err(format!("has the option '{name}', which is not known")),
-            None => return Err("has an option without a value".to_owned()),
+            Some((name, _)) => {
+                return Err(wrong(&format!(
+                    "has the option '{name}', which is not known"
+                )));
+            }
+            None => return Err(wrong("has an option without a value")),
         }
     }
     Ok(found)

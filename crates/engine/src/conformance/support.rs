@@ -46,7 +46,7 @@ pub fn ensure(holds: bool, fault: impl FnOnce() -> String) -> Outcome<()> {
 
 /// Runs `work`; a panic in it becomes a fault.
 pub fn guarded<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
-    caught(work).unwrap_or_else(|reason| Err(CheckFailure(reason)))
+    caught(work).unwrap_or_else(|panic| Err(CheckFailure(panic.to_string())))
 }
 
 /// Runs `work` in a write transaction and commits it, again after conflicts.

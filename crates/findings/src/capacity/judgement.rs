@@ -90,7 +90,8 @@ impl ObjectiveJudgement {
             .measurement
             .as_ref()
             .map(|it| check_limits(it, limits));
-        if let Some(Err(message)) = kept {
+        if let Some(Err(broken)) = kept {
+            let message = broken.to_string();
             self.violations.push(Violation::Trial { message });
         }
         self

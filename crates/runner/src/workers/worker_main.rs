@@ -53,7 +53,7 @@ pub fn main(registry: &Registry, delegated: &[DelegatedTask]) -> ExitCode {
         }
         Mission::Host(input) => host_agent::serve(input, reporter.clone()),
     };
-    let done = panics::caught(work).unwrap_or_else(|reason| Err(WorkerError::Panic(reason)));
+    let done = panics::caught(work).unwrap_or_else(|panic| Err(WorkerError::Panic(panic)));
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

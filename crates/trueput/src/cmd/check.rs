@@ -98,8 +98,8 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             panics::caught(|| check_subject(arguments, &parent, subject, isolates, &stop));
         failed += match checked {
             Ok(checked) => checked?,
-            Err(reason) => {
-                output::line(&format!("{name} {}: FAILED: it {reason}", subject.level))?;
+            Err(panic) => {
+                output::line(&format!("{name} {}: FAILED: it {panic}", subject.level))?;
                 1
             }
         };

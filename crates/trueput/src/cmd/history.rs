@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trueput_findings::Run;
 use trueput_findings::compare::Selector;
-use trueput_findings::history::{history, runs_in};
+use trueput_findings::history::{UnreadableRun, history, runs_in};
 use trueput_findings::text::joined;
 use trueput_report::Format;
 use trueput_report::history::render;
@@ -82,10 +82,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 /// A run, or why it is left out.
-fn load(path: &Path, size: SizeLimit) -> Result<Run, String> {
+fn load(path: &Path, size: SizeLimit) -> Result<Run, UnreadableRun> {
     let loaded = bundle::open(path, size).and_then(|run| run.report());
-    loaded.map_err(|failure| {
-        let path = path.display();
-        format!("{path}: unreadable, skipped: {failure}")
+    loaded.map_err(|failure| UnreadableRun {
+        path: path.to_owned(),
+        reason: failure.to_string(),
     })
 }

@@ -12,6 +12,7 @@ use crate::workers::meter::MAX_KINDS;
 use std::fmt::Display;
 use std::io;
 use trueput_engine::Error as EngineError;
+use trueput_engine::panics::Panic;
 use trueput_host::process::UsageError;
 use trueput_workloads::Error as JobError;
 
@@ -58,9 +59,9 @@ pub(super) enum WorkerError {
         /// The reason.
         source: Box<Self>,
     },
-    /// A panic, in its own words.
+    /// A panic.
     #[error("it {0}")]
-    Panic(String),
+    Panic(Panic),
     /// A thread ended without saying why.
     #[error("a worker thread ended early")]
     ThreadLost,

@@ -193,7 +193,7 @@ impl WorkerContext<'_> {
             Some(program) => self.run_native(&**program, index, counters, messages),
             None => self.run_session(index, counters, messages),
         });
-        let ended = result.unwrap_or_else(|reason| Err(WorkerError::Panic(reason)));
+        let ended = result.unwrap_or_else(|panic| Err(WorkerError::Panic(panic)));
         // The runner names a worker that has its own process.
         let named = ended.map_err(|error| match self.assignment.spec.worker_kind {
             WorkerKind::Processes => error,

@@ -118,7 +118,6 @@ fn a_database_is_not_opened_with_other_settings_than_it_was_made_with() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn what_a_transaction_read_and_another_changed_is_a_conflict() {
     let Some(engine) = engine() else { return };
     let database = TestDatabase::open(engine, Durability::Buffered, "");
@@ -342,7 +341,6 @@ fn its_own_check_takes_a_good_database_and_refuses_a_damaged_one() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn a_path_that_is_no_gtm_is_refused_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let missing = ENGINE.with_library(Path::new("/nowhere/libgtmshr.so"));

@@ -73,7 +73,6 @@ fn knobs_reach_berkeley_db() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn a_log_file_too_small_for_its_buffer_is_refused_by_name() {
     let Some(engine) = engine() else { return };
     let folder = tempfile::tempdir().unwrap();

@@ -37,7 +37,6 @@ fn every_other_build_keeps_the_contract_at_every_level() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn every_other_build_has_the_same_scans() {
     for other in engines().into_iter().flat_map(others) {
         let database = TestDatabase::open(&*other, Durability::Process, "");
@@ -46,7 +45,6 @@ fn every_other_build_has_the_same_scans() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn every_build_tells_its_own_version_and_file() {
     for engine in engines() {
         let compiled_in = engine.build().unwrap();
@@ -65,7 +63,6 @@ fn every_build_tells_its_own_version_and_file() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn a_build_of_sqlite_tells_its_options() {
     for engine in others(&SQLITE)
         .into_iter()
@@ -89,7 +86,6 @@ fn a_killed_process_loses_no_acknowledged_commit_in_another_build() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn builds_of_lmdb_read_each_others_databases() {
     for other in others(&LMDB) {
         let pairs: [[&dyn Engine; 2]; 2] = [[&LMDB, &*other], [&*other, &LMDB]];
@@ -107,7 +103,6 @@ fn builds_of_lmdb_read_each_others_databases() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn a_database_of_another_file_format_is_refused_with_the_reason() {
     let folder = tempfile::tempdir().unwrap();
     let database = open(&LMDB, folder.path(), Durability::Process, "").unwrap();

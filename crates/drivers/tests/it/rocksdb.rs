@@ -43,7 +43,6 @@ fn the_other_settings_keep_the_contract() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn settings_are_read_back_from_rocksdb() {
     let Some(engine) = engine() else { return };
     let given = "write_buffer_size=8MiB compression=none statistics=true";
@@ -61,7 +60,6 @@ fn settings_are_read_back_from_rocksdb() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn each_level_asks_rocksdb_for_what_it_promises() {
     let Some(engine) = engine() else { return };
     for (level, sync, without_log) in [
@@ -79,7 +77,6 @@ fn each_level_asks_rocksdb_for_what_it_promises() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn of_two_transactions_that_meet_the_second_conflicts_at_commit_where_they_are_optimistic() {
     let Some(engine) = engine() else { return };
     let database = TestDatabase::open(engine, Durability::Process, "transactions=optimistic");
@@ -96,7 +93,6 @@ fn of_two_transactions_that_meet_the_second_conflicts_at_commit_where_they_are_o
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn one_thread_waiting_for_its_own_turn_conflicts_instead() {
     let Some(engine) = engine() else { return };
     let database = TestDatabase::open(engine, Durability::Process, "transactions=batch");
@@ -168,7 +164,6 @@ fn a_deadlock_differs_from_a_lock_that_was_waited_for_too_long() {
 
 /// 11.8.1 knows the option; 7.8.3 does not and says so by its name.
 #[test]
-#[ignore = "slow: make test runs it"]
 fn logs_are_chained_or_the_library_says_that_it_cannot() {
     let Some(engine) = engine() else { return };
     let knobs = "track_and_verify_wals=true";
@@ -188,7 +183,6 @@ fn logs_are_chained_or_the_library_says_that_it_cannot() {
 
 /// An audit refuted `async` with each other choice of these knobs.
 #[test]
-#[ignore = "slow: make test runs it"]
 fn async_needs_chained_logs_and_batches() {
     let Some(engine) = engine() else { return };
     let folder = tempfile::tempdir().unwrap();

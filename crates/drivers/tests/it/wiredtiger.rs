@@ -57,7 +57,6 @@ fn the_other_settings_keep_the_contract() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn a_compressor_is_used_or_refused_by_name() {
     for engine in builds() {
         for name in ["snappy", "lz4"] {
@@ -76,7 +75,6 @@ fn a_compressor_is_used_or_refused_by_name() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn the_second_to_write_a_record_gets_a_conflict() {
     for engine in builds() {
         for table in TABLES {
@@ -121,7 +119,6 @@ fn the_log_is_written_as_the_level_says() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn what_was_set_is_read_back() {
     for engine in builds() {
         for table in TABLES {

@@ -137,7 +137,6 @@ fn ten_equals_together_are_claimed_to_differ_less_than_once_in_twenty() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn a_slowdown_of_a_twentieth_is_found_nine_times_in_ten_where_repeats_scatter_by_a_hundredth() {
     const ROUNDS: usize = 2_000;
     for (noise, paired) in [
@@ -211,7 +210,6 @@ fn equals_look_slower_to_a_gate_less_than_once_in_twenty() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn a_gate_can_tell_of_equals_on_a_quiet_machine_with_enough_repeats() {
     const ROUNDS: usize = 2_000;
     for (results, repeats, scatter) in [(1, 5, 0.005), (1, 10, 0.01), (10, 10, 0.005)] {
@@ -232,7 +230,6 @@ fn a_gate_can_tell_of_equals_on_a_quiet_machine_with_enough_repeats() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn what_runs_at_half_the_rate_fails_a_gate_of_three_repeats() {
     let noise = Noise::LogNormal(0.10);
     let rates = gate_fails(noise, 1, 3, 0.03, 0.5);
@@ -241,7 +238,6 @@ fn what_runs_at_half_the_rate_fails_a_gate_of_three_repeats() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn the_smallest_difference_that_could_have_been_shown_is_shown_about_four_times_in_five() {
     const ROUNDS: usize = 2_000;
     for paired in [true, false] {
@@ -297,7 +293,6 @@ fn a_flat_history_shows_a_step_less_than_once_in_twenty_however_short_it_is() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn candidates_alone_show_a_step_in_a_flat_history_too_often() {
     const ROUNDS: usize = 2_000;
     for runs in [6, 12, 20] {
@@ -313,7 +308,6 @@ fn candidates_alone_show_a_step_in_a_flat_history_too_often() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn twenty_flat_histories_together_show_a_step_less_than_once_in_twenty() {
     const ROUNDS: usize = 500;
     for (runs, noise) in [

@@ -159,7 +159,6 @@ fn sqlite_keeps_the_contract_and_speaks_sql() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn a_file_with_tables_of_anothers_is_refused_and_left_alone() {
     let Some(origin) = Origin::sqlite() else {
         return;
@@ -267,7 +266,6 @@ fn a_schema_whose_making_is_cut_off_before_its_mark_is_not_there() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn a_dialect_that_the_address_names_is_what_the_engine_is_asked_by() {
     let Some(origin) = Origin::sqlite() else {
         return;
@@ -352,7 +350,6 @@ fn a_wrong_password_is_one_line_without_it() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn what_is_missing_is_named_with_what_has_it() {
     let said = |source: &str| {
         let built = ODBC

@@ -234,7 +234,6 @@ fn a_contender_that_is_not_selected_is_in_no_chart_and_no_table() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn who_was_too_quick_for_a_timeline_is_named_below_it() {
     let charts = pages::charts(&thirteen().page());
     let timelines = charts.iter().filter(|chart| chart["kind"] == "timeline");
@@ -351,7 +350,6 @@ fn figures_in_charts_are_written_as_those_in_tables() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn a_rate_keeps_the_digits_that_its_rounding_hangs_on() {
     let per_s = 216_927.495_1;
     let report = report(vec![valid(spec(0, "lmdb", Durability::Sync, 1), per_s)]);

@@ -60,7 +60,6 @@ fn section<'a>(page: &'a str, title: &str) -> &'a str {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn each_run_stands_by_itself_under_its_number_and_host() {
     let page = merge::page(&two_hosts());
     assert!(page.contains("<title>trueput: 2 runs side by side</title>"));
@@ -84,7 +83,6 @@ fn each_run_stands_by_itself_under_its_number_and_host() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn every_trial_tells_its_run_and_its_host() {
     let page = merge::page(&two_hosts());
     for (number, host, other) in [(1, "slow-host", "fast-host"), (2, "fast-host", "slow-host")] {
@@ -102,7 +100,6 @@ fn every_trial_tells_its_run_and_its_host() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn no_ranking_and_no_chart_is_made_of_two_hosts() {
     let page = merge::page(&two_hosts());
     // redb is on one host and fjall on the other.
@@ -137,7 +134,6 @@ fn no_ranking_and_no_chart_is_made_of_two_hosts() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn it_says_what_the_terminal_says_of_the_same_runs() {
     let runs = two_hosts();
     let page = merge::page(&runs);
@@ -171,7 +167,6 @@ fn beside_2010(host: &str) -> Run {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn published_tables_stand_beside_the_run_that_matches_them() {
     let [slow, _] = two_hosts();
     let page = merge::page(&[slow, beside_2010("third")]);

@@ -217,7 +217,6 @@ fn knobs_of(bench: &Bench, plan: &str, engine: &str, knob: &str) -> Vec<String> 
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn one_option_gives_every_engine_the_same_cache_by_its_own_knob() {
     let bench = Bench::new();
     for (sizes, expected) in [("48MiB", &[48][..]), ("48MiB,96MiB", &[48, 96])] {

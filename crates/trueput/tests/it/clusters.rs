@@ -117,7 +117,6 @@ fn a_workload_runs_on_three_nodes_that_wait_for_each_other() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn knobs_of_a_cluster_that_contradict_each_other_are_refused() {
     if !is_installed("postgresql-cluster") {
         return;
@@ -273,7 +272,6 @@ fn histories_are_checked_alone_and_in_a_run() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn a_check_that_is_interrupted_leaves_nothing() {
     let bench = Bench::new();
     let work = bench.path().join("checks");
@@ -443,7 +441,6 @@ fn a_leader_that_no_other_node_reaches_acknowledges_nothing() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn faults_that_cannot_be_planned_are_refused() {
     let bench = Bench::new();
     let refusal = |rest: &str| bench.refusal_of(&format!("run micro {rest}"));

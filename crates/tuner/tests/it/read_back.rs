@@ -181,7 +181,6 @@ fn is_there(engine: &dyn Engine, level: Durability) -> bool {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn lmdb() {
     is_read_back(
         "lmdb",
@@ -378,7 +377,6 @@ const READ_BACK: [&str; 8] = [
 ];
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn every_engine_is_read_back_or_says_why_not() {
     let silent = SILENT.iter().map(|(name, reason)| {
         println!("{name} is not read back: {reason}");

@@ -4,7 +4,6 @@ use super::harness::{Bench, COMMITS, Fate, assert_right, failures, result};
 use trueput_workloads::Error;
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn a_killed_worker_leaves_its_block_to_others() {
     for commit in COMMITS {
         let given = format!("finish=3000 commit={commit} block=200");
@@ -41,7 +40,6 @@ fn whenever_all_are_killed_a_resumed_run_has_the_right_answers() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn a_run_that_is_killed_again_and_again_gets_there() {
     let bench = Bench::lmdb(2, "finish=3000 block=100");
     bench.prepare(false).unwrap();
@@ -89,7 +87,6 @@ fn a_block_that_is_stopped_midway_counts_nothing() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn a_run_killed_before_it_was_prepared_is_prepared_on_resume() {
     assert_right(&Bench::lmdb(2, "finish=500").resume());
 }

@@ -73,7 +73,6 @@ fn an_engine_that_reads_what_is_not_committed_fails_that_test() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn an_engine_that_loses_updates_fails_that_test() {
     let names = failed(Fault::LosesUpdates);
     let wanted = "isolation (after clause 3.4.1, dirty write P0): no update is lost";
@@ -110,7 +109,6 @@ fn an_engine_that_reads_what_is_not_committed_fails_isolation_tests_1_and_2() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn an_engine_that_loses_updates_fails_the_isolation_tests_of_two_writers() {
     assert_eq!(failed_of_clause(Fault::LosesUpdates), [3, 5, 7, 8]);
 }

@@ -19,13 +19,11 @@ fn passes_on(engine: &dyn Engine) {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn the_conditions_hold_after_load_and_run_on_lmdb() {
     passes_on(engine("lmdb"));
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn the_conditions_hold_after_load_and_run_on_sqlite() {
     passes_on(engine("sqlite"));
 }
@@ -37,7 +35,6 @@ fn the_conditions_hold_after_load_and_run_on_redb() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn the_conditions_hold_after_load_and_run_on_fjall() {
     passes_on(engine("fjall"));
 }
@@ -100,7 +97,6 @@ fn the_conditions_hold_after_load_and_run_on_every_engine_that_is_found() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn a_sample_looks_at_a_district_of_each_warehouse_and_still_misses_no_order() {
     let mut bench = Bench::new(engine("lmdb"), Fault::None, 2, SMALL);
     bench.verify = VerifyLevel::Sample;
@@ -119,7 +115,6 @@ fn a_sample_looks_at_a_district_of_each_warehouse_and_still_misses_no_order() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn conflicts_are_tried_again_with_the_same_input_and_lose_nothing() {
     let bench = Bench::new(engine("lmdb"), Fault::ConflictsAtCommit(5), 2, SMALL);
     let (ended, conclusion) = bench.run();
@@ -158,7 +153,6 @@ fn conflicts_of_optimistic_transactions_are_counted_and_lose_nothing() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn paced_terminals_key_in_and_think() {
     let given = "cardinality=hundredth transactions=230 pacing=tpc";
     let bench = Bench::new(engine("lmdb"), Fault::None, 10, given);
@@ -172,7 +166,6 @@ fn paced_terminals_key_in_and_think() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn tables_are_read_into_the_cache_before_the_run() {
     let given = format!("{SMALL} prime=all");
     let bench = Bench::new(engine("lmdb"), Fault::None, 2, &given);

@@ -207,7 +207,6 @@ fn one_worker_leaves_the_same_rows_in_every_store() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
 fn a_table_that_is_of_no_warehouse_is_read_as_a_whole_in_both_stores() {
     for (name, store) in [("kv", TableStore::KeyValue), ("sql", TableStore::Sql)] {
         let given = format!("{SMALL} store={name} transactions=1");

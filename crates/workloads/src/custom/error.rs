@@ -22,7 +22,8 @@ pub enum CustomError {
     },
     /// A scan has no length, or one out of range.
     #[error(
-        "'{text}' is not a scan; write the number of records, 1 to {MAX_SCAN_RECORDS}, as in scan(50)"
+        "'{text}' is not a scan; write the number of records, 1 to {MAX_SCAN_RECORDS}, as in \
+         scan(50)"
     )]
     ScanLength {
         /// The text as given.

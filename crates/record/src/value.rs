@@ -132,8 +132,8 @@ pub enum ParseBytesError {
     )]
     NotSize { text: String },
     #[error(
-        "'{text}': {prefix}b are bits; write {digits}{prefix}iB, or {digits}{prefix}B for powers of \
-         1,000"
+        "'{text}': {prefix}b are bits; write {digits}{prefix}iB, or {digits}{prefix}B for powers \
+         of 1,000"
     )]
     Bits {
         text: String,

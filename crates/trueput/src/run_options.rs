@@ -10,8 +10,8 @@ use trueput_runner::{AuditStore, ConformanceCache, Options};
 /// The options of every command that runs the trials of a plan.
 #[derive(Debug, Args)]
 pub struct RunOptions {
-    /// Write only JSON to standard output: a line for each event and, after a search or an ablation,
-    /// a line with what it found
+    /// Write only JSON to standard output: a line for each event and, after a search or an
+    /// ablation, a line with what it found
     // Not under the heading of the options before it.
     #[arg(long, help_heading = None::<&str>)]
     pub json: bool,

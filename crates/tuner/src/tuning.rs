@@ -71,7 +71,8 @@ impl<'a> TuningSearch<'a> {
     /// time begins at a moment of the whole search.
     ///
     /// # Errors
-    /// [`SearchError`]: the engine has no knobs that can be searched, or a preset does not fit them.
+    /// [`SearchError`]: the engine has no knobs that can be searched, or a preset does not fit
+    /// them.
     pub fn new(
         settings: TuningSettings,
         first: TrialSpec,

@@ -131,8 +131,8 @@ impl DelegatedWorker {
         }
     }
 
-    /// Reads the reports of a process that has ended up to its answer: they are in the pipe, and the
-    /// thread that reads them may not have had its turn on a busy machine.
+    /// Reads the reports of a process that has ended up to its answer: they are in the pipe, and
+    /// the thread that reads them may not have had its turn on a busy machine.
     fn read_rest(&mut self) {
         while !self.is_closed && self.answer.is_none() {
             match self.events.recv_timeout(REST_TIMEOUT) {

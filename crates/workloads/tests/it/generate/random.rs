@@ -60,6 +60,25 @@ fn the_same_seed_worker_and_purpose_give_the_same_stream() {
 }
 
 #[test]
+fn streams_of_workers_and_numbers_below_a_limit_stay_as_they_were() {
+    // Computed apart from this code, from its definitions.
+    for (seed, worker, purpose, first) in [
+        (7, 3, "keys", 14_795_176_168_276_879_406),
+        (7, 4, "keys", 623_276_134_403_703_357),
+        (7, 3, "mix", 16_454_739_137_575_324_546),
+        (8, 3, "keys", 6_412_620_687_803_935_819),
+    ] {
+        let mut random = Random::for_worker(seed, worker, purpose);
+        assert_eq!(random.next_u64(), first, "{seed}, {worker}, {purpose}");
+    }
+    let mut random = Random::new(2);
+    assert_eq!(
+        [1_000; 4].map(|limit| random.below(limit)),
+        [765, 537, 651, 293]
+    );
+}
+
+#[test]
 fn streams_of_other_workers_purposes_and_seeds_share_nothing() {
     let mut seen = HashSet::new();
     let mut streams = 0;

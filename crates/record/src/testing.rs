@@ -1,6 +1,7 @@
 //! Trials whose reports can be foretold, for the tests of this crate and of others.
 
 pub mod ablation;
+pub mod builds;
 pub mod open_loop;
 pub mod scaling;
 pub mod storage;

@@ -7,6 +7,7 @@
 
 mod ablation;
 mod audits;
+mod builds;
 mod calibration;
 mod disturbances;
 mod fixed_rate;

@@ -6,8 +6,8 @@
 
 use crate::support::{contest, everything, repeats, report, terminal};
 use crate::{
-    ablation, audits, choice, compare_words, load_generators, objectives, rankings, storage,
-    summary, tuning,
+    ablation, audits, builds, choice, compare_words, load_generators, objectives, rankings,
+    storage, summary, tuning,
 };
 use std::path::{Path, PathBuf};
 use trueput_findings::Run;
@@ -213,6 +213,7 @@ fn screens() -> Vec<(&'static str, String)> {
             "comparison",
             compare::render(&compared, Format::Terminal, STYLE),
         ),
+        ("builds", with_section(&builds::run(), "threen1, ")),
         ("prediction", predicted()),
         ("unpredictable", unpredictable()),
         ("history", nights()),

@@ -4,8 +4,11 @@ pub mod ablation;
 pub mod builds;
 pub mod open_loop;
 pub mod scaling;
+pub mod search;
 pub mod storage;
 
+use crate::audit::StorageModel;
+use crate::audit_standing::{AuditStanding, ModelStanding};
 use crate::folder::{RunEnd, RunFolder, RunManifest};
 use crate::host::{FileSystemFacts, HostFacts, ProgramFacts};
 use crate::measurement::{
@@ -240,6 +243,29 @@ pub fn everything() -> Vec<TrialRecord> {
     let dead = spec(6, "sqlite", Durability::Async, 1);
     trials.push(failed(dead, "worker 2 was killed by SIGKILL"));
     trials
+}
+
+/// States of a model that an audit tried, and those of them that showed damage.
+#[must_use]
+pub fn tried(model: StorageModel, states: u64, refuted: u64) -> ModelStanding {
+    ModelStanding {
+        file_system: None,
+        model,
+        states,
+        distinct: states,
+        undecided: false,
+        refuted,
+        counterexample: None,
+    }
+}
+
+/// An audit that tried these states.
+#[must_use]
+pub fn standing(models: Vec<ModelStanding>) -> AuditStanding {
+    AuditStanding {
+        audited_at: "2026-11-24T18:00:00Z".to_owned(),
+        models,
+    }
 }
 
 /// The machine that the trials ran on.

@@ -3,8 +3,7 @@
 use crate::support::run_of;
 use trueput_findings::answer::{Answer, UnrankedReason};
 use trueput_record::audit::StorageModel;
-use trueput_record::audit_standing::{AuditStanding, ModelStanding};
-use trueput_record::testing::{spec, valid};
+use trueput_record::testing::{spec, standing, tried, valid};
 use trueput_record::{Durability, TrialRecord};
 
 /// Three repeats of a contender whose audit refuted that many states of a model.
@@ -15,18 +14,7 @@ fn trials(
     model: StorageModel,
     refuted: u64,
 ) -> Vec<TrialRecord> {
-    let standing = AuditStanding {
-        audited_at: "2026-11-24T18:00:00Z".to_owned(),
-        models: vec![ModelStanding {
-            file_system: None,
-            model,
-            states: 785,
-            distinct: 785,
-            undecided: false,
-            refuted,
-            counterexample: None,
-        }],
-    };
+    let standing = standing(vec![tried(model, 785, refuted)]);
     let trial = |repeat| TrialRecord {
         audit: Some(standing.clone()),
         ..valid(spec(cell, engine, Durability::Sync, repeat), rate)

@@ -4,6 +4,7 @@
 //! `TRUEPUT_SCREENS=write cargo test -p trueput-report --test it screens` rewrites the files, and
 //! the change is read in their difference.
 
+use crate::choice::Situation;
 use crate::support::{contest, everything, repeats, report, terminal};
 use crate::{
     ablation, audits, builds, choice, compare_words, load_generators, objectives, rankings,
@@ -23,7 +24,8 @@ use trueput_report::answer::{AnswerText, Layout};
 use trueput_report::charts::Charts;
 use trueput_report::{Format, RunReport, Style, audit_report, compare, prediction, render_with};
 
-const STYLE: Style = Style {
+/// A usual terminal.
+pub const STYLE: Style = Style {
     width: Some(100),
     color: false,
     charts: Charts::Off,
@@ -68,19 +70,43 @@ fn of_small_run() -> String {
     answer.render(Layout::default(), &closing)
 }
 
-/// A choice in which one contender is confirmed and the other is not.
-fn half_confirmed() -> Run {
-    let mut run = choice::audited();
-    let rates = [850.0, 850.0, 935.0, 935.0];
-    let probes = rates.map(|rate_per_s| choice::probe(0, "lmdb", Some(rate_per_s)));
-    run.trials.extend(probes);
-    run
+/// What a search answers in each situation, as lines that it says more (`+`) and less (`-`) than of
+/// a usual run.
+fn beside((usual, situations): (Run, Vec<Situation>)) -> String {
+    let answer = |run: &Run| {
+        let text = search(run);
+        let end = text.find("How to verify it").unwrap_or(text.len());
+        text[..end].to_owned()
+    };
+    let usual = answer(&usual);
+    let told = |(title, run): (&str, Run)| {
+        let text = answer(&run);
+        let added = differing("+", &text, &usual);
+        let removed = differing("-", &usual, &text);
+        format!("## {title}\n\n{added}{removed}\n")
+    };
+    situations.into_iter().map(told).collect()
 }
 
-fn tuned() -> Run {
-    let mut run = tuning::search(100);
-    tuning::add_configurations(&mut run);
-    run
+/// The lines of a text that another one lacks, each after a sign.
+fn differing(sign: &str, text: &str, other: &str) -> String {
+    let known: Vec<&str> = other.lines().collect();
+    let new = text.lines().filter(|line| !known.contains(line));
+    new.map(|line| format!("{sign} {line}\n")).collect()
+}
+
+/// Choices, searches for capacities and searches for knobs.
+fn unusual_searches() -> String {
+    [
+        ("Choices", choice::situations()),
+        ("Capacities", choice::capacity_situations()),
+        ("Searches for knobs", vec![tuning::situations()]),
+    ]
+    .map(|(title, groups)| {
+        let told: String = groups.into_iter().map(beside).collect();
+        format!("# {title}\n\n{told}")
+    })
+    .concat()
 }
 
 /// The answer of an audit of two engines, of which one is refuted.
@@ -198,22 +224,20 @@ fn screens() -> Vec<(&'static str, String)> {
             with_section(&audits::run(), "Audits of durability"),
         ),
         ("audit", audit()),
-        ("choice", search(&half_confirmed())),
-        (
-            "unmeasured",
-            search(&choice::with_failures(choice::KILLED, &choice::FALLING)),
-        ),
+        ("choice", search(&choice::half_confirmed())),
+        ("unmeasured", search(&choice::all_killed())),
         (
             "capacities",
-            search(&choice::as_capacities(half_confirmed())),
+            search(&choice::as_capacities(choice::half_confirmed())),
         ),
-        ("tuning", search(&tuned())),
-        ("tuning-cut-short", search(&tuning::cut_short(2))),
+        ("tuning", search(&tuning::usual())),
+        ("tuning-cut-short", search(&tuning::short_of_time(2))),
+        ("unusual-searches", unusual_searches()),
+        ("builds", with_section(&builds::run(), "threen1, ")),
         (
             "comparison",
             compare::render(&compared, Format::Terminal, STYLE),
         ),
-        ("builds", with_section(&builds::run(), "threen1, ")),
         ("prediction", predicted()),
         ("unpredictable", unpredictable()),
         ("history", nights()),

@@ -7,6 +7,7 @@ pub mod pages;
 use std::path::Path;
 use trueput_findings::Run;
 use trueput_record::folder::RunFolder;
+use trueput_record::testing::search::RunRecords;
 pub use trueput_record::testing::{
     append_with_histograms, end, everything, failed, invalid, manifest, null, repeats, settings,
     spec, valid, whole,
@@ -34,6 +35,13 @@ pub fn report(trials: Vec<TrialRecord>) -> Run {
         end: Some(end()),
         ..Run::of_records(folder, manifest(&trials), trials)
     }
+}
+
+/// A finished run of this plan and its trials, without files.
+pub fn searched((manifest, trials): RunRecords) -> Run {
+    let mut run = report(trials);
+    run.manifest = manifest;
+    run
 }
 
 /// An unfinished run folder on disk with these trials, each consistent.

@@ -1,0 +1,286 @@
+//! Choices between contenders, and the capacities that they are made of.
+
+use trueput_findings::audits::{AuditState, audit_state};
+use trueput_findings::capacity::{Capacity, CapacityState, Violation, capacities, comparisons};
+use trueput_findings::choice::{Choice, choice};
+use trueput_findings::tuning::TuningFindings;
+use trueput_record::audit::StorageModel;
+use trueput_record::audit_standing::ModelStanding;
+use trueput_record::testing::search::{
+    FALLING, KILLED, RunRecords, SLOW_NS, as_capacities, audited, choice as chosen,
+    choice_settings, confirmation, fail, probe, probe_with, remove_barriers, slow_down_lmdb,
+    with_failures,
+};
+use trueput_record::testing::{standing, tried};
+use trueput_record::{Outcome, TrialRecord};
+
+const OBJECTIVE: &str = "p99<5ms";
+
+fn of((manifest, trials): &RunRecords) -> Choice {
+    choice(manifest, trials).unwrap()
+}
+
+/// The capacities of two contenders with their default knobs, in the order of the plan; a search
+/// for capacities finds the same.
+fn both(records: &RunRecords) -> [Capacity; 2] {
+    let mut candidates = of(records).candidates;
+    candidates.sort_by_key(|it| it.default.contender);
+    let found: Vec<_> = candidates.into_iter().map(|it| it.default).collect();
+    let (mut manifest, trials) = records.clone();
+    as_capacities(&mut manifest);
+    assert_eq!(capacities(&manifest, &trials), found);
+    found.try_into().unwrap()
+}
+
+fn unmeasured(message: &str) -> CapacityState {
+    let message = message.to_owned();
+    CapacityState::Unmeasured { message }
+}
+
+#[test]
+fn the_contender_that_was_tuned_has_its_search_and_the_other_none() {
+    let (mut manifest, trials) = chosen(&["lmdb", "sqlite"], OBJECTIVE);
+    let tunings = |found: Choice| -> Vec<Option<TuningFindings>> {
+        let candidates = found.candidates.into_iter();
+        candidates.map(|it| it.tuning).collect()
+    };
+    let found = tunings(of(&(manifest.clone(), trials.clone())));
+    let search = found[0].as_ref().unwrap();
+    assert_eq!((search.search_trials, found[1].is_none()), (54, true));
+    let knobs = &search.importance.as_ref().unwrap().knobs;
+    let most = knobs
+        .iter()
+        .max_by(|one, other| one.share.total_cmp(&other.share));
+    assert_eq!(most.unwrap().knob, "cache");
+    choice_settings(&mut manifest).tuning = None;
+    assert_eq!(tunings(of(&(manifest, trials))), [None, None]);
+}
+
+#[test]
+fn a_capacity_is_confirmed_once_it_held_often_enough_and_failed_twice_in_excess() {
+    let mut records = chosen(&["lmdb", "sqlite"], OBJECTIVE);
+    let unconfirmed = |found: &Capacity| {
+        assert_eq!(found.state, CapacityState::Unconfirmed);
+        assert_eq!(
+            (found.holds_per_s, found.fails_per_s),
+            (Some(500.0), Some(950.0))
+        );
+    };
+    let confirmed = |found: &Capacity| {
+        assert_eq!(found.state, CapacityState::Confirmed);
+        assert_eq!(
+            (found.holds_per_s, found.fails_per_s),
+            (Some(850.0), Some(935.0))
+        );
+    };
+    let [lmdb, sqlite] = both(&records);
+    unconfirmed(&lmdb);
+    unconfirmed(&sqlite);
+    records.1.extend(confirmation(0, "lmdb"));
+    let [lmdb, sqlite] = both(&records);
+    confirmed(&lmdb);
+    unconfirmed(&sqlite);
+    let mut probes = lmdb.probes.iter();
+    let excess = probes.find(|probe| probe.rate_per_s == 935.0).unwrap();
+    let [Violation::Limit(figure)] = &excess.judgement.violations[..] else {
+        panic!("{excess:?}");
+    };
+    assert_eq!((figure.kind.as_str(), figure.metric), ("update", "p99"));
+    assert_eq!((figure.value, figure.below), (0.009, 0.005));
+    records.1.extend(confirmation(1, "sqlite"));
+    both(&records).iter().for_each(confirmed);
+}
+
+#[test]
+fn a_trial_that_held_far_above_a_capacity_contradicts_it() {
+    let mut records = chosen(&["lmdb", "sqlite"], OBJECTIVE);
+    let times_ns = [1_000_000, SLOW_NS, SLOW_NS];
+    let at_800 = times_ns.map(|p99_ns| probe_with(1, "sqlite", 800.0, p99_ns));
+    records.1.extend(at_800);
+    let contradictions = both(&records).map(|it| it.contradiction_per_s());
+    assert_eq!(contradictions, [None, Some(800.0)]);
+}
+
+#[test]
+fn a_rate_is_a_lower_bound_only_if_no_trial_at_it_or_above_failed() {
+    // The capacity, the lowest failure above it, the trials at it, and those of them that held.
+    let of_rates = |rates: &[(f64, bool)]| {
+        let (mut manifest, mut trials) = chosen(&["lmdb"], OBJECTIVE);
+        trials.retain(|trial| trial.spec.conditions.rate.is_none());
+        trials.extend(rates.iter().map(|&(rate_per_s, holds)| {
+            let p99_ns = if holds { 1_000_000 } else { SLOW_NS };
+            probe_with(0, "lmdb", rate_per_s, p99_ns)
+        }));
+        as_capacities(&mut manifest);
+        let found = capacities(&manifest, &trials).remove(0);
+        (
+            found.holds_per_s.unwrap(),
+            found.lowest_failure_above_per_s(),
+            found.probes_at_capacity().count(),
+            found.held_trials(),
+        )
+    };
+    let held = (378.0, true);
+    assert_eq!(of_rates(&[held]), (378.0, None, 1, 1));
+    let failed_above = (412.0, false);
+    assert_eq!(of_rates(&[held, failed_above]), (378.0, Some(412.0), 1, 1));
+    // The failure at 378 and what held there since have made 412 an open question.
+    let reopened = [(300.0, true), failed_above, (378.0, false), held];
+    assert_eq!(of_rates(&reopened), (378.0, Some(412.0), 2, 1));
+    assert_eq!(of_rates(&[held, (378.0, false)]), (378.0, None, 2, 1));
+}
+
+#[test]
+fn better_knobs_that_no_trial_at_a_rate_could_measure_did_not_fail_the_objective() {
+    let mut records = chosen(&["lmdb"], OBJECTIVE);
+    let found = of(&records);
+    let search = found.candidates[0].tuning.as_ref().unwrap();
+    let better = search.better().unwrap().clone();
+    for rate_per_s in [None, Some(500.0), Some(250.0), Some(125.0)] {
+        let mut tuned = probe(0, "lmdb", rate_per_s);
+        tuned.spec.knobs.extend(better.changes.clone());
+        tuned.spec.role.as_mut().unwrap().configuration = Some(better.number);
+        if rate_per_s.is_some() {
+            fail(&mut tuned, KILLED);
+        }
+        records.1.push(tuned);
+    }
+    let found = of(&records);
+    let candidate = &found.candidates[0];
+    let tuned = candidate.tuned.as_ref().unwrap();
+    assert_eq!(tuned.state, unmeasured(KILLED));
+    // The control: a rate failed all the same.
+    assert_eq!(
+        (tuned.fails_per_s, candidate.is_tuned_better()),
+        (Some(125.0), false)
+    );
+}
+
+#[test]
+fn a_capacity_at_which_one_trial_failed_has_the_figures_of_those_that_held() {
+    let mut records = chosen(&["lmdb", "sqlite"], OBJECTIVE);
+    records.1.push(probe_with(0, "lmdb", 850.0, 80_000_000));
+    records.1.extend(confirmation(0, "lmdb"));
+    let [lmdb, _] = both(&records);
+    assert_eq!(lmdb.state, CapacityState::Confirmed);
+    let held: Vec<bool> = lmdb
+        .probes_at_capacity()
+        .map(|probe| probe.judgement.holds())
+        .collect();
+    assert_eq!(
+        (lmdb.holds_per_s, held),
+        (Some(850.0), vec![false, true, true])
+    );
+}
+
+#[test]
+fn a_contender_that_failed_at_the_lowest_rates_is_not_one_that_failed_the_objective() {
+    let [lmdb, rocksdb] = both(&with_failures(KILLED, &FALLING));
+    assert_eq!(rocksdb.state, unmeasured(KILLED));
+    let failed = rocksdb.failed_trials().unwrap();
+    assert_eq!(
+        (&*failed.message, failed.failed, failed.all),
+        (KILLED, 8, 8)
+    );
+    assert_eq!(lmdb.failed_trials(), None);
+    let full = "worker 0: IO error: No space left on device";
+    let [_, rocksdb] = both(&with_failures(full, &FALLING[2..]));
+    let failed = rocksdb.failed_trials().unwrap();
+    assert_eq!((&*failed.message, failed.failed, failed.all), (full, 6, 8));
+    // One that was measured at the lowest rate, and too slow there, failed the objective.
+    let [_, rocksdb] = both(&with_failures(full, &FALLING[..7]));
+    assert_eq!(rocksdb.state, CapacityState::NothingHolds);
+    assert_eq!(rocksdb.failed_trials(), None);
+}
+
+#[test]
+fn a_contender_with_wrong_results_was_measured_and_is_not_considered() {
+    let damaged = "reads: 1 damaged record of 10";
+    let (manifest, mut trials) = with_failures(KILLED, &[]);
+    let mut refuted = trials.clone();
+    trials.last_mut().unwrap().outcome = Outcome::Invalid {
+        reasons: vec![damaged.to_owned()],
+    };
+    let own = refuted.iter_mut().filter(|it| it.spec.engine == "rocksdb");
+    for trial in own {
+        trial.audit = Some(standing(vec![tried(StorageModel::Journal, 9, 1)]));
+    }
+    let promise = "an audit refuted its promise at this level";
+    for (trials, reason) in [(trials, damaged), (refuted, promise)] {
+        let [lmdb, rocksdb] = both(&(manifest.clone(), trials));
+        assert_eq!(
+            (lmdb.rejection(), rocksdb.rejection()),
+            (None, Some(reason))
+        );
+        assert_eq!((rocksdb.holds_per_s, rocksdb.failed_trials()), (None, None));
+    }
+}
+
+#[test]
+fn none_is_first_where_none_keeps_the_objective() {
+    for failed in [&[][..], &FALLING] {
+        let mut records = with_failures(KILLED, failed);
+        slow_down_lmdb(&mut records.1);
+        let [lmdb, rocksdb] = both(&records);
+        assert_eq!(lmdb.state, CapacityState::NothingHolds);
+        let expected = if failed.is_empty() {
+            CapacityState::NothingHolds
+        } else {
+            unmeasured(KILLED)
+        };
+        assert_eq!(rocksdb.state, expected);
+        let found = of(&records);
+        assert_eq!((found.first(), found.recommended), (None, None));
+    }
+}
+
+/// What is known of the promise of sqlite, after an audit with these results.
+fn state_after(models: &[ModelStanding]) -> AuditState {
+    let (_, mut trials) = audited();
+    trials.retain(|trial| trial.spec.engine == "sqlite");
+    for trial in &mut trials {
+        trial.audit = Some(standing(models.to_vec()));
+    }
+    audit_state(&trials.iter().collect::<Vec<_>>()).unwrap()
+}
+
+#[test]
+fn an_undecided_audit_says_nothing_and_damage_on_weaker_storage_refutes_nothing() {
+    let undecided = ModelStanding {
+        undecided: true,
+        ..tried(StorageModel::Journal, 314, 0)
+    };
+    assert_eq!(state_after(&[undecided]), AuditState::Undecided);
+    let models = [
+        tried(StorageModel::Kill, 314, 0),
+        tried(StorageModel::Posix, 314, 12),
+    ];
+    let AuditState::NotRefuted {
+        states, refuted_by, ..
+    } = state_after(&models)
+    else {
+        panic!("usual storage refuted it");
+    };
+    assert_eq!((states, refuted_by), (314, vec![StorageModel::Posix]));
+}
+
+#[test]
+fn nothing_is_recommended_at_a_level_that_the_storage_does_not_keep() {
+    let mut records = chosen(&["lmdb", "sqlite"], OBJECTIVE);
+    remove_barriers(&mut records.1, "lmdb");
+    assert_eq!(of(&records).recommended, Some(1), "sqlite has the barriers");
+    remove_barriers(&mut records.1, "sqlite");
+    let found = of(&records);
+    assert_eq!(found.recommended, None);
+    assert!(found.candidates.iter().all(|it| it.is_lost()));
+}
+
+#[test]
+fn a_capacity_on_storage_without_barriers_is_compared_with_no_other() {
+    let (mut manifest, mut trials) = chosen(&["lmdb", "sqlite"], OBJECTIVE);
+    as_capacities(&mut manifest);
+    let groups = |trials: &[TrialRecord]| comparisons(capacities(&manifest, trials)).len();
+    assert_eq!(groups(&trials), 1);
+    remove_barriers(&mut trials, "sqlite");
+    assert_eq!(groups(&trials), 2);
+}

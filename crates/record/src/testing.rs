@@ -2,6 +2,7 @@
 
 pub mod ablation;
 pub mod builds;
+pub mod comparison;
 pub mod open_loop;
 pub mod scaling;
 pub mod search;

@@ -10,6 +10,7 @@ mod audits;
 mod builds;
 mod calibration;
 mod choice;
+mod comparisons;
 mod disturbances;
 mod fixed_rate;
 mod history;

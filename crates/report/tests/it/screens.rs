@@ -13,7 +13,7 @@ use crate::{
 use std::path::{Path, PathBuf};
 use trueput_findings::Run;
 use trueput_findings::answer::Answer;
-use trueput_findings::compare::{Selector, Side};
+use trueput_findings::compare::{Selector, Side, SideComparison};
 use trueput_findings::history::history;
 use trueput_findings::prediction::{PredictionRequest, predict};
 use trueput_record::accounting::OtherPrograms;
@@ -122,6 +122,20 @@ fn prediction_of(trials: Vec<TrialRecord>, request: &PredictionRequest) -> Strin
     prediction::render(&found, Format::Terminal, STYLE)
 }
 
+/// A comparison, and what others say from their sides to the table of what changed.
+fn comparison() -> String {
+    let of = |compared: &[SideComparison]| compare::render(compared, Format::Terminal, STYLE);
+    let levels = [Durability::Sync, Durability::Process];
+    let mut text = of(&compare_words::compared(&levels, 0.5));
+    for (title, compared) in compare_words::situations() {
+        let told = of(&compared);
+        let (told, _) = told.split_once("\n\nWhat changed").unwrap();
+        let verdicts: Vec<_> = told.split("\n\n").skip(2).collect();
+        text += &format!("\n## {title}\n\n{}\n", verdicts.join("\n\n"));
+    }
+    text
+}
+
 /// More clients, a delay and more nodes than were measured.
 fn predicted() -> String {
     let request = PredictionRequest {
@@ -185,7 +199,6 @@ fn nights() -> String {
 
 /// The screens, by the names of their files.
 fn screens() -> Vec<(&'static str, String)> {
-    let compared = compare_words::compared(&[Durability::Sync, Durability::Process], 4, 0.5);
     let hosts: Vec<TrialRecord> = vec![
         load_generators::on_hosts(0, "redb", 0.5),
         load_generators::on_hosts(1, "fjall", 0.9),
@@ -234,10 +247,7 @@ fn screens() -> Vec<(&'static str, String)> {
         ("tuning-cut-short", search(&tuning::short_of_time(2))),
         ("unusual-searches", unusual_searches()),
         ("builds", with_section(&builds::run(), "threen1, ")),
-        (
-            "comparison",
-            compare::render(&compared, Format::Terminal, STYLE),
-        ),
+        ("comparison", comparison()),
         ("prediction", predicted()),
         ("unpredictable", unpredictable()),
         ("history", nights()),

@@ -440,13 +440,7 @@ pub fn run_search(
         .trials
         .iter()
         .all(|spec| ended.contains_key(&spec.id));
-    let mut search_end = stopped.and_then(StopReason::search_end);
-    if ended.len() == ended_before {
-        // Why a search ended is known best to the process in which it ran.
-        let end = folder.end()?;
-        search_end = end.and_then(|end| end.search_end).or(search_end);
-    }
-    finish(folder, stopped, all_ended, search_end)?;
+    finish(folder, stopped, all_ended, ended.len() > ended_before)?;
     observer(&Event::RunEnded {
         folder: folder.path().to_owned(),
         interrupted,
@@ -458,8 +452,14 @@ fn finish(
     folder: &RunFolder,
     stopped: Option<StopReason>,
     all_ended: bool,
-    search_end: Option<SearchEnd>,
+    has_run: bool,
 ) -> Result<(), Error> {
+    let mut search_end = stopped.and_then(StopReason::search_end);
+    if !has_run {
+        // Why a search ended is known best to the process in which it ran.
+        let end = folder.end()?;
+        search_end = end.and_then(|end| end.search_end).or(search_end);
+    }
     let enough = stopped.and_then(StopReason::enough);
     let interrupted = stopped == Some(StopReason::ByUser);
     folder.finish(&RunEnd {

@@ -1,6 +1,5 @@
 //! Texts that are not values of a condition.
 
-use super::hosts::MAX_HOSTS;
 use crate::list::SplitError;
 use crate::parameter::ValueError;
 
@@ -35,6 +34,6 @@ pub enum ParsePlaceError {
     HostName { name: String },
     #[error("host '{name}' is named twice: name each host once, and give more workers")]
     HostTwice { name: String },
-    #[error("{count} hosts exceed the maximum of {MAX_HOSTS}")]
-    TooManyHosts { count: usize },
+    #[error("{count} hosts exceed the maximum of {max}")]
+    TooManyHosts { count: usize, max: usize },
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The maximum number of hosts of a trial.
-pub(super) const MAX_HOSTS: usize = 64;
+const MAX_HOSTS: usize = 64;
 
 /// The maximum length of a host's name, with a user's.
 const MAX_NAME_BYTES: usize = 255;
@@ -46,7 +46,8 @@ impl FromStr for HostList {
         }
         let count = names.len();
         if count > MAX_HOSTS {
-            Err(ParsePlaceError::TooManyHosts { count })
+            let max = MAX_HOSTS;
+            Err(ParsePlaceError::TooManyHosts { count, max })
         } else {
             Ok(Self(names))
         }
@@ -124,6 +125,12 @@ mod tests {
         }
         let many: Vec<_> = (0..65).map(|number| format!("h{number}")).collect();
         let refused = many.join(",").parse::<HostList>();
-        assert_eq!(refused, Err(ParsePlaceError::TooManyHosts { count: 65 }));
+        assert_eq!(
+            refused,
+            Err(ParsePlaceError::TooManyHosts {
+                count: 65,
+                max: MAX_HOSTS
+            })
+        );
     }
 }

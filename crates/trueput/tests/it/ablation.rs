@@ -61,6 +61,7 @@ fn nothing_is_missing_of_sqlite_and_rocksdb_killed_without_a_flushed_log() {
 }
 
 #[test]
+#[ignore = "slow: make test runs it"]
 fn what_rocksdb_without_a_log_has_lost_is_counted_and_no_failure() {
     if !is_installed("rocksdb") {
         return;
@@ -136,6 +137,7 @@ const ABLATION: &str = "ledger micro --no-hardware-limits --engine lmdb,sqlite -
                         --set test=overwrite --set records=500 --repeat=1";
 
 #[test]
+#[ignore = "slow: make test runs it"]
 fn an_ablation_runs_every_step_on_every_engine_and_prints_what_each_gave_up() {
     let bench = Bench::new();
     let (first, second) = (

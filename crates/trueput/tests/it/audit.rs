@@ -43,6 +43,7 @@ fn only(record: &AuditRecord) -> &AuditResult {
 }
 
 #[test]
+#[ignore = "slow: make test runs it"]
 fn sqlite_keeps_its_promise_and_nothing_is_left_behind() {
     if !can_audit() {
         return;
@@ -66,6 +67,7 @@ fn sqlite_keeps_its_promise_and_nothing_is_left_behind() {
 }
 
 #[test]
+#[ignore = "slow: make test runs it"]
 fn a_false_claim_is_refuted_and_its_counterexample_replayed() {
     if !can_audit() {
         return;
@@ -90,6 +92,7 @@ fn a_false_claim_is_refuted_and_its_counterexample_replayed() {
 }
 
 #[test]
+#[ignore = "slow: make test runs it"]
 fn below_a_file_system_of_its_own_a_promise_is_kept_unless_barriers_are_off() {
     if !can_audit() {
         return;
@@ -129,6 +132,7 @@ fn below_a_file_system_of_its_own_a_promise_is_kept_unless_barriers_are_off() {
 }
 
 #[test]
+#[ignore = "slow: make test runs it"]
 fn ctrl_c_ends_an_audit_and_refutes_nothing() {
     if !can_audit() {
         return;
@@ -154,6 +158,7 @@ fn ctrl_c_ends_an_audit_and_refutes_nothing() {
 }
 
 #[test]
+#[ignore = "slow: make test runs it"]
 fn a_run_knows_what_was_audited_and_can_skip_the_rest() {
     if !can_audit() {
         return;
@@ -203,6 +208,7 @@ fn a_run_knows_what_was_audited_and_can_skip_the_rest() {
 }
 
 #[test]
+#[ignore = "slow: make test runs it"]
 fn sqlites_delete_mode_keeps_its_promise_though_names_persist_late() {
     if !can_audit() {
         return;

@@ -16,6 +16,7 @@ const SEARCH: &str = "choose ycsb --engine lmdb,sqlite --durability sync --worke
     --confirmations 1 --budget 20m";
 
 #[test]
+#[ignore = "slow: make test runs it"]
 fn the_better_of_two_contenders_is_recommended_even_after_an_interruption() {
     let bench = Bench::new();
     let line = format!("{SEARCH} --duration 0.5 --no-tuning --rate 5");
@@ -82,6 +83,7 @@ fn the_better_of_two_contenders_is_recommended_even_after_an_interruption() {
 }
 
 #[test]
+#[ignore = "slow: make test runs it"]
 fn a_capacity_is_found_with_the_default_and_with_the_knobs_that_a_search_finds() {
     let bench = Bench::new();
     let line = "tune ycsb --engine sqlite --durability sync --workers 1 --set workload=a \

@@ -38,6 +38,7 @@ fn find_processes(parent: u32, text: &str) -> Vec<i32> {
 }
 
 #[test]
+#[ignore = "slow: make test runs it"]
 fn a_stopped_postmaster_fails_its_trial_and_the_next_one_runs() {
     if !is_installed("postgresql") {
         eprintln!("skipped: PostgreSQL is not installed");
@@ -113,6 +114,7 @@ fn fill_disk(disk: &Path, engines: &str) -> Vec<TrialRecord> {
 }
 
 #[test]
+#[ignore = "slow: make test runs it"]
 fn a_disk_that_every_engine_fills_keeps_a_record_of_each() {
     let bench = Bench::new();
     let [image, folder] = ["disk.img", "disk"].map(|name| bench.path().join(name));

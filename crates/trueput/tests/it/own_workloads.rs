@@ -32,6 +32,7 @@ fn setting(bench: &Bench, name: &str) -> Value {
 }
 
 #[test]
+#[ignore = "slow: make test runs it"]
 fn each_workload_file_of_the_program_is_valid_on_engines_on_disk() {
     for file in FILES {
         let bench = Bench::new();

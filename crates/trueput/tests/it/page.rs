@@ -77,6 +77,7 @@ fn the_cost_of_a_knob_is_recorded_where_trials_differ_by_it() {
 }
 
 #[test]
+#[ignore = "slow: make test runs it"]
 fn a_page_goes_to_the_given_path_and_says_where_that_is() {
     let (bench, folder) = with_a_run();
     let report = format!("report {} --html", folder.display());

@@ -142,6 +142,7 @@ fn the_log_flush_example_runs_at_a_scale_and_says_which() {
 }
 
 #[test]
+#[ignore = "slow: make test runs it"]
 fn an_experiment_runs_with_the_engines_that_are_here_and_names_the_others() {
     let bench = Bench::new();
     bench.run_expecting(

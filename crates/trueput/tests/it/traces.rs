@@ -50,6 +50,7 @@ fn replay(file: &str, options: &str) -> Vec<TrialRecord> {
 }
 
 #[test]
+#[ignore = "slow: make test runs it"]
 fn every_format_is_replayed_and_verified_on_engines_on_disk() {
     for name in EXAMPLES {
         let options = "--engine lmdb,sqlite --durability process --workers 2 --closed";
@@ -68,6 +69,7 @@ fn every_format_is_replayed_and_verified_on_engines_on_disk() {
 }
 
 #[test]
+#[ignore = "slow: make test runs it"]
 fn requests_come_at_the_recorded_times_scaled_by_the_speed() {
     // The example takes 2 s.
     let options = "--engine lmdb --durability process --workers 2 --speed";
@@ -92,6 +94,7 @@ fn requests_come_at_the_recorded_times_scaled_by_the_speed() {
 }
 
 #[test]
+#[ignore = "slow: make test runs it"]
 fn what_a_run_on_one_engine_records_is_replayed_on_another() {
     for work in [
         "ycsb --set recordcount=300 --set operationcount=900 --set workload=a",
@@ -136,6 +139,7 @@ fn what_a_run_on_one_engine_records_is_replayed_on_another() {
 }
 
 #[test]
+#[ignore = "slow: make test runs it"]
 fn transactions_of_several_operations_are_recorded_whole() {
     let bench = Bench::new();
     bench.run_expecting(

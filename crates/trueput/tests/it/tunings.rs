@@ -18,6 +18,7 @@ const SEARCH: &str = "tune ycsb --engine sqlite --durability process --workers 1
     --set recordcount=500 --duration 100ms";
 
 #[test]
+#[ignore = "slow: make test runs it"]
 fn a_search_keeps_the_promise_pairs_each_trial_with_the_default_and_answers() {
     let bench = Bench::new();
     let output = bench.run(&format!("{SEARCH} --budget 40s"));
@@ -218,6 +219,7 @@ fn presets_name_knobs_of_their_engines_with_values_in_range_on_small_and_large_m
 }
 
 #[test]
+#[ignore = "slow: make test runs it"]
 fn the_knobs_to_search_can_be_named_and_bounded_and_are_the_only_ones_that_change() {
     let bench = Bench::new();
     let within = "--search cache_size=1MiB..8MiB,wal_autocheckpoint --within space<50x";

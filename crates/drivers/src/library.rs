@@ -235,13 +235,24 @@ pub(crate) fn load(path: &Path, title: &'static str) -> Result<Library> {
     check(path)?;
     // SAFETY: the initializers of a library that the user installed or named as an engine run here,
     // as they would in any program linked with it.
-    let loaded = unsafe { DynamicLibrary::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
-        .map_err(|error| Error::engine(format!("cannot load {}: {error}", path.display())))?;
+    let loaded =
+        unsafe { DynamicLibrary::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(|error| {
+            let message = loader_message(&error);
+            Error::engine(format!("cannot load {}: {message}", path.display()))
+        })?;
     Ok(Library {
         path: path.to_owned(),
         title,
         loaded,
     })
+}
+
+/// The words of the system's loader, which the error itself does not repeat.
+fn loader_message(error: &libloading::Error) -> String {
+    match error {
+        libloading::Error::DlOpen { source } => source.to_string(),
+        other => other.to_string(),
+    }
 }
 
 impl Library {

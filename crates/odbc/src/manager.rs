@@ -137,14 +137,17 @@ pub(super) fn manager() -> Result<&'static Manager> {
     LOADED.as_ref().map_err(Clone::clone)
 }
 
-/// The error for a library that the system's loader did not load, with the loader's message: it has
-/// no other sign of a file that is not there, as against one that is broken or lacks a library.
-fn load_error(message: &str) -> Error {
-    if message.starts_with(&format!(
-        "{LIBRARY}: cannot open shared object file: No such file"
-    )) {
+/// The error for a file that the system's loader did not load. Only the loader's message tells a
+/// file that is not there from one that is broken or lacks a library.
+fn load_error(file: &str, error: &libloading::Error) -> Error {
+    let message = match error {
+        libloading::Error::DlOpen { source } => source.to_string(),
+        other => other.to_string(),
+    };
+    let absent = format!("{file}: cannot open shared object file: No such file");
+    if message.starts_with(&absent) {
         Error::missing(format!(
-            "no unixODBC on this machine ({LIBRARY}): install the package unixodbc"
+            "no unixODBC on this machine ({file}): install the package unixodbc"
         ))
     } else {
         Error::engine(format!("cannot load unixODBC: {message}"))
@@ -155,7 +158,7 @@ impl Manager {
     fn load() -> Result<Self> {
         // SAFETY: the library's initializers run as in any program that is linked with it.
         let library = unsafe { Library::open(Some(LIBRARY), RTLD_NOW | RTLD_LOCAL) };
-        let library = library.map_err(|error| load_error(&error.to_string()))?;
+        let library = library.map_err(|error| load_error(LIBRARY, &error))?;
         let functions = Functions::load(&library)?;
         let mut environment = null_mut();
         // SAFETY: the arguments are of the types that ODBC has for these calls, and the handle that
@@ -276,6 +279,21 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_library_that_is_absent_is_missing_and_one_that_is_broken_is_not() {
+        let folder = std::env::temp_dir().join(format!("trueput-odbc-{}", std::process::id()));
+        std::fs::write(&folder, "no library").unwrap();
+        let broken = folder.to_str().unwrap();
+        for (file, is_missing) in [("libabsent.so.2", true), (broken, false)] {
+            // SAFETY: nothing is loaded.
+            let loaded = unsafe { Library::open(Some(file), RTLD_NOW | RTLD_LOCAL) };
+            let error = load_error(file, &loaded.err().unwrap());
+            assert_eq!(matches!(error, Error::Missing(_)), is_missing, "{error}");
+            assert!(error.to_string().contains(file), "{error}");
+        }
+        std::fs::remove_file(&folder).unwrap();
+    }
 
     #[test]
     fn a_message_is_one_line_without_what_the_driver_adds() {

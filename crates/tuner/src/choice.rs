@@ -140,7 +140,7 @@ pub(crate) fn engine_of(
 }
 
 /// A search, its time, and its contenders.
-pub struct ChoiceSearch<'a> {
+pub(crate) struct ChoiceSearch<'a> {
     settings: &'a ChoiceSettings,
     manifest: &'a RunManifest,
     engines: &'a [&'static dyn Engine],
@@ -470,18 +470,35 @@ impl<'a> ChoiceSearch<'a> {
                 |closed: &&TrialSpec| !ended.iter().any(|trial| is_tuning_of(closed, trial));
             self.settings.tuning.is_some() && order.iter().any(is_untuned)
         };
-        let is_cut_short = |tuning: &ContenderSearch<'_>| tuning.end == Some(SearchEnd::TimeUp);
         let lacks_trials = || {
             let found = choice(self.manifest, ended);
             found.is_some_and(|found| {
-                self.unconfirmed(&found, ended).next().is_some()
+                let mut candidates = found.candidates.iter();
+                candidates.any(|candidate| self.is_cut_short(candidate, ended))
+                    || self.unconfirmed(&found, ended).next().is_some()
                     || !self.missing_pair(&found, ended).is_empty()
             })
         };
-        self.defaults.is_open(ended)
-            || lacks_tuning()
-            || self.begun.values().any(is_cut_short)
-            || lacks_trials()
+        // Later, the defaults are not looked at again.
+        let are_defaults_searched = !ended
+            .iter()
+            .any(|trial| is_of_tuning(trial) || is_of_run_off(trial));
+        are_defaults_searched && self.defaults.is_open(ended) || lacks_tuning() || lacks_trials()
+    }
+
+    /// Whether the search for a contender's knobs, or for its capacity with them, did not come to
+    /// its end. Of a search that ended in an earlier process, the trials tell it: one without a
+    /// winner was not compared with the default.
+    fn is_cut_short(&self, candidate: &Candidate, ended: &[TrialRecord]) -> bool {
+        let begun = self.begun.get(&candidate.default.contender);
+        let end = begun.and_then(|tuning| tuning.end);
+        let is_tuning_short = match end {
+            Some(end) => end == SearchEnd::TimeUp,
+            None => (candidate.tuning.as_ref()).is_some_and(|found| found.winner.is_none()),
+        };
+        let tuned = candidate.tuned.as_ref();
+        let next = tuned.and_then(|it| next_trial(&it.spec, &self.settings.capacity, ended));
+        is_tuning_short || next.is_some()
     }
 
     fn run_off_spec(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// A time, from a moment of a search on.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Budget {
+pub(crate) struct Budget {
     begin_s: f64,
     length_s: f64,
 }
@@ -60,7 +60,7 @@ impl BudgetShortage {
 
 /// The times from proposals to the next ones: what the trials took, with all that surrounds them.
 #[derive(Debug, Clone, Default)]
-pub struct TrialTimes {
+pub(crate) struct TrialTimes {
     /// When the last proposal was made, and its trials.
     running: Option<(f64, u32)>,
     total_s: f64,
@@ -98,7 +98,7 @@ impl TrialTimes {
 
 /// A budget that contenders share.
 #[derive(Debug, Clone)]
-pub struct SharedBudget {
+pub(crate) struct SharedBudget {
     whole: Budget,
     shares: BTreeMap<usize, Share>,
 }

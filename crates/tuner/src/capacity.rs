@@ -2,9 +2,9 @@
 
 mod probe;
 
-pub use probe::{
-    MAX_CONFIRMATIONS, NextProbe, fewest_trials, next_probe, retry_probe, trial_duration_s,
-    usual_trials,
+pub use probe::MAX_CONFIRMATIONS;
+pub(crate) use probe::{
+    NextProbe, fewest_trials, next_probe, retry_probe, trial_duration_s, usual_trials,
 };
 
 use crate::budget::{Budget, BudgetShortage, SharedBudget};
@@ -19,7 +19,7 @@ use trueput_record::{TrialRecord, TrialSpec};
 /// The searches for the capacities of several contenders within a time: one after the other, then
 /// once more those that kept the objective at no rate.
 #[derive(Debug)]
-pub struct CapacitySearch<'a> {
+pub(crate) struct CapacitySearch<'a> {
     contenders: Vec<&'a TrialSpec>,
     settings: &'a CapacitySettings,
     /// The time of the first pass.

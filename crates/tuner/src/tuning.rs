@@ -36,7 +36,7 @@ const ABLATION_ROUNDS: usize = 3;
 
 /// A search for the knobs of one contender.
 #[derive(Debug)]
-pub struct TuningSearch<'a> {
+pub(crate) struct TuningSearch<'a> {
     search: Rounds,
     settings: TuningSettings,
     first: TrialSpec,

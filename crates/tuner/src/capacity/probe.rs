@@ -34,13 +34,13 @@ pub const MAX_CONFIRMATIONS: i64 = CapacitySettings::MAX_CONFIRMATIONS as i64;
 /// halve a factor of two down to 5 %, the confirmations, two in excess, and three for results that
 /// were noise.
 #[must_use]
-pub const fn usual_trials(confirmations: u32) -> u32 {
+pub(crate) const fn usual_trials(confirmations: u32) -> u32 {
     14 + confirmations
 }
 
 /// Trials that a contender needs at least.
 #[must_use]
-pub const fn fewest_trials(confirmations: u32) -> u32 {
+pub(crate) const fn fewest_trials(confirmations: u32) -> u32 {
     8 + confirmations
 }
 
@@ -49,7 +49,7 @@ const TAIL_REQUESTS: f64 = 10.0;
 
 /// A rate to try next.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct NextProbe {
+pub(crate) struct NextProbe {
     /// Requests per second.
     pub rate_per_s: f64,
     /// The reason for it.
@@ -59,7 +59,7 @@ pub struct NextProbe {
 /// Proposes the next trial for a contender whose closed loop was measured; `None` if the search for
 /// it has ended.
 #[must_use]
-pub fn next_probe(capacity: &Capacity, settings: &CapacitySettings) -> Option<NextProbe> {
+pub(crate) fn next_probe(capacity: &Capacity, settings: &CapacitySettings) -> Option<NextProbe> {
     let is_open = capacity.state == CapacityState::Unconfirmed;
     let closed_per_s = capacity.closed_loop_per_s?;
     if !is_open || capacity.probes.len() >= MAX_TRIALS {
@@ -99,7 +99,7 @@ fn first_rate_per_s(capacity: &Capacity, closed_loop_per_s: f64) -> f64 {
 /// looked at again, after the others: a disturbance of the machine can outlast the search for one
 /// contender. `None` if it was, or if there is no need.
 #[must_use]
-pub fn retry_probe(capacity: &Capacity) -> Option<NextProbe> {
+pub(crate) fn retry_probe(capacity: &Capacity) -> Option<NextProbe> {
     let first_per_s = first_rate_per_s(capacity, capacity.closed_loop_per_s?);
     let rate_per_s = round_rate(first_per_s * RETRY_PROBE_PART);
     let is_given_up = matches!(
@@ -132,7 +132,7 @@ fn retry_rate(capacity: &Capacity, settings: &CapacitySettings) -> Option<f64> {
 /// Returns the duration of a trial at a rate, seconds: the usual one, or as long as it takes until
 /// some requests lie beyond the objective's percentile.
 #[must_use]
-pub fn trial_duration_s(rate_per_s: f64, usual_s: f64, objective: &Objective) -> f64 {
+pub(crate) fn trial_duration_s(rate_per_s: f64, usual_s: f64, objective: &Objective) -> f64 {
     let needed_s = TAIL_REQUESTS / (rate_per_s * objective.smallest_tail());
     if needed_s <= usual_s {
         usual_s

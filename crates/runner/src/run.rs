@@ -455,10 +455,11 @@ fn finish(
     has_run: bool,
 ) -> Result<(), Error> {
     let mut search_end = stopped.and_then(StopReason::search_end);
-    if !has_run {
-        // Why a search ended is known best to the process in which it ran.
-        let end = folder.end()?;
-        search_end = end.and_then(|end| end.search_end).or(search_end);
+    if search_end.is_some() && !has_run {
+        // Why a search ended is known best to the process in which it ran. A damaged end is
+        // replaced.
+        let earlier = folder.end().ok().flatten();
+        search_end = earlier.and_then(|end| end.search_end).or(search_end);
     }
     let enough = stopped.and_then(StopReason::enough);
     let interrupted = stopped == Some(StopReason::ByUser);

@@ -10,6 +10,7 @@
 mod accounting;
 mod claims;
 mod conditions;
+mod delegated;
 mod flushes;
 mod hangs;
 mod hooks;
@@ -42,7 +43,7 @@ fn main() -> ExitCode {
         .as_slice()
     {
         ["worker"] if started_by_itself() || started_over_ssh() => {
-            trueput_runner::worker_main(&support::REGISTRY, &[])
+            trueput_runner::worker_main(&support::REGISTRY, delegated::TASKS)
         }
         ["run-endless", folder] if started_by_itself() => claims::run_endless(folder.as_ref()),
         ["claim", name] if started_by_itself() => run_claim(name),
@@ -65,6 +66,7 @@ fn all() -> impl Iterator<Item = &'static (&'static str, fn())> {
     claims::ALL
         .iter()
         .chain(conditions::ALL)
+        .chain(delegated::ALL)
         .chain(placement::ALL)
         .chain(repeats::ALL)
         .chain(time_slices::ALL)

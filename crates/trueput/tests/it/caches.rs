@@ -6,6 +6,7 @@ use crate::support::{
     stdout, unwrapped,
 };
 use std::process::Output;
+use trueput_findings::Run;
 use trueput_record::TrialRecord;
 use trueput_record::accounting::CacheUse;
 
@@ -255,4 +256,12 @@ fn a_cache_of_a_plan_or_of_the_command_line_stands_among_what_all_trials_share()
         let output = bench.run_expecting(ALL_WELL, &format!("run plan.toml {option}"));
         assert_contains(&stdout(&output), &["With finish=100, cache=256MiB."]);
     }
+    // Not if a step has another.
+    let bench = Bench::new();
+    let ablation = "ledger threen1 --engine redb --durability sync --workers 1 --repeat 1 \
+                    --set finish=100 --no-hardware-limits --cache 48MiB --step";
+    let step = "larger cache: redb.cache_size=96MiB";
+    bench.run_expecting(ALL_WELL, &[&ablation.words()[..], &[step]].concat());
+    let run = Run::load(bench.run_folder().path()).unwrap();
+    assert_eq!((run.trials.len(), run.manifest.cache_bytes), (2, None));
 }

@@ -25,7 +25,8 @@ pub struct SkippedPart {
 pub enum SkipKind {
     /// A durability level that the engine does not support: nothing that a user can change.
     Level,
-    /// Anything else.
+    /// Anything else, kinds of later versions too.
+    #[serde(other)]
     Other,
 }
 

@@ -194,9 +194,17 @@ fn sqlites_driver_sees_a_query_in_what_returns_rows() {
 
 #[test]
 fn a_promise_that_innodb_makes_is_in_doubt_and_no_other_is() {
-    for dialect in [Dialect::Mariadb, Dialect::Postgresql, Dialect::Sqlite] {
-        let settings = (of(dialect).durability_settings)(Durability::Sync).unwrap();
-        let is_in_doubt = settings.promise(Durability::Sync).doubt.is_some();
-        assert_eq!(is_in_doubt, dialect == Dialect::Mariadb, "{dialect:?}");
+    use Dialect::{Informix, Iris, Mariadb, Postgresql, Sqlite};
+    let mut promises = 0;
+    for dialect in [Informix, Iris, Mariadb, Postgresql, Sqlite] {
+        for level in [Durability::Sync, Durability::Buffered] {
+            let Some(settings) = (of(dialect).durability_settings)(level) else {
+                continue;
+            };
+            let is_in_doubt = settings.promise(level).doubt.is_some();
+            assert_eq!(is_in_doubt, dialect == Mariadb, "{dialect:?} {level}");
+            promises += 1;
+        }
     }
+    assert!(promises > 5, "{promises}");
 }

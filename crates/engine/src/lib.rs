@@ -148,7 +148,7 @@ pub trait Engine: Send + Sync {
     /// driver that serializes them, because the engine has no such transactions, returns an error.
     ///
     /// # Errors
-    /// [`Error::Unsupported`]: the engine's alternative.
+    /// [`Error::Unsupported`]: the engine's alternative, after its name.
     fn check_transactions(&self, _knobs: &ParameterValues) -> Result<()> {
         Ok(())
     }

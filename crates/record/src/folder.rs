@@ -99,7 +99,7 @@ pub struct RunManifest {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub byte_knobs: BTreeMap<String, Vec<String>>,
     /// The size that the plan gives every engine's own cache, bytes; absent if it gives none or
-    /// several, and in older runs.
+    /// several, if a step changes it or a search may, and in older runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_bytes: Option<u64>,
     /// The folder for databases, if the user named one: a resumed run looks there for databases of

@@ -210,7 +210,7 @@ pub trait Job: Send + Sync {
     /// Checks that the job can be done by this many workers of this kind.
     ///
     /// # Errors
-    /// It cannot.
+    /// If it cannot be done by these workers.
     fn check_workers(&self, _workers: u32, _kind: WorkerKind) -> Result<(), JobError> {
         Ok(())
     }
@@ -218,7 +218,7 @@ pub trait Job: Send + Sync {
     /// Checks that an engine with these capabilities has room for its records.
     ///
     /// # Errors
-    /// It has not.
+    /// If the engine has no room for a record.
     fn check_capabilities(&self, _capabilities: &Capabilities) -> Result<(), JobError> {
         Ok(())
     }
@@ -226,7 +226,7 @@ pub trait Job: Send + Sync {
     /// Checks that the job can be done on an engine whose sessions speak this SQL dialect, or none.
     ///
     /// # Errors
-    /// It cannot.
+    /// If it needs a dialect and there is none, or another.
     fn check_dialect(&self, _dialect: Option<Dialect>) -> Result<(), JobError> {
         Ok(())
     }
@@ -248,7 +248,7 @@ pub trait Job: Send + Sync {
     /// is promised.
     ///
     /// # Errors
-    /// It cannot.
+    /// If missing commits could not be found.
     fn check_crash(&self, _survival: Survival) -> Result<(), JobError> {
         Err(JobError::UnverifiableCrash)
     }

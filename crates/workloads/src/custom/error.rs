@@ -75,7 +75,7 @@ pub enum CustomError {
     #[error("no operation has a weight above 0; give one, as in get:70 update:30")]
     NoTransaction,
 
-    /// A size cannot be read; the text of the error.
+    /// A size cannot be read.
     #[error(transparent)]
     Size(#[from] ParseBytesError),
     /// The distribution of sizes is not known.

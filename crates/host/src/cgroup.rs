@@ -1,4 +1,9 @@
-//! Control groups that limit the memory of a trial's workers, cgroup v1 and v2.
+//! Control groups that limit the memory of a trial's workers, cgroup v1 and v2, or stop its
+//! processes between time slices.
+
+mod freezer_group;
+
+pub(crate) use freezer_group::{FreezerGroup, thaw};
 
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
@@ -118,10 +123,52 @@ fn machine_bytes() -> Option<u64> {
     Some(pages.unsigned_abs() * page_bytes.unsigned_abs())
 }
 
-/// Removes the groups of runners that were killed.
+/// Removes the groups of runners that were killed. What these had started has been told to end by
+/// the kernel, of which a frozen process hears only when it goes on.
 pub fn remove_leftovers() {
+    let is_alive = |pid: &str| Path::new("/proc").join(pid).exists();
     if let Ok(controller) = MemoryController::find() {
-        controller.remove_leftovers(|pid| Path::new("/proc").join(pid).exists());
+        remove_leftovers_in(&controller.parent, is_alive);
+    }
+    if let Some(parent) = freezer_group::own() {
+        remove_leftovers_in(&parent, is_alive);
+    }
+}
+
+fn remove_leftovers_in(parent: &Path, is_alive: impl Fn(&str) -> bool) {
+    let entries = std::fs::read_dir(parent).into_iter().flatten();
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let made_by = name.strip_prefix(PREFIX).and_then(|rest| {
+            let (pid, number) = rest.split_once('-')?;
+            let are_numbers = pid.parse::<u32>().is_ok() && number.parse::<u32>().is_ok();
+            are_numbers.then(|| pid.to_owned())
+        });
+        if made_by.is_some_and(|pid| !is_alive(&pid)) {
+            thaw(&entry.path());
+            // One that still has processes in it stays.
+            let _ = std::fs::remove_dir(entry.path());
+        }
+    }
+}
+
+/// Returns a name for a new group that tells who made it.
+fn new_name() -> String {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Relaxed);
+    format!("{PREFIX}{}-{number}", std::process::id())
+}
+
+/// Removes a group once its processes have exited. The next run removes one that is left.
+fn await_removal(path: &Path) {
+    for _ in 0..REMOVALS {
+        match std::fs::remove_dir(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::ResourceBusy => {
+                std::thread::sleep(REMOVAL_PAUSE);
+            }
+            _ => return,
+        }
     }
 }
 
@@ -174,14 +221,11 @@ impl MemoryController {
     /// # Errors
     /// One sentence with the obstacle and the remedy.
     pub fn make(&self, limit_bytes: u64) -> Result<MemoryGroup, MemoryLimitError> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
         let refused = |error: std::io::Error| MemoryLimitError::Refused {
             parent: self.parent.clone(),
             error,
         };
-        let number = NUMBER.fetch_add(1, Relaxed);
-        let name = format!("{PREFIX}{}-{number}", std::process::id());
-        let path = self.parent.join(name);
+        let path = self.parent.join(new_name());
         std::fs::create_dir(&path).map_err(refused)?;
         let group = MemoryGroup {
             version: self.version,
@@ -196,23 +240,6 @@ impl MemoryController {
             writable.map_err(|error| refused(error.into()))?;
         }
         Ok(group)
-    }
-
-    fn remove_leftovers(&self, is_alive: impl Fn(&str) -> bool) {
-        let entries = std::fs::read_dir(&self.parent).into_iter().flatten();
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            let made_by = name.strip_prefix(PREFIX).and_then(|rest| {
-                let (pid, number) = rest.split_once('-')?;
-                let are_numbers = pid.parse::<u32>().is_ok() && number.parse::<u32>().is_ok();
-                are_numbers.then(|| pid.to_owned())
-            });
-            if made_by.is_some_and(|pid| !is_alive(&pid)) {
-                // One that still has processes in it stays.
-                let _ = std::fs::remove_dir(entry.path());
-            }
-        }
     }
 }
 
@@ -266,15 +293,7 @@ impl MemoryGroup {
 
 impl Drop for MemoryGroup {
     fn drop(&mut self) {
-        for _ in 0..REMOVALS {
-            match std::fs::remove_dir(&self.path) {
-                Err(error) if error.kind() == std::io::ErrorKind::ResourceBusy => {
-                    std::thread::sleep(REMOVAL_PAUSE);
-                }
-                // The next run removes groups that are left.
-                _ => return,
-            }
-        }
+        await_removal(&self.path);
     }
 }
 

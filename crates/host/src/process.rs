@@ -184,6 +184,14 @@ fn describe_states(
     (!found.is_empty()).then(|| found.join(", "))
 }
 
+/// Returns the state of each thread of a process, as proc(5) has it; nothing once it is gone.
+pub(crate) fn read_thread_states(pid: u32) -> Vec<char> {
+    let threads = process(pid).and_then(|process| process.tasks().ok());
+    let threads = threads.into_iter().flatten().flatten();
+    let stats = threads.filter_map(|thread| thread.stat().ok());
+    stats.map(|stat| stat.state).collect()
+}
+
 /// Returns whether the process waits in the kernel, and no signal ends it.
 pub(crate) fn is_uninterruptible(pid: u32) -> bool {
     read_stat(pid).is_some_and(|stat| stat.state == 'D')

@@ -46,6 +46,21 @@ pub(crate) fn describe_unkillable_users(folder: &Path) -> Option<String> {
     process::describe_stuck(&kept)
 }
 
+/// Returns the processes that a signal has stopped and that have their working folder or an open
+/// file in a folder: those of a contender whose runner was killed between its time slices.
+#[must_use]
+pub(crate) fn find_stopped_users(folder: &Path) -> Vec<u32> {
+    let all = read_dir("/proc").into_iter().flatten().flatten();
+    let pids = all.filter_map(|entry| entry.file_name().to_string_lossy().parse().ok());
+    // What cannot be inspected is another user's.
+    pids.filter(|&pid| process::is_stopped(pid) && can_inspect(pid) && uses(pid, folder))
+        .collect()
+}
+
+fn can_inspect(pid: u32) -> bool {
+    read_dir(format!("/proc/{pid}/fd")).is_ok()
+}
+
 /// Returns whether a process has its working folder or an open file in a folder. A process that
 /// cannot be inspected counts as a user.
 fn uses(pid: u32, folder: &Path) -> bool {
@@ -178,6 +193,30 @@ mod tests {
         while !holds() {
             assert!(Instant::now() < limit, "{condition}");
             std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    #[test]
+    fn a_stopped_process_in_a_folder_is_found_and_one_that_runs_or_is_elsewhere_is_not() {
+        use nix::sys::signal::{Signal, kill};
+        let folder = tempfile::tempdir().unwrap();
+        let sleep = |place: &Path| Command::new("sleep").arg("60").current_dir(place).spawn();
+        let mut here = sleep(folder.path()).unwrap();
+        let mut elsewhere = sleep(Path::new("/")).unwrap();
+        assert!(find_stopped_users(folder.path()).is_empty());
+        for child in [&here, &elsewhere] {
+            kill(
+                nix::unistd::Pid::from_raw(child.id() as i32),
+                Signal::SIGSTOP,
+            )
+            .unwrap();
+        }
+        until("one is found", || {
+            find_stopped_users(folder.path()) == [here.id()]
+        });
+        for child in [&mut here, &mut elsewhere] {
+            child.kill().unwrap();
+            child.wait().unwrap();
         }
     }
 

@@ -1,7 +1,8 @@
 //! The folder of one run in a work folder: a folder for the database of each trial.
 
-use crate::process_tree::describe_unkillable_users;
+use crate::process_tree::{describe_unkillable_users, find_stopped_users};
 use crate::run_marker::{RemovalError, RunMarker};
+use crate::service::kill_server;
 use crate::trial_file_system::{self, TrialFileSystemError};
 use crate::work_folder::{FolderProblem, WorkFolder, WorkFolderError, is_empty};
 use std::fs;
@@ -62,6 +63,11 @@ impl RunWorkFolder {
         match make_folder(&path)
             .and_then(|()| lock(&path))
             .and_then(|lock| {
+                // A killed run has left them between two time slices.
+                for pid in find_stopped_users(&path) {
+                    // One that does not end keeps its files, which is noticed there.
+                    let _ = kill_server(pid);
+                }
                 RunMarker::write(&path)?;
                 Ok(lock)
             }) {

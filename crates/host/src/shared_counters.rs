@@ -1,10 +1,12 @@
 //! Words of memory that processes share through a file.
 
 use crate::private_files;
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::path::Path;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 
@@ -16,6 +18,8 @@ const WORD_BYTES: usize = size_of::<AtomicU64>();
 pub struct SharedCounters {
     address: NonNull<AtomicU64>,
     words: usize,
+    /// The file that has no name, open for others.
+    file: Option<File>,
 }
 
 // SAFETY: the memory is only reached as atomics, and stays mapped as long as the value lives.
@@ -32,6 +36,21 @@ impl SharedCounters {
         let file = private_files::create_file(path)?;
         file.set_len((words * WORD_BYTES) as u64)?;
         Self::map(&file, words)
+    }
+
+    /// Creates words without a name in any file system, and returns the path by which other
+    /// processes of this user open them as long as the value lives.
+    ///
+    /// # Errors
+    /// The system's own.
+    pub fn create_unnamed(words: usize) -> io::Result<(Self, PathBuf)> {
+        let file = File::from(memfd_create("trueput", MemfdFlags::CLOEXEC)?);
+        file.set_len((words * WORD_BYTES) as u64)?;
+        let mut counters = Self::map(&file, words)?;
+        let (process, number) = (std::process::id(), file.as_raw_fd());
+        counters.file = Some(file);
+        let path = format!("/proc/{process}/fd/{number}");
+        Ok((counters, path.into()))
     }
 
     /// Opens a file of at least `words` words.
@@ -62,7 +81,11 @@ impl SharedCounters {
         }?;
         let address = NonNull::new(address.cast());
         let address = address.ok_or_else(|| io::Error::other("mapped at address 0"))?;
-        Ok(Self { address, words })
+        Ok(Self {
+            address,
+            words,
+            file: None,
+        })
     }
 
     /// Returns a word.
@@ -99,5 +122,17 @@ mod tests {
         assert_eq!(read.get(2).load(Ordering::SeqCst), 7);
         assert!(SharedCounters::open(&path, 4).is_err());
         assert!(SharedCounters::create(&path, 3).is_err());
+    }
+
+    #[test]
+    fn words_without_a_name_are_seen_by_another_process() {
+        let (written, path) = SharedCounters::create_unnamed(2).unwrap();
+        written.get(1).store(9, Ordering::SeqCst);
+        let read = SharedCounters::open(&path, 2).unwrap();
+        assert_eq!(read.get(1).load(Ordering::SeqCst), 9);
+        let copied = std::process::Command::new("cat").arg(&path).output();
+        assert_eq!(copied.unwrap().stdout[8], 9);
+        drop(written);
+        assert!(SharedCounters::open(&path, 2).is_err());
     }
 }

@@ -116,7 +116,7 @@ fn groups_of_runners_that_are_gone_are_removed_and_no_others() {
         version: CgroupVersion::One,
         parent: root.path().to_owned(),
     };
-    controller.remove_leftovers(|pid| pid == "8");
+    remove_leftovers_in(&controller.parent, |pid| pid == "8");
     let left = |name: &str| root.path().join(name).exists();
     assert!(!left("trueput-7-0"));
     assert!(left("trueput-8-1") && left("trueput-x-1") && left("others"));

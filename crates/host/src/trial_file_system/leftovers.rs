@@ -11,14 +11,17 @@
 
 use super::marker::{FileSystemPart, Marker};
 use super::{TrialFileSystemError, loop_device, mounting, remove as remove_file_systems};
+use crate::cgroup::thaw;
 use crate::file_system::read_mounts;
 use crate::fuse::{FuseMount, fuse_mounts, lies_on};
+use crate::process_tree::find_stopped_users;
 use crate::run_marker::{RemovalError, RunMarker, RunMarkerError};
+use crate::service::{SurvivingProcesses, kill_server};
 use crate::shared_memory::SharedMemory;
 use crate::work_folder::WorkFolder;
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -26,6 +29,12 @@ use trueput_record::RunFolder;
 
 /// The time that fusermount3 has.
 const UNMOUNT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The time that the processes of a control group have to end, once they hear of it.
+const GROUP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The pause between two attempts to remove a control group.
+const GROUP_PAUSE: Duration = Duration::from_millis(20);
 
 /// The folder of the recordings in that of an audit.
 pub const RECORDINGS: &str = "recordings";
@@ -64,6 +73,8 @@ pub enum LeftoverKind {
     ControlGroup,
     /// Shared memory of a server that was killed.
     SharedMemory,
+    /// A process that was stopped between its time slices.
+    StoppedProcess,
 }
 
 impl LeftoverKind {
@@ -78,6 +89,7 @@ impl LeftoverKind {
             Self::Recording => "recording",
             Self::ControlGroup => "control group",
             Self::SharedMemory => "shared memory",
+            Self::StoppedProcess => "stopped process",
         }
     }
 }
@@ -94,6 +106,9 @@ pub enum CleanError {
     /// A folder cannot be removed.
     #[error(transparent)]
     NotRemoved(#[from] RemovalError),
+    /// A stopped process cannot be killed.
+    #[error(transparent)]
+    NotKilled(#[from] SurvivingProcesses),
     /// The recording file system of an audit cannot be unmounted.
     #[error("cannot unmount {}: {error}", point.display())]
     NotUnmounted {
@@ -240,6 +255,9 @@ fn leftover_of_run(path: &Path) -> Option<Leftover> {
             items.extend(leftover_items(&marker, part));
         }
     }
+    let stopped = find_stopped_users(path).into_iter();
+    let stopped = stopped.map(|pid| PathBuf::from(format!("/proc/{pid}")));
+    items.extend(stopped.map(|path| (LeftoverKind::StoppedProcess, path)));
     let memory = SharedMemory::listed_below(path).paths();
     items.extend(
         memory
@@ -372,8 +390,7 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<CleanError>> {
         .iter()
         .any(|(kind, _)| *kind == LeftoverKind::ControlGroup)
     {
-        let removed = fs::remove_dir(&left.path).map_err(RemovalError::of_path(&left.path));
-        return removed.map_err(|error| vec![error.into()]);
+        return remove_group(&left.path).map_err(|error| vec![error.into()]);
     }
     let Some(run_marker) = RunMarker::read(&left.path) else {
         return Ok(());
@@ -383,9 +400,13 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<CleanError>> {
     if let [(LeftoverKind::Recording, path)] = left.items.as_slice() {
         return remove_recording(path).map_err(|error| vec![error.into()]);
     }
+    let mut failures = Vec::new();
+    for pid in find_stopped_users(&left.path) {
+        failures.extend(kill_server(pid).err().map(CleanError::from));
+    }
     let recordings = recording_mounts(&left.path);
     let unmounted = recordings.iter().map(unmount_recording);
-    let mut failures: Vec<CleanError> = unmounted.filter_map(Result::err).collect();
+    failures.extend(unmounted.filter_map(Result::err));
     if !failures.is_empty() {
         // What is still mounted may not answer, so nothing below it can be removed.
         return Err(failures);
@@ -408,6 +429,21 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<CleanError>> {
         Ok(())
     } else {
         Err(failures)
+    }
+}
+
+/// Removes a control group. Processes in it that were frozen go on first, and hear that their
+/// runner has ended.
+fn remove_group(path: &Path) -> Result<(), RemovalError> {
+    thaw(path);
+    let until = Instant::now() + GROUP_TIMEOUT;
+    loop {
+        match fs::remove_dir(path) {
+            Err(error) if error.kind() == ErrorKind::ResourceBusy && Instant::now() < until => {
+                std::thread::sleep(GROUP_PAUSE);
+            }
+            removed => return removed.map_err(RemovalError::of_path(path)),
+        }
     }
 }
 

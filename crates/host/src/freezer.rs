@@ -1,0 +1,325 @@
+//! Stops all processes of a contender between its time slices, and lets them go on.
+//!
+//! Its workers stop in the middle of whatever they do, and so does its server: no background work
+//! of one contender runs while another is measured, and what its workers hold and wait for is
+//! afterwards as it was.
+
+use crate::cgroup::{FreezerGroup, MemoryGroup};
+use crate::process::{describe_stuck, read_thread_states};
+use crate::process_tree::list_members;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fs::read_to_string;
+use std::io;
+use std::time::{Duration, Instant};
+
+/// The pause between two looks at whether all have stopped.
+const PAUSE: Duration = Duration::from_micros(50);
+
+/// The time that processes may take to stop. They do within a millisecond, unless storage stalls.
+const STOP_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A contender's processes do not stop, or cannot be stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum FreezeError {
+    /// Some have not stopped in time.
+    #[error(
+        "its processes did not stop within {} s for the next time slice: run it without \
+         --time-slice{}",
+        limit.as_secs(),
+        stuck.as_ref().map_or_else(String::new, |stuck| format!("; {stuck}"))
+    )]
+    NotStopped {
+        /// The time that they had.
+        limit: Duration,
+        /// What keeps them, if it is known.
+        stuck: Option<String>,
+    },
+    /// The kernel refuses.
+    #[error("its processes cannot be stopped for the next time slice: {0}")]
+    Refused(#[from] io::Error),
+}
+
+/// How processes are stopped.
+#[derive(Debug)]
+enum Means {
+    /// By the freezer of control groups, of which they know nothing.
+    Group(FreezerGroup),
+    /// By SIGSTOP and SIGCONT.
+    Signals,
+}
+
+/// Stops and continues processes and their descendants. When it is dropped they go on.
+#[derive(Debug)]
+pub struct Freezer {
+    roots: Vec<u32>,
+    means: Means,
+    is_stopped: bool,
+}
+
+impl Freezer {
+    /// Creates the freezer of these processes and their descendants, in the group of their memory
+    /// limit if they have one. Where no control group can be used, they are stopped by signals.
+    #[must_use]
+    pub fn new(roots: Vec<u32>, limit: Option<&MemoryGroup>) -> Self {
+        let limited = limit.and_then(FreezerGroup::of_memory_limit);
+        let means = limited.map_or_else(|| group_of(&roots), Means::Group);
+        Self {
+            roots,
+            means,
+            is_stopped: false,
+        }
+    }
+
+    /// Creates a freezer that uses signals only.
+    #[must_use]
+    pub fn by_signals(roots: Vec<u32>) -> Self {
+        Self {
+            roots,
+            means: Means::Signals,
+            is_stopped: false,
+        }
+    }
+
+    /// Returns whether they are stopped by signals, so that a killed runner leaves them stopped.
+    #[must_use]
+    pub fn uses_signals(&self) -> bool {
+        matches!(self.means, Means::Signals)
+    }
+
+    /// Stops all processes, and waits until no thread runs. Returns what `read` reads at the moment
+    /// from which on they got nothing done: when they were told, or when the last one returned
+    /// from a wait in the kernel that nothing interrupts, such as a flush. Stops waiting once
+    /// `go_on` says no.
+    ///
+    /// # Errors
+    /// [`FreezeError`].
+    pub fn stop<T>(
+        &mut self,
+        read: impl Fn() -> T,
+        go_on: impl Fn() -> bool,
+    ) -> Result<T, FreezeError> {
+        let told = Instant::now();
+        let mut since = read();
+        self.is_stopped = true;
+        loop {
+            let states = self.stop_once()?;
+            if states.have_stopped || !go_on() {
+                return Ok(since);
+            }
+            if states.in_kernel {
+                since = read();
+            }
+            if told.elapsed() >= STOP_TIMEOUT {
+                let members: Vec<u32> = self.members().collect();
+                return Err(FreezeError::NotStopped {
+                    limit: STOP_TIMEOUT,
+                    stuck: describe_stuck(&members),
+                });
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Tells all to stop, and looks whether they have.
+    fn stop_once(&self) -> io::Result<States> {
+        match &self.means {
+            Means::Group(group) => {
+                group.set_frozen(true)?;
+                let have_stopped = group.is_frozen();
+                let in_kernel = !have_stopped && group.threads().into_iter().any(is_in_kernel);
+                Ok(States {
+                    have_stopped,
+                    in_kernel,
+                })
+            }
+            Means::Signals => Ok(self.signal_running()),
+        }
+    }
+
+    /// Sends SIGSTOP to all processes of which a thread still runs: one may just have been started.
+    fn signal_running(&self) -> States {
+        let mut states = States {
+            have_stopped: true,
+            in_kernel: false,
+        };
+        for pid in self.members() {
+            let of_threads = read_thread_states(pid);
+            if of_threads.iter().all(|state| is_at_rest(*state)) {
+                continue;
+            }
+            states.have_stopped = false;
+            states.in_kernel |= of_threads.contains(&'D');
+            signal(pid, Signal::SIGSTOP);
+        }
+        states
+    }
+
+    /// Lets all go on.
+    pub fn resume(&mut self) {
+        if !std::mem::take(&mut self.is_stopped) {
+            return;
+        }
+        match &self.means {
+            Means::Group(group) => {
+                // The group is there as long as this value is.
+                let _ = group.set_frozen(false);
+            }
+            Means::Signals => self.members().for_each(|pid| signal(pid, Signal::SIGCONT)),
+        }
+    }
+
+    fn members(&self) -> impl Iterator<Item = u32> {
+        self.roots.iter().flat_map(|root| list_members(*root))
+    }
+}
+
+impl Drop for Freezer {
+    fn drop(&mut self) {
+        self.resume();
+    }
+}
+
+/// What the threads of the processes do.
+struct States {
+    have_stopped: bool,
+    /// Whether one waits in the kernel, and nothing interrupts it.
+    in_kernel: bool,
+}
+
+/// Moves processes and their descendants into a new group.
+fn group_of(roots: &[u32]) -> Means {
+    let moved = FreezerGroup::make().and_then(|group| {
+        let mut known = Vec::new();
+        // What was started before its parent was moved is found by the next look.
+        loop {
+            let members = roots.iter().flat_map(|root| list_members(*root));
+            let new: Vec<u32> = members.filter(|pid| !known.contains(pid)).collect();
+            if new.is_empty() {
+                return Ok(group);
+            }
+            for pid in new {
+                if let Err(error) = group.enter(pid)
+                    && crate::process::is_alive(pid)
+                {
+                    return Err(error);
+                }
+                known.push(pid);
+            }
+        }
+    });
+    moved.map_or(Means::Signals, Means::Group)
+}
+
+fn signal(pid: u32, signal: Signal) {
+    // One that has ended meanwhile needs no signal.
+    let _ = kill(Pid::from_raw(pid.cast_signed()), signal);
+}
+
+/// Whether a thread in that state (proc(5)) gets nothing done: stopped, or dead.
+fn is_at_rest(state: char) -> bool {
+    matches!(state, 'T' | 't' | 'Z' | 'X' | 'x')
+}
+
+fn is_in_kernel(thread: u32) -> bool {
+    let stat = read_to_string(format!("/proc/{thread}/stat")).unwrap_or_default();
+    // The name before it may hold anything but ends with the last bracket.
+    let state = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());
+    state.is_some_and(|state| state.starts_with('D'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::read_cpu_and_faults;
+    use std::process::{Child, Command};
+
+    /// Starts a process that is busy, and so is its child.
+    fn busy_family() -> Child {
+        let script = "while :; do :; done & while :; do :; done";
+        let child = Command::new("sh").args(["-c", script]).spawn().unwrap();
+        while list_members(child.id()).len() < 2 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        child
+    }
+
+    fn used_s(members: &[u32]) -> f64 {
+        let used = members.iter().filter_map(|pid| read_cpu_and_faults(*pid));
+        used.map(|usage| usage.cpu_s()).sum()
+    }
+
+    fn assert_stops_and_goes_on(freezer: &mut Freezer, root: u32) {
+        let members = list_members(root);
+        for _ in 0..3 {
+            freezer.stop(|| (), || true).unwrap();
+            let before_s = used_s(&members);
+            std::thread::sleep(Duration::from_millis(100));
+            assert_eq!(used_s(&members), before_s, "it is stopped");
+            freezer.resume();
+            let until = Instant::now() + Duration::from_secs(30);
+            while used_s(&members) == before_s {
+                assert!(Instant::now() < until, "it goes on");
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+    }
+
+    fn end(mut child: Child) {
+        for pid in list_members(child.id()) {
+            signal(pid, Signal::SIGKILL);
+        }
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_family_stops_and_goes_on_by_signals() {
+        let child = busy_family();
+        let mut freezer = Freezer::by_signals(vec![child.id()]);
+        assert!(freezer.uses_signals());
+        assert_stops_and_goes_on(&mut freezer, child.id());
+        end(child);
+    }
+
+    #[test]
+    fn a_family_stops_and_goes_on_by_the_freezer_of_control_groups() {
+        let child = busy_family();
+        let mut freezer = Freezer::new(vec![child.id()], None);
+        if freezer.uses_signals() {
+            eprintln!("skipped: no control group can be made here");
+        } else {
+            assert_stops_and_goes_on(&mut freezer, child.id());
+        }
+        end(child);
+    }
+
+    #[test]
+    fn who_is_stopped_goes_on_when_the_freezer_is_dropped() {
+        let makers: [fn(Vec<u32>) -> Freezer; 2] =
+            [Freezer::by_signals, |roots| Freezer::new(roots, None)];
+        for make in makers {
+            let child = busy_family();
+            let members = list_members(child.id());
+            let mut freezer = make(vec![child.id()]);
+            freezer.stop(|| (), || true).unwrap();
+            let before_s = used_s(&members);
+            drop(freezer);
+            let until = Instant::now() + Duration::from_secs(30);
+            while used_s(&members) == before_s {
+                assert!(Instant::now() < until, "it goes on");
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            end(child);
+        }
+    }
+
+    #[test]
+    fn who_has_ended_is_not_waited_for() {
+        let mut child = Command::new("true").spawn().unwrap();
+        let pid = child.id();
+        let mut freezer = Freezer::by_signals(vec![pid]);
+        child.wait().unwrap();
+        assert_eq!(freezer.stop(|| 7, || true).unwrap(), 7);
+        freezer.resume();
+    }
+}

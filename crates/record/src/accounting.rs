@@ -43,6 +43,41 @@ impl Device {
             queue_s: queue_s.map(|(now, then)| passed_s(now, then)),
         }
     }
+
+    /// Returns the sum of both activities.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            read_bytes: self.read_bytes + other.read_bytes,
+            written_bytes: self.written_bytes + other.written_bytes,
+            reads: self.reads + other.reads,
+            writes: self.writes + other.writes,
+            flushes: self.flushes.zip(other.flushes).map(|(one, two)| one + two),
+            busy_s: self.busy_s + other.busy_s,
+            queue_s: self.queue_s.zip(other.queue_s).map(|(one, two)| one + two),
+        }
+    }
+}
+
+/// The time slices in which a trial was measured, while its contenders were stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TimeSlices {
+    /// Their number.
+    pub count: u32,
+    /// How the contender's processes were stopped between them.
+    pub stopped_by: StopMeans,
+    /// The longest time from the order to stop until the last thread had stopped, seconds.
+    pub longest_stop_s: f64,
+}
+
+/// How processes are stopped between time slices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopMeans {
+    /// By the freezer of control groups (cgroup v2).
+    ControlGroup,
+    /// By SIGSTOP and SIGCONT.
+    Signals,
 }
 
 /// Time in which tasks of the whole machine waited for want of something (PSI), seconds.
@@ -70,6 +105,18 @@ impl Pressure {
             memory_full_s: passed_s(self.memory_full_s, before.memory_full_s),
             io_some_s: passed_s(self.io_some_s, before.io_some_s),
             io_full_s: passed_s(self.io_full_s, before.io_full_s),
+        }
+    }
+
+    /// Returns the sum of both waits.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            cpu_some_s: self.cpu_some_s + other.cpu_some_s,
+            memory_some_s: self.memory_some_s + other.memory_some_s,
+            memory_full_s: self.memory_full_s + other.memory_full_s,
+            io_some_s: self.io_some_s + other.io_some_s,
+            io_full_s: self.io_full_s + other.io_full_s,
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The results of a trial. One [`TrialRecord`] is one line of `trials.jsonl`.
 
-use crate::accounting::{CacheUse, ColdStart, Device, MemoryUse, OtherPrograms, Pressure, ratio};
+use crate::accounting::{
+    CacheUse, ColdStart, Device, MemoryUse, OtherPrograms, Pressure, TimeSlices, ratio,
+};
 use crate::audit_standing::AuditStanding;
 use crate::failover::Failover;
 use crate::filesystem::MountedFileSystem;
@@ -288,6 +290,10 @@ pub struct Measurement {
     /// CPU use of other programs meanwhile; absent if the kernel does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbors: Option<OtherPrograms>,
+    /// The time slices in which it was measured; absent without them, and in older records, whose
+    /// workers paused between them while their servers ran on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_slices: Option<TimeSlices>,
     /// Memory use under the trial's memory limit; absent without a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryUse>,

@@ -1,6 +1,7 @@
 //! A trial, from its engine's suites to what is written when it has ended.
 //!
 //! - `conformance`, `conformance_cache`, `conformance_result`: the conformance suite before a trial
+//! - `contender_stop`: stops a contender between its time slices
 //! - `crash_recovery`: deliberate crashes, and the time until the database serves again
 //! - `database_reuse`: a database that the next trial uses
 //! - `environment`: a cold database, a memory limit
@@ -19,6 +20,7 @@
 mod conformance;
 pub(crate) mod conformance_cache;
 pub(crate) mod conformance_result;
+mod contender_stop;
 mod crash_recovery;
 pub(crate) mod database_reuse;
 mod environment;

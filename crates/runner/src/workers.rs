@@ -17,6 +17,7 @@
 //! - `attachment`: what a worker hands to the verification besides its findings
 //! - `clock`: the clock of the measured part
 //! - `protocol`: instructions and reports between runner and workers
+//! - `stopped_time`: for how long a contender was stopped between its time slices
 //! - `trace_file`: the requests of a trial, recorded
 
 mod arrival_schedule;
@@ -26,6 +27,7 @@ pub mod delegated;
 pub(crate) mod local;
 pub mod meter;
 pub(crate) mod protocol;
+pub(crate) mod stopped_time;
 pub(crate) mod task_process;
 pub(crate) mod trace_file;
 pub(crate) mod trial_workers;

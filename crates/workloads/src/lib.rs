@@ -472,18 +472,6 @@ pub trait Meter {
         !self.is_stopped()
     }
 
-    /// Like [`Meter::next_unit`], within a transaction: time slicing does not pause the worker
-    /// here.
-    fn next_unit_in_transaction(&mut self) -> bool {
-        self.next_unit()
-    }
-
-    /// Lets the runner pause the worker, which holds no transaction, lock or anything that others
-    /// wait for. The pause does not count in any operation. [`Meter::next_unit`] is also a yield
-    /// point; jobs whose units are parts of transactions call [`Meter::next_unit_in_transaction`]
-    /// there and this between transactions.
-    fn yield_point(&mut self) {}
-
     /// The next operation starts now. The time since the last one ended is part of no latency.
     fn start(&mut self);
 

@@ -57,10 +57,10 @@ pub fn trial_bottleneck<'a>(
     measurement: &Measurement,
     cores: f64,
 ) -> Option<TrialBottleneck<'a>> {
-    // With time slices, devices and pressure are not counted for one trial, and pauses
-    // look like waits.
-    let has_time_slices = trial.spec.conditions.time_slice_s.is_some();
-    if has_time_slices || measurement.elapsed_s < MIN_TRIAL_S || measurement.workers.is_empty() {
+    // Older records with time slices do not say what the machine did in those of one trial.
+    let is_mixed =
+        trial.spec.conditions.time_slice_s.is_some() && measurement.time_slices.is_none();
+    if is_mixed || measurement.elapsed_s < MIN_TRIAL_S || measurement.workers.is_empty() {
         return None;
     }
     let harness_per_s = trial

@@ -2,7 +2,9 @@
 //! There is no `..Default` here: a new field does not compile until it is here too.
 
 use trueput_record::ablation::{AblationKind, AblationStep};
-use trueput_record::accounting::{CacheUse, ColdStart, Device, MemoryUse, OtherPrograms, Pressure};
+use trueput_record::accounting::{
+    CacheUse, ColdStart, Device, MemoryUse, OtherPrograms, Pressure, StopMeans, TimeSlices,
+};
 use trueput_record::conditions::{Allocator, Arrival, NumaPolicy, Rate, Start};
 use trueput_record::failover::{Failover, FaultOutcome};
 use trueput_record::filesystem::MountedFileSystem;
@@ -350,6 +352,14 @@ fn allocator() -> AllocatorReport {
     }
 }
 
+fn time_slices() -> TimeSlices {
+    TimeSlices {
+        count: 12,
+        stopped_by: StopMeans::ControlGroup,
+        longest_stop_s: 0.001,
+    }
+}
+
 fn measurement() -> Measurement {
     Measurement {
         elapsed_s: 1.0 / 3.0,
@@ -388,6 +398,7 @@ fn measurement() -> Measurement {
         failover: Some(failover()),
         pressure: Some(pressure()),
         neighbors: Some(neighbors()),
+        time_slices: Some(time_slices()),
         memory: Some(MemoryUse {
             limit_bytes: 1 << 30,
             peak_bytes: Some(1 << 29),

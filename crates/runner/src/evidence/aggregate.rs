@@ -70,6 +70,7 @@ pub(crate) fn build_measurement(
         log_device: result.host_activity.log_device,
         pressure: result.host_activity.pressure,
         neighbors: result.host_activity.neighbors,
+        time_slices: result.time_slices,
         failover: failover_of(conditions, result),
         open_loop,
         elapsed_s,

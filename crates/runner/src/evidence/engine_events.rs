@@ -14,6 +14,15 @@ const MAX_EVENTS: usize = 10_000;
 /// The maximum length of an event's detail.
 const MAX_DETAIL_CHARACTERS: usize = 160;
 
+/// The start of a time slice.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SliceStart {
+    /// When it was.
+    pub at: SystemTime,
+    /// For how long the trial had been measured by then.
+    pub measured: Duration,
+}
+
 /// Collects the events that an engine reports while its workers are measured.
 pub(crate) struct EventCollector {
     observer: Option<Box<dyn EventWatcher>>,
@@ -69,6 +78,7 @@ pub(crate) fn list_events(
     spec: &TrialSpec,
     directory: &Path,
     (started_at, elapsed_s): (&str, f64),
+    slices: &[SliceStart],
     collected: Option<Vec<EngineEvent>>,
 ) -> Option<Vec<EventRecord>> {
     let start: jiff::Timestamp = started_at.parse().ok()?;
@@ -83,20 +93,21 @@ pub(crate) fn list_events(
         return None;
     }
     let all = sources.into_iter().flatten().flatten().collect();
-    Some(select_events(all, start, elapsed_s))
+    Some(select_events(all, start, slices, elapsed_s))
 }
 
-/// Returns the events of the interval in order.
+/// Returns the events of the interval in order, at the trial's own time.
 fn select_events(
     reported: Vec<EngineEvent>,
     start: SystemTime,
+    slices: &[SliceStart],
     elapsed_s: f64,
 ) -> Vec<EventRecord> {
     let length = Duration::from_secs_f64(elapsed_s.max(0.0));
     let mut events: Vec<EventRecord> = reported
         .into_iter()
         .filter_map(|event| {
-            let at = event.at.duration_since(start).ok()?;
+            let at = own_time(event.at, start, slices)?;
             (at <= length).then(|| EventRecord {
                 at_s: at.as_secs_f64(),
                 kind: event.kind.to_owned(),
@@ -107,6 +118,19 @@ fn select_events(
     events.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
     events.truncate(MAX_EVENTS);
     events
+}
+
+/// Returns how long the trial had been measured at a moment; `None` before its start. Between two
+/// time slices the engine is stopped, so that nothing happens.
+fn own_time(at: SystemTime, start: SystemTime, slices: &[SliceStart]) -> Option<Duration> {
+    let since_start = at.duration_since(start).ok()?;
+    let next = slices.partition_point(|slice| slice.at <= at);
+    let own = match next.checked_sub(1).map(|place| slices[place]) {
+        Some(slice) => slice.measured + at.duration_since(slice.at).unwrap_or_default(),
+        None => since_start,
+    };
+    // The engine may date what it has just noticed a little late.
+    Some(slices.get(next).map_or(own, |next| own.min(next.measured)))
 }
 
 #[cfg(test)]
@@ -124,10 +148,31 @@ mod tests {
         let kept = select_events(
             vec![at(1_002.5), at(999.0), at(1_011.0), at(1_000.5)],
             start,
+            &[],
             10.0,
         );
         let times: Vec<_> = kept.iter().map(|event| event.at_s).collect();
         assert_eq!(times, [0.5, 2.5]);
         assert_eq!(kept[0].detail.len(), MAX_DETAIL_CHARACTERS);
+    }
+
+    #[test]
+    fn an_event_has_the_time_of_the_trial_not_that_of_the_machine() {
+        let at = |time_s: f64| SystemTime::UNIX_EPOCH + Duration::from_secs_f64(time_s);
+        let slice = |at_s: f64, measured_s: f64| SliceStart {
+            at: at(at_s),
+            measured: Duration::from_secs_f64(measured_s),
+        };
+        // Slices of 1 s, in every third second.
+        let slices = [slice(103.0, 1.0), slice(106.0, 2.0)];
+        let own_s = |at_s: f64| {
+            let own = own_time(at(at_s), at(100.0), &slices)?;
+            Some(own.as_secs_f64())
+        };
+        assert_eq!(own_s(99.0), None);
+        assert_eq!(own_s(100.5), Some(0.5));
+        assert_eq!(own_s(101.5), Some(1.0), "it was stopped then");
+        assert_eq!(own_s(103.25), Some(1.25));
+        assert_eq!(own_s(106.75), Some(2.75));
     }
 }

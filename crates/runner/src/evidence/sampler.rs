@@ -200,6 +200,52 @@ struct HostCounters {
     buried_cpu_s: f64,
 }
 
+impl HostCounters {
+    fn since(&self, before: &Self) -> Self {
+        let device = |now: Option<Device>, then: Option<Device>| Some(now?.since(&then?));
+        let processors = self.processors.zip(before.processors);
+        let kernel = self.kernel_threads_s.zip(before.kernel_threads_s);
+        Self {
+            device: device(self.device, before.device),
+            log_device: device(self.log_device, before.log_device),
+            pressure: self
+                .pressure
+                .zip(before.pressure)
+                .map(|(now, then)| now.since(&then)),
+            processors: processors.map(|(now, then)| ProcessorTimes {
+                busy_s: now.busy_s - then.busy_s,
+                steal_s: now.steal_s - then.steal_s,
+                ..now
+            }),
+            kernel_threads_s: kernel.map(|(now, then)| now - then),
+            runner_cpu_s: self.runner_cpu_s - before.runner_cpu_s,
+            buried_cpu_s: self.buried_cpu_s - before.buried_cpu_s,
+        }
+    }
+
+    fn plus(&self, more: &Self) -> Self {
+        let device = |one: Option<Device>, two: Option<Device>| Some(one?.plus(&two?));
+        let processors = self.processors.zip(more.processors);
+        let kernel = self.kernel_threads_s.zip(more.kernel_threads_s);
+        Self {
+            device: device(self.device, more.device),
+            log_device: device(self.log_device, more.log_device),
+            pressure: self
+                .pressure
+                .zip(more.pressure)
+                .map(|(one, two)| one.plus(&two)),
+            processors: processors.map(|(one, two)| ProcessorTimes {
+                busy_s: one.busy_s + two.busy_s,
+                steal_s: one.steal_s + two.steal_s,
+                ..one
+            }),
+            kernel_threads_s: kernel.map(|(one, two)| one + two),
+            runner_cpu_s: self.runner_cpu_s + more.runner_cpu_s,
+            buried_cpu_s: self.buried_cpu_s + more.buried_cpu_s,
+        }
+    }
+}
+
 /// The sources of the counters of the machine.
 struct HostProbes {
     /// The processors that the trial may use.
@@ -269,13 +315,15 @@ pub(crate) struct Sampler {
     remote: (ResourceUsage, MemoryUsage),
     directory: PathBuf,
     probes: HostProbes,
+    /// The counters at the release, plus what they counted between time slices since.
     first: HostCounters,
+    /// The counters at the end of the last time slice; `None` during one.
+    slice_end: Option<HostCounters>,
     samples: Vec<Sample>,
     io_wait_sampler: IoWaitSampler,
     /// When the next sample of I/O waits is due.
     io_wait_due: Instant,
-    /// Whether the machine's activity is reported: not with time slices, during which other
-    /// contenders run.
+    /// Whether the machine's activity is reported: not if the trial runs elsewhere.
     reports_host_activity: bool,
     /// The machine's activity until the last worker ended.
     total: Option<HostActivity>,
@@ -302,6 +350,7 @@ impl Sampler {
             remote: Default::default(),
             directory: directory.to_owned(),
             first: probes.counters(),
+            slice_end: None,
             probes,
             samples: Vec::new(),
             io_wait_sampler: IoWaitSampler::default(),
@@ -312,10 +361,24 @@ impl Sampler {
         }
     }
 
-    /// Omits disks, pressure and neighbors: other contenders share the time, and the machine counts
-    /// for all.
+    /// Omits disks, pressure and neighbors: the trial runs on other machines.
     pub fn omit_host_activity(&mut self) {
         self.reports_host_activity = false;
+    }
+
+    /// Notes the counters of the machine: from now on they count for other contenders.
+    pub fn end_slice(&mut self) {
+        if self.reports_host_activity && self.total.is_none() {
+            self.slice_end = Some(self.probes.counters());
+        }
+    }
+
+    /// Leaves out what the machine has counted since the end of the last time slice.
+    pub fn begin_slice(&mut self) {
+        if let Some(before) = self.slice_end.take() {
+            let now = self.probes.counters();
+            self.first = self.first.plus(&now.since(&before));
+        }
     }
 
     /// Includes these resources and this memory of workers on other hosts from the next sample on.
@@ -412,23 +475,19 @@ impl Sampler {
         if !self.reports_host_activity {
             return own;
         }
-        let first = &self.first;
-        let ours_s = workers_s + now.runner_cpu_s - first.runner_cpu_s;
-        let processors = now.processors.zip(first.processors);
-        let pressure = now.pressure.zip(first.pressure);
-        let since = |now: Option<Device>, then: Option<Device>| Some(now?.since(&then?));
-        let kernel = now.kernel_threads_s.zip(first.kernel_threads_s);
-        let kernel_s = kernel.map(|(now, then)| (now - then).max(0.0));
-        let buried_s = now.buried_cpu_s - first.buried_cpu_s;
+        let passed = now.since(&self.first);
+        let kernel_s = passed.kernel_threads_s.map(|used_s| used_s.max(0.0));
+        let buried_s = passed.buried_cpu_s;
+        let ours_s = workers_s + passed.runner_cpu_s;
         let not_others_s = ours_s + self.unseen_s(buried_s) + kernel_s.unwrap_or_default();
         HostActivity {
-            device: since(now.device, first.device),
-            log_device: since(now.log_device, first.log_device),
-            pressure: pressure.map(|(now, then)| now.since(&then)),
-            neighbors: processors.map(|(now, then)| OtherPrograms {
-                cpu_s: (now.busy_s - then.busy_s - not_others_s).max(0.0),
+            device: passed.device,
+            log_device: passed.log_device,
+            pressure: passed.pressure,
+            neighbors: passed.processors.map(|used| OtherPrograms {
+                cpu_s: (used.busy_s - not_others_s).max(0.0),
                 kernel_s,
-                steal_s: (now.steal_s - then.steal_s).max(0.0),
+                steal_s: used.steal_s.max(0.0),
             }),
             ..own
         }

@@ -255,7 +255,7 @@ impl StallWatch {
 /// stalls
 /// do not.
 fn last_end_ns<'w>(workers: impl Iterator<Item = &'w WorkerResult>) -> u64 {
-    let ends = workers.map(|worker| worker.end_ns.saturating_add(worker.paused_ns));
+    let ends = workers.map(|worker| worker.end_ns.saturating_add(worker.stopped_ns));
     ends.max().unwrap_or(u64::MAX)
 }
 
@@ -381,7 +381,7 @@ mod tests {
         let worker = WorkerResult {
             start_ns: stall(10, 0).from_ns,
             end_ns: stall(29, 0).from_ns,
-            paused_ns: stall(20, 0).from_ns,
+            stopped_ns: stall(20, 0).from_ns,
             ..WorkerResult::default()
         };
         let ended_ns = last_end_ns([worker].iter());

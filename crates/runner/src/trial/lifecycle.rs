@@ -542,10 +542,9 @@ fn measure(
     measurement.database = measure_database(directory)?;
     let interval = (result.started_at.as_str(), measurement.elapsed_s);
     let (spec, seen) = (&trial.record.spec, result.engine_events.clone());
-    // A waiting engine continues its background activity, outside the trial's own time.
-    if conditions.time_slice_s.is_none() {
-        measurement.events = engine_events::list_events(resolved, spec, directory, interval, seen);
-    }
+    let slices = &result.slices;
+    measurement.events =
+        engine_events::list_events(resolved, spec, directory, interval, slices, seen);
     let shares = || result.process_results.iter().flat_map(|part| &part.workers);
     let totals = TrialTotals {
         counts: measurement

@@ -2,7 +2,7 @@
 //! monitors them, and collects their results.
 
 use crate::context::{RunContext, TrialError};
-use crate::evidence::engine_events::EventCollector;
+use crate::evidence::engine_events::{EventCollector, SliceStart};
 use crate::evidence::failover::CausedFault;
 use crate::evidence::flush_evidence::{FlushCounter, FlushCountsResult};
 use crate::evidence::sampler::{HostActivity, Sample, Sampler, ServerUsage};
@@ -11,6 +11,7 @@ use crate::failure_reason::FailureReason;
 use crate::hosts::workers::HostParticipation;
 use crate::plan::log_directory::find_log_folder;
 use crate::plan::resolution::ResolvedTrial;
+use crate::trial::contender_stop::ContenderStop;
 use crate::trial::fault_injector::FaultInjector;
 use crate::trial::phase_limit::LimitedPhase;
 use crate::trial::run_watch::RunWatch;
@@ -18,23 +19,21 @@ use crate::workers::local::{GRACE, LocalWorkers};
 use crate::workers::protocol::{
     Assignment, Instruction, OperationCounts, ProcessResult, Report, WorkerTask,
 };
+use crate::workers::stopped_time::StoppedTimeKeeper;
 use crate::workers::task_process::{TICK, start_worker};
 use crate::workers::trial_workers::TrialWorkers;
 use crate::workers::worker_process::WorkerEvent;
 use crate::{Event, Phase};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use trueput_engine::EngineEvent;
 use trueput_host::cgroup::MemoryGroup;
 use trueput_host::flush_counts::CompletedRequests;
 use trueput_host::process::describe_stuck;
 use trueput_host::service::kill_server;
+use trueput_record::accounting::TimeSlices;
 use trueput_record::stall::TrialStall;
 use trueput_record::{TrialSpec, WorkerKind};
-
-/// The time that workers may take to pause. They pause within microseconds once their unit of work
-/// is done, unless storage stalls; after this long they wait for each other.
-const PAUSE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The results of a trial's workers.
 pub(crate) struct WorkerGroupResult {
@@ -63,6 +62,10 @@ pub(crate) struct WorkerGroupResult {
     /// Intervals in which a part of the trial did not run.
     pub stalls: Vec<TrialStall>,
     /// Whether the user interrupted them.
+    /// The time slices; `None` without them.
+    pub time_slices: Option<TimeSlices>,
+    /// The starts of the time slices but the first.
+    pub slices: Vec<SliceStart>,
     pub interrupted: bool,
     /// The number of processes killed with the database open, as the plan says; 0 otherwise.
     pub killed: u32,
@@ -95,6 +98,8 @@ pub(crate) struct WorkerGroup<'a> {
     flushes: FlushCounter<'a>,
     /// The measurement, from the release on.
     measurement: Option<ActiveMeasurement>,
+    /// What stops the processes between time slices; `None` without them.
+    stop: Option<ContenderStop>,
 }
 
 /// The observers of released workers.
@@ -104,6 +109,7 @@ struct ActiveMeasurement {
     events: EventCollector,
     faults: FaultInjector,
     stalls: StallWatch,
+    slices: Vec<SliceStart>,
 }
 
 impl<'a> WorkerGroup<'a> {
@@ -119,11 +125,19 @@ impl<'a> WorkerGroup<'a> {
         server: Option<u32>,
         group: Option<&MemoryGroup>,
     ) -> Result<Self, TrialError> {
-        let processes = start_processes(context, spec, work, group)?;
+        let stopped_time = match spec.conditions.time_slice_s {
+            Some(_) => Some(StoppedTimeKeeper::new().map_err(|error| error.to_string())?),
+            None => None,
+        };
+        let stopped_path = stopped_time.as_ref().map(StoppedTimeKeeper::path);
+        let processes = start_processes(context, spec, work, group, stopped_path)?;
         let watch = RunWatch::new(context, spec);
         let mut monitor = WorkerMonitor::new(spec, processes, work.total_units, watch);
         monitor.wait_until_ready(context)?;
+        let pids = monitor.processes.local_pids().into_iter().chain(server);
+        let pids = pids.collect();
         Ok(Self {
+            stop: stopped_time.map(|time| ContenderStop::new(time, pids, group)),
             monitor,
             directory: work.directory,
             resolved: work.resolved,
@@ -147,8 +161,7 @@ impl<'a> WorkerGroup<'a> {
         let log = find_log_folder(&monitor.spec.knobs, self.directory);
         let (pids, native_pids) = (monitor.processes.local_pids(), &monitor.native_pids);
         let mut sampler = Sampler::new(&pids, native_pids, self.directory, log.as_deref());
-        let is_elsewhere = monitor.spec.conditions.hosts.is_some() && self.server.is_none();
-        if monitor.is_time_sliced() || is_elsewhere {
+        if monitor.spec.conditions.hosts.is_some() && self.server.is_none() {
             sampler.omit_host_activity();
         }
         sampler.follow_server(self.server);
@@ -162,7 +175,48 @@ impl<'a> WorkerGroup<'a> {
                 monitor.measured_from,
             ),
             stalls: StallWatch::start(monitor.spec, self.server, monitor.measured_from),
+            slices: Vec::new(),
         });
+        Ok(())
+    }
+
+    /// Stops all processes until the next time slice.
+    ///
+    /// # Errors
+    /// As [`ContenderStop::stop`].
+    pub fn stop(&mut self, context: &RunContext<'_>) -> Result<(), TrialError> {
+        let Some(stop) = &mut self.stop else {
+            return Ok(());
+        };
+        stop.stop(context)?;
+        self.flushes.pause();
+        if let Some(measurement) = &mut self.measurement {
+            measurement.sampler.end_slice();
+        }
+        Ok(())
+    }
+
+    /// Lets all processes go on. The time for which they were stopped does not count.
+    ///
+    /// # Errors
+    /// As [`ContenderStop::resume`].
+    pub fn resume(&mut self) -> Result<(), TrialError> {
+        let Some(stop) = &mut self.stop else {
+            return Ok(());
+        };
+        if let Some(measurement) = &mut self.measurement {
+            self.flushes.begin();
+            measurement.sampler.begin_slice();
+        }
+        let stopped = stop.resume()?;
+        if let Some(measurement) = &mut self.measurement {
+            self.monitor.skip(stopped);
+            measurement.stalls.note_pause(stopped);
+            measurement.slices.push(SliceStart {
+                at: SystemTime::now(),
+                measured: self.monitor.measured_from.elapsed(),
+            });
+        }
         Ok(())
     }
 
@@ -186,33 +240,21 @@ impl<'a> WorkerGroup<'a> {
         self.monitor.follow(context, measurement, until)
     }
 
-    /// Runs the workers for a time slice, the first time after their warm-up, and pauses them.
+    /// Runs the workers for a time slice, the first time after their warm-up, and stops them.
     ///
     /// # Errors
-    /// As [`WorkerGroup::follow`]; also if they do not pause.
+    /// As [`WorkerGroup::follow`], [`WorkerGroup::resume`] and [`WorkerGroup::stop`].
     pub fn run_slice(
         &mut self,
         context: &mut RunContext<'_>,
         slice: Duration,
     ) -> Result<(), TrialError> {
-        match &mut self.measurement {
-            None => self.release(context)?,
-            Some(measurement) => {
-                self.flushes.begin();
-                let paused_since = self.monitor.paused_since;
-                self.monitor.resume();
-                let paused_for = paused_since.map(|since| since.elapsed());
-                measurement
-                    .stalls
-                    .note_pause(paused_for.unwrap_or_default());
-            }
+        self.resume()?;
+        if self.measurement.is_none() {
+            self.release(context)?;
         }
         self.follow_until(context, Some(Instant::now() + slice))?;
-        if !self.is_done() {
-            self.monitor.pause(context)?;
-        }
-        self.flushes.pause();
-        Ok(())
+        self.stop(context)
     }
 
     /// Returns whether the workers have finished.
@@ -236,6 +278,7 @@ impl<'a> WorkerGroup<'a> {
             events,
             faults,
             stalls,
+            slices,
         }) = self.measurement
         else {
             return Err(TrialError::Interrupted);
@@ -243,15 +286,7 @@ impl<'a> WorkerGroup<'a> {
         let faults = faults.finish()?;
         let completed_requests = self.flushes.end();
         let mut monitor = self.monitor;
-        let killed = if monitor.spec.conditions.crash_and_recover && !monitor.interrupted {
-            // The server first, so that it does not clean up after dead clients.
-            self.server.map_or(Ok(0), kill_server)? + monitor.processes.len() as u32
-        } else {
-            0
-        };
-        if killed > 0 {
-            monitor.processes.kill_all();
-        }
+        let killed = crash(&mut monitor, self.server)?;
         let WorkerMonitor {
             mut processes,
             parts,
@@ -293,10 +328,23 @@ impl<'a> WorkerGroup<'a> {
             completed_requests,
             faults,
             stalls,
+            time_slices: self.stop.as_ref().map(ContenderStop::time_slices),
+            slices,
             interrupted,
             killed,
         })
     }
+}
+
+/// Kills the workers and the server if the plan says so; returns the number of processes.
+fn crash(monitor: &mut WorkerMonitor<'_>, server: Option<u32>) -> Result<u32, TrialError> {
+    if !monitor.spec.conditions.crash_and_recover || monitor.interrupted {
+        return Ok(0);
+    }
+    // The server first, so that it does not clean up after dead clients.
+    let killed = server.map_or(Ok(0), kill_server)? + monitor.processes.len() as u32;
+    monitor.processes.kill_all();
+    Ok(killed)
 }
 
 /// Starts the worker processes.
@@ -305,6 +353,7 @@ fn start_processes(
     spec: &TrialSpec,
     work: &WorkerGroupSpec<'_>,
     group: Option<&MemoryGroup>,
+    stopped_time: Option<&Path>,
 ) -> Result<TrialWorkers, TrialError> {
     let shares: Vec<(u32, u32)> = match spec.worker_kind {
         WorkerKind::Processes => (0..work.sessions).map(|index| (index, 1)).collect(),
@@ -318,6 +367,7 @@ fn start_processes(
             first,
             sessions,
             trace_folder: work.trace_folder.map(Path::to_owned),
+            stopped_time: stopped_time.map(Path::to_owned),
         },
     };
     if spec.conditions.hosts.is_some() {
@@ -340,8 +390,6 @@ struct ProcessProgress {
     ready: bool,
     seconds: Vec<OperationCounts>,
     result: Option<ProcessResult>,
-    /// Whether it has confirmed the current pause.
-    paused: bool,
 }
 
 /// Monitors the worker processes.
@@ -362,10 +410,8 @@ struct WorkerMonitor<'a> {
     reported: (u64, Instant),
     /// The limits of its phases.
     watch: RunWatch,
-    /// When the measured part began, plus the time that the workers have been paused since.
+    /// When the measured part began, plus the time for which the processes were stopped since.
     measured_from: Instant,
-    /// The time at which all workers had paused.
-    paused_since: Option<Instant>,
     /// Whether the end of all workers has been noted.
     has_noted_end: bool,
 }
@@ -382,7 +428,6 @@ impl<'a> WorkerMonitor<'a> {
             ready: false,
             seconds: Vec::new(),
             result: None,
-            paused: false,
         };
         Self {
             parts: (0..processes.len()).map(nothing).collect(),
@@ -396,7 +441,6 @@ impl<'a> WorkerMonitor<'a> {
             reported: (0, now),
             watch,
             measured_from: now,
-            paused_since: None,
             has_noted_end: false,
         }
     }
@@ -527,43 +571,11 @@ impl<'a> WorkerMonitor<'a> {
         self.watch.expect_close(context, self.spec);
     }
 
-    /// Pauses the workers, and waits until all have paused or ended.
-    fn pause(&mut self, context: &RunContext<'_>) -> Result<(), TrialError> {
-        self.parts.iter_mut().for_each(|part| part.paused = false);
-        self.processes.send_all(&Instruction::Pause);
-        let asked = Instant::now();
-        let paused = |part: &ProcessProgress| part.paused || part.result.is_some();
-        while !self.parts.iter().all(paused) {
-            // Both are dealt with at the next turn.
-            if context.stopped() || self.failure.is_some() || self.processes.all_closed() {
-                break;
-            }
-            if asked.elapsed() >= PAUSE_TIMEOUT {
-                let stuck = describe_stuck(&self.processes.local_pids());
-                let stuck = stuck.map_or_else(String::new, |stuck| format!("; {stuck}"));
-                let reason = format!(
-                    "its workers did not pause within {} s for the next time slice: run it \
-                     without --time-slice{stuck}",
-                    PAUSE_TIMEOUT.as_secs()
-                );
-                return Err(TrialError::Overrun(reason.into()));
-            }
-            self.receive(TICK);
-        }
-        self.paused_since = Some(Instant::now());
-        Ok(())
-    }
-
-    /// Resumes the workers. The time that they were paused does not count.
-    fn resume(&mut self) {
-        let Some(since) = self.paused_since.take() else {
-            return;
-        };
-        let paused_for = since.elapsed();
-        self.measured_from += paused_for;
-        self.reported.1 += paused_for;
-        self.watch.skip(paused_for);
-        self.processes.send_all(&Instruction::Resume);
+    /// Leaves out a time for which the processes were stopped.
+    fn skip(&mut self, stopped: Duration) {
+        self.measured_from += stopped;
+        self.reported.1 += stopped;
+        self.watch.skip(stopped);
     }
 
     fn ask_to_stop(&mut self) {
@@ -607,7 +619,6 @@ impl<'a> WorkerMonitor<'a> {
                     self.native_pids.extend(native_pids);
                 }
                 Report::Second(done) => part.seconds.push(done),
-                Report::Paused => part.paused = true,
                 Report::Measured(result) => part.result = Some(*result),
                 Report::Failed { message } => self.fail(index, format!(": {message}")),
                 other => self.fail(index, format!(": sent an unexpected message: {other:?}")),

@@ -1,7 +1,7 @@
 //! Time slicing: the trials of one repeat that differ only in their contender run side by side.
-//! Each has its database, its server and its workers ready, and while the workers of one run, all
-//! others pause. A time slice is short compared with disturbances by other programs, so that these
-//! fall on all contenders alike and leave the ratios unchanged.
+//! Each has its database, its server and its workers ready, and while the processes of one run, all
+//! processes of the others are stopped. A time slice is short compared with disturbances by other
+//! programs, so that these fall on all contenders alike and leave the ratios unchanged.
 //!
 //! It is the idea of duet benchmarking (Bulej et al., "Duet Benchmarking: Improving Measurement
 //! Accuracy in the Cloud", ICPE 2020), with time slices instead of two processors.
@@ -175,7 +175,9 @@ impl<'a> TimeSlot<'a> {
         self.server.start(context, None, Phase::Prepare)?;
         setup.prepare(context, spec, &mut self.server, self.trial)?;
         let plan = setup.specify_workers(spec, self.trial);
-        self.workers = Some(start_workers(context, spec, &plan, &mut self.server)?);
+        let (mut workers, environment) = start_workers(context, spec, &plan, &mut self.server)?;
+        workers.stop(context)?;
+        self.workers = Some((workers, environment));
         Ok(())
     }
 
@@ -194,9 +196,10 @@ impl<'a> TimeSlot<'a> {
 
     /// Ends the workers, and verifies their results.
     fn verify(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
-        let Some((workers, environment)) = self.workers.take() else {
+        let Some((mut workers, environment)) = self.workers.take() else {
             return Err(TrialError::Interrupted);
         };
+        workers.resume()?;
         let result = finish_group(context, workers);
         let (spec, setup) = (self.spec, self.setup);
         let plan = setup.specify_workers(spec, self.trial);

@@ -5,9 +5,9 @@
 
 use crate::workers::arrival_schedule::{ArrivalSchedule, RecordedSchedule};
 use crate::workers::clock::read_monotonic_ns;
+use crate::workers::stopped_time::read_running;
 use hdrhistogram::Histogram;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use trueput_record::conditions::Rate;
 use trueput_record::histogram;
@@ -28,40 +28,24 @@ const LATE_NS: u64 = 1_000_000;
 
 /// The stage of a process's workers. Its main thread sets it; they read it once per operation.
 #[derive(Debug)]
-pub struct Stage {
-    /// The stage; [`Stage::PAUSED`] is added while the workers are to pause, so that one read shows
-    /// whether there is anything to do.
-    at: AtomicU8,
-    /// The number of pauses so far; locked while one begins or ends.
-    pauses: Mutex<u64>,
-    pause_ended: Condvar,
-}
+pub struct Stage(AtomicU8);
 
 impl Stage {
     const WARMING: u8 = 0;
     const MEASURED: u8 = 1;
     const OVER: u8 = 2;
     const STOPPED: u8 = 3;
-    const PAUSED: u8 = 0x80;
-
-    const fn new(at: u8) -> Self {
-        Self {
-            at: AtomicU8::new(at),
-            pauses: Mutex::new(0),
-            pause_ended: Condvar::new(),
-        }
-    }
 
     /// Creates the stage in which operations do not count yet.
     #[must_use]
     pub const fn warming() -> Self {
-        Self::new(Self::WARMING)
+        Self(AtomicU8::new(Self::WARMING))
     }
 
     /// Creates the stage in which operations count.
     #[must_use]
     pub const fn measured() -> Self {
-        Self::new(Self::MEASURED)
+        Self(AtomicU8::new(Self::MEASURED))
     }
 
     /// Starts the measured stage.
@@ -85,67 +69,12 @@ impl Stage {
         self.get() == Self::STOPPED
     }
 
-    /// Asks the workers to pause at their next opportunity, until [`Stage::end_pause`].
-    pub fn begin_pause(&self) {
-        *self.pauses() += 1;
-        self.at.fetch_or(Self::PAUSED, Relaxed);
-        // One that has not woken from the last rest yet is to take note of this one.
-        self.pause_ended.notify_all();
-    }
-
-    /// Lets the workers resume.
-    pub fn end_pause(&self) {
-        let _held = self.pauses();
-        self.at.fetch_and(!Self::PAUSED, Relaxed);
-        self.pause_ended.notify_all();
-    }
-
-    fn is_paused(&self) -> bool {
-        self.at.load(Relaxed) & Self::PAUSED != 0
-    }
-
-    fn pauses(&self) -> MutexGuard<'_, u64> {
-        self.pauses.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns the number of the pause that a worker should begin; `None` if it should continue.
-    fn pending_pause(&self) -> Option<u64> {
-        let pauses = self.pauses();
-        (self.is_paused() && !self.is_stopped()).then_some(*pauses)
-    }
-
-    /// Waits until that pause ends, or the user stops the run.
-    fn wait_out_pause(&self, which: u64) {
-        let mut pauses = self.pauses();
-        while *pauses == which && self.is_paused() && !self.is_stopped() {
-            let waited = self.pause_ended.wait(pauses);
-            pauses = waited.unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    /// Sleeps, until the workers are asked to do something.
-    fn sleep(&self, time: Duration) {
-        let pauses = self.pauses();
-        if self.is_running() {
-            let _ = self.pause_ended.wait_timeout(pauses, time);
-        }
-    }
-
-    /// Returns whether time is left and no pause is requested.
-    fn is_running(&self) -> bool {
-        self.at.load(Relaxed) < Self::OVER
-    }
-
     fn get(&self) -> u8 {
-        self.at.load(Relaxed) & !Self::PAUSED
+        self.0.load(Relaxed)
     }
 
     fn raise(&self, stage: u8) {
-        let raised = |at: u8| Some(at & Self::PAUSED | stage.max(at & !Self::PAUSED));
-        let _held = self.pauses();
-        let _ = self.at.fetch_update(Relaxed, Relaxed, raised);
-        // Paused workers must notice that the user stops the run.
-        self.pause_ended.notify_all();
+        self.0.fetch_max(stage, Relaxed);
     }
 }
 
@@ -350,11 +279,12 @@ pub struct ClockMeter<'a> {
     open: Option<OpenLoop<'a>>,
     counters: &'a WorkerCounters,
     stage: &'a Stage,
-    /// Clock ticks of the worker's pauses, which do not count.
-    paused_ticks: u64,
-    /// Called when the worker pauses.
-    on_pause: Option<Box<dyn FnMut() + 'a>>,
+    /// Clock ticks in which the worker was stopped, which do not count.
+    stopped_ticks: &'a AtomicU64,
 }
+
+/// The stopped time of workers that are never stopped, ticks.
+static NEVER_STOPPED: AtomicU64 = AtomicU64::new(0);
 
 /// Creates histograms and writes to every page of them, so that no page fault occurs while the
 /// trial runs.
@@ -381,52 +311,23 @@ impl<'a> ClockMeter<'a> {
             open: None,
             counters,
             stage,
-            paused_ticks: 0,
-            on_pause: None,
+            stopped_ticks: &NEVER_STOPPED,
         }
     }
 
-    /// Calls `callback` whenever the worker pauses.
+    /// Leaves out the time for which all threads of the process are stopped, in ticks: it grows
+    /// before they go on.
     #[must_use]
-    pub fn with_pause_callback(mut self, callback: impl FnMut() + 'a) -> Self {
-        self.on_pause = Some(Box::new(callback));
+    pub fn with_stopped_time(mut self, ticks: &'a AtomicU64) -> Self {
+        self.stopped_ticks = ticks;
+        self.last = self.now();
         self
     }
 
-    /// Returns the worker's clock, which stands still while it pauses.
+    /// Returns the worker's clock, which stands still while it is stopped.
     #[inline]
     fn now(&self) -> u64 {
-        self.clock.raw().wrapping_sub(self.paused_ticks)
-    }
-
-    /// Returns the total time of the pauses, nanoseconds.
-    pub fn paused_ns(&self) -> u64 {
-        self.clock.delta_as_nanos(0, self.paused_ticks)
-    }
-
-    /// Sleeps; a time-sliced worker wakes when it should pause.
-    fn sleep(&self, time: Duration) {
-        match self.on_pause {
-            Some(_) => self.stage.sleep(time),
-            None => std::thread::sleep(time),
-        }
-    }
-
-    /// Pauses if the worker is asked to.
-    #[cold]
-    fn pause_if_requested(&mut self) {
-        if !self.stage.is_paused() {
-            return;
-        }
-        let began = self.clock.raw();
-        // The next pause may begin before this thread has woken from one: it is reported too.
-        while let Some(which) = self.stage.pending_pause() {
-            if let Some(callback) = &mut self.on_pause {
-                callback();
-            }
-            self.stage.wait_out_pause(which);
-        }
-        self.paused_ticks += self.clock.raw().saturating_sub(began);
+        read_running(self.stopped_ticks, || self.clock.raw())
     }
 
     /// Keeps an arrival schedule from [`ClockMeter::begin`] on; `units` is the number of kinds of
@@ -519,17 +420,16 @@ impl<'a> ClockMeter<'a> {
     }
 
     /// Waits until the next unit is due; `false` if the end comes first.
-    fn await_arrival(&mut self, may_pause: bool) -> bool {
+    fn await_arrival(&mut self) -> bool {
         let mut was_free = false;
         loop {
             // The warm-up may end meanwhile, and the schedule then starts anew.
             self.leave_warm_up();
-            let paused_ticks = self.paused_ticks;
             let Some(open) = &mut self.open else {
                 return true;
             };
             let due_ns = open.schedule.next_ns();
-            let now = self.clock.raw().wrapping_sub(paused_ticks);
+            let now = read_running(self.stopped_ticks, || self.clock.raw());
             let passed_ns = self.clock.delta_as_nanos(open.began, now);
             if passed_ns >= due_ns {
                 self.last = now;
@@ -545,10 +445,7 @@ impl<'a> ClockMeter<'a> {
             let left_ns = due_ns - passed_ns;
             if left_ns > SPIN_NS {
                 let sleep_ns = (left_ns - SPIN_NS).min(MAX_SLEEP_NS);
-                self.sleep(Duration::from_nanos(sleep_ns));
-                if may_pause {
-                    self.pause_if_requested();
-                }
+                std::thread::sleep(Duration::from_nanos(sleep_ns));
                 if self.stage.get() >= Stage::OVER {
                     return false;
                 }
@@ -561,18 +458,7 @@ impl<'a> ClockMeter<'a> {
 
 impl Meter for ClockMeter<'_> {
     fn next_unit(&mut self) -> bool {
-        self.yield_point();
-        self.stage.get() < Stage::OVER && self.await_arrival(true)
-    }
-
-    fn next_unit_in_transaction(&mut self) -> bool {
-        self.stage.get() < Stage::OVER && self.await_arrival(false)
-    }
-
-    fn yield_point(&mut self) {
-        if !self.stage.is_running() {
-            self.pause_if_requested();
-        }
+        self.stage.get() < Stage::OVER && self.await_arrival()
     }
 
     fn start(&mut self) {
@@ -612,7 +498,6 @@ impl Meter for ClockMeter<'_> {
     fn wait_since(&mut self, mark: u64, time_ns: u64) -> bool {
         loop {
             self.leave_warm_up();
-            self.pause_if_requested();
             if self.stage.get() >= Stage::OVER {
                 return false;
             }
@@ -620,7 +505,7 @@ impl Meter for ClockMeter<'_> {
             let Some(left_ns) = time_ns.checked_sub(passed_ns).filter(|left| *left > 0) else {
                 return true;
             };
-            self.sleep(Duration::from_nanos(left_ns.min(MAX_THINK_NS)));
+            std::thread::sleep(Duration::from_nanos(left_ns.min(MAX_THINK_NS)));
         }
     }
 

@@ -39,10 +39,6 @@ pub(crate) enum Instruction {
     },
     /// Start: every worker is ready.
     Start,
-    /// Pause as soon as no worker holds a transaction: another contender's time slice begins.
-    Pause,
-    /// Resume after a pause.
-    Resume,
     /// Close the database and end: all contenders have finished.
     CloseDatabase,
     /// Return as soon as possible. The end of the pipe means the same.
@@ -95,6 +91,9 @@ pub(crate) enum WorkerTask {
         /// The folder for their parts of a trace; `None` if none is recorded.
         #[serde(default)]
         trace_folder: Option<PathBuf>,
+        /// The memory with the time for which they were stopped; `None` without time slices.
+        #[serde(default)]
+        stopped_time: Option<PathBuf>,
     },
     /// Open the database after a crash, and commit a first transaction.
     Recover,
@@ -149,8 +148,6 @@ pub(crate) enum Report {
         #[serde(default)]
         native_pids: Vec<u32>,
     },
-    /// Every unfinished worker of this process has paused.
-    Paused,
     /// A second of the run has ended: the totals so far.
     Second(OperationCounts),
     /// The conformance suite's answer.
@@ -306,11 +303,11 @@ pub(crate) struct WorkerResult {
     pub index: u32,
     /// When it began, on `CLOCK_MONOTONIC`, which all processes share, nanoseconds.
     pub start_ns: u64,
-    /// When it ended, likewise, as if it had not been paused.
+    /// When it ended, likewise, as if it had not been stopped.
     pub end_ns: u64,
-    /// How long it was paused, nanoseconds.
+    /// How long it was stopped between its time slices, nanoseconds.
     #[serde(default)]
-    pub paused_ns: u64,
+    pub stopped_ns: u64,
     /// Operations by kind.
     pub counts: Vec<u64>,
     /// Their total time by kind, nanoseconds.

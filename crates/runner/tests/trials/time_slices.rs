@@ -14,7 +14,7 @@ use trueput_record::measurement::Outcome;
 use trueput_record::{TrialRecord, TrialSpec};
 
 claims![
-    paused_workers_count_no_time,
+    stopped_workers_count_no_time,
     work_that_ends_by_its_count_is_done_in_time_slices_too,
     a_contender_that_dies_leaves_the_others_their_time_slices,
     a_group_that_is_stopped_keeps_what_all_had_measured,
@@ -39,8 +39,8 @@ fn counts_add_up(record: &TrialRecord) {
 }
 
 /// Each counts only its own time: together they count no more than passed. Had either counted its
-/// pauses, it would be half as much again.
-fn paused_workers_count_no_time() {
+/// stops, it would be half as much again.
+fn stopped_workers_count_no_time() {
     for as_threads in [false, true] {
         let trials = pair(1.2)
             .into_iter()
@@ -56,8 +56,10 @@ fn paused_workers_count_no_time() {
             // The time until a worker has woken for its slice is not its own either: on a busy
             // machine a part of each slice.
             assert!(measurement.elapsed_s >= 0.6, "{}", measurement.elapsed_s);
-            // What the machine's counters say is everybody's.
-            assert!(measurement.device.is_none() && measurement.neighbors.is_none());
+            let slices = measurement.time_slices.unwrap();
+            assert!(slices.count > 10, "{slices:?}");
+            // The machine's counters are read at the edges of slices.
+            assert!(measurement.neighbors.is_some());
             own_s += measurement.elapsed_s;
         }
         assert!(own_s <= passed_s, "{own_s} s of {passed_s} s");
@@ -73,8 +75,9 @@ fn work_that_ends_by_its_count_is_done_in_time_slices_too() {
     for record in &records {
         assert!(doubts(record).is_empty(), "{record:?}");
         counts_add_up(record);
-        // It pauses for 0.2 s, in pieces of 2 ms: it did so in time slices.
-        assert!(record.measurement.as_ref().unwrap().elapsed_s >= 0.2);
+        // It pauses for 0.2 s, in pieces of 2 ms: it did so in time slices. A pause that a stop
+        // interrupts goes on meanwhile, as a timer does.
+        assert!(record.measurement.as_ref().unwrap().elapsed_s >= 0.1);
     }
     assert_eq!(records.len(), 2);
 }

@@ -66,7 +66,6 @@ pub(super) fn scan_all(
     let mut left = quota.unwrap_or(u64::MAX);
     let mut begun = left > 0 && task.meter.next_unit();
     while begun {
-        task.meter.yield_point();
         let round = ScanPass {
             kind,
             reverse,
@@ -165,6 +164,6 @@ impl ScanPass {
             *left -= 1;
             meter.advance(1);
         }
-        *left > 0 && meter.next_unit_in_transaction()
+        *left > 0 && meter.next_unit()
     }
 }

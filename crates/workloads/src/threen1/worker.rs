@@ -36,7 +36,6 @@ pub(super) fn run<C: Codec>(
     // An engine that keeps nothing can give no block out: each worker takes every this many.
     let mut own = u64::from(task.worker);
     while !task.meter.is_stopped() {
-        task.meter.yield_point();
         let block = if task.capabilities.retains_data {
             worker.claim(task)?
         } else {

@@ -105,97 +105,43 @@ fn what_was_done_to_warm_up_does_not_count() {
 }
 
 #[test]
-fn a_rest_is_nobodys_time_and_begins_only_where_it_may() {
+fn stopped_time_is_nobodys_time() {
     let (counters, stage) = (WorkerCounters::default(), Stage::measured());
-    let pauses = std::cell::Cell::new(0);
-    let meter = ClockMeter::new(2, &counters, &stage);
-    let mut meter = meter.with_pause_callback(|| pauses.set(pauses.get() + 1));
+    let stopped = AtomicU64::new(0);
+    let mut meter = ClockMeter::new(2, &counters, &stage).with_stopped_time(&stopped);
+    let clock = quanta::Clock::new();
     meter.begin();
     assert!(meter.next_unit());
     let mark = meter.timestamp();
-    stage.begin_pause();
-    meter.finish(0);
-    assert_eq!(pauses.get(), 0, "within a unit nobody pauses");
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            std::thread::sleep(Duration::from_millis(200));
-            stage.end_pause();
-        });
-        assert!(meter.next_unit());
-    });
+    let began = clock.raw();
+    std::thread::sleep(Duration::from_millis(200));
+    stopped.store(clock.raw() - began, Relaxed);
     meter.finish(0);
     meter.finish_nested(1, mark);
-    assert_eq!(pauses.get(), 1);
-    assert!(meter.paused_ns() >= 190_000_000, "{}", meter.paused_ns());
     let histograms = meter.into_histograms();
     assert!(histograms[0].max() < 100_000_000 && histograms[1].max() < 100_000_000);
 }
 
 #[test]
-fn a_pause_that_begins_before_one_has_woken_from_the_last_is_reported_too() {
+fn an_open_loop_makes_up_for_no_stopped_time() {
     let (counters, stage) = (WorkerCounters::default(), Stage::measured());
-    let (sender, pauses) = std::sync::mpsc::channel();
-    stage.begin_pause();
-    std::thread::scope(|scope| {
-        let (counters, stage) = (&counters, &stage);
-        scope.spawn(move || {
-            let meter = ClockMeter::new(1, counters, stage);
-            let mut meter = meter.with_pause_callback(move || sender.send(()).unwrap());
-            while meter.next_unit() {}
-        });
-        for _ in 0..1_000 {
-            let reported = pauses.recv_timeout(Duration::from_secs(10));
-            reported.expect("every pause is reported");
-            stage.end_pause();
-            stage.begin_pause();
-        }
-        stage.stop();
-    });
-}
-
-#[test]
-fn within_a_transaction_nobody_rests() {
-    let (counters, stage) = (WorkerCounters::default(), Stage::measured());
-    let mut meter =
-        ClockMeter::new(1, &counters, &stage).with_pause_callback(|| panic!("it pauses"));
-    stage.begin_pause();
-    assert!(meter.next_unit_in_transaction());
-}
-
-#[test]
-fn one_who_rests_hears_that_the_user_stops_the_run() {
-    let (counters, stage) = (WorkerCounters::default(), Stage::measured());
-    let mut meter = ClockMeter::new(1, &counters, &stage);
-    stage.begin_pause();
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            std::thread::sleep(Duration::from_millis(30));
-            stage.stop();
-        });
-        assert!(!meter.next_unit());
-    });
-    assert!(meter.is_stopped());
-}
-
-#[test]
-fn an_open_loop_makes_up_for_no_rest() {
-    let (counters, stage) = (WorkerCounters::default(), Stage::measured());
-    let mut meter = paced(1_000.0, &counters, &stage);
+    let stopped = AtomicU64::new(0);
+    let mut meter = paced(1_000.0, &counters, &stage).with_stopped_time(&stopped);
+    let clock = quanta::Clock::new();
     assert!(meter.next_unit());
-    stage.begin_pause();
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            std::thread::sleep(Duration::from_millis(200));
-            stage.end_pause();
-        });
-        assert!(meter.next_unit());
-    });
+    let began = clock.raw();
+    std::thread::sleep(Duration::from_millis(200));
+    stopped.store(clock.raw() - began, Relaxed);
+    assert!(meter.next_unit());
     meter.finish(0);
     meter.finish_unit(0);
     stage.end();
     let responses = meter.finish_open_loop().unwrap();
     let due = responses.issued + responses.backlog;
-    assert!(due < 150, "{due} units came due, 200 of them in the rest");
+    assert!(
+        due < 150,
+        "{due} units came due, 200 of them while it was stopped"
+    );
 }
 
 fn paced<'a>(per_s: f64, counters: &'a WorkerCounters, stage: &'a Stage) -> ClockMeter<'a> {

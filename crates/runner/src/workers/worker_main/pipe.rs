@@ -2,13 +2,13 @@
 
 use crate::workers::meter::Stage;
 use crate::workers::protocol::{Assignment, Instruction, WorkerTask};
+use crate::workers::stopped_time::StoppedTime;
 use serde::Serialize;
 use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Stdin, Write};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 use trueput_engine::Credentials;
 
 /// The runner and this process cannot talk.
@@ -23,6 +23,9 @@ pub(super) enum PipeError {
     /// Standard input cannot be read.
     #[error("reading standard input: {0}")]
     Input(std::io::Error),
+    /// The memory with the stopped time cannot be shared.
+    #[error("sharing the stopped time with the runner: {0}")]
+    StoppedTime(std::io::Error),
     /// Standard input has no assignment.
     #[error("a worker is started by 'trueput run', not by hand")]
     NoRunner,
@@ -86,7 +89,7 @@ impl Gate {
     }
 }
 
-/// The runner's instructions to start, pause and stop.
+/// The runner's instructions to start and stop.
 #[derive(Debug)]
 pub(super) struct WorkerControl {
     /// Opens when the runner releases the workers.
@@ -95,23 +98,17 @@ pub(super) struct WorkerControl {
     pub stage: Stage,
     /// Opens when a time-sliced process may close the database and end.
     pub leave: Gate,
-    pauses: Mutex<PauseClock>,
-}
-
-/// The time that the workers of this process have been paused.
-#[derive(Debug, Default)]
-struct PauseClock {
-    ended: Duration,
-    began: Option<Instant>,
+    /// The time for which the runner has stopped this process.
+    pub stopped_time: StoppedTime,
 }
 
 impl WorkerControl {
-    fn new(stage: Stage) -> Self {
+    fn new(stage: Stage, stopped_time: StoppedTime) -> Self {
         Self {
             release: Gate::default(),
             stage,
             leave: Gate::default(),
-            pauses: Mutex::default(),
+            stopped_time,
         }
     }
 
@@ -120,32 +117,6 @@ impl WorkerControl {
         self.stage.stop();
         self.release.open(false);
         self.leave.open(false);
-    }
-
-    /// Returns how long the workers have been paused so far.
-    pub fn paused_time(&self) -> Duration {
-        let pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
-        pauses.ended + pauses.began.map_or(Duration::ZERO, |began| began.elapsed())
-    }
-
-    /// Starts the pause of the process: all its workers have paused.
-    pub fn begin_pause(&self) {
-        let mut pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
-        pauses.began.get_or_insert_with(Instant::now);
-    }
-
-    /// Returns whether the process is paused.
-    pub fn is_paused(&self) -> bool {
-        let pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
-        pauses.began.is_some()
-    }
-
-    fn end_pause(&self) {
-        let mut pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(began) = pauses.began.take() {
-            pauses.ended += began.elapsed();
-        }
-        self.stage.end_pause();
     }
 }
 
@@ -182,11 +153,19 @@ pub(super) fn read_mission() -> Result<Mission, PipeError> {
         }
     };
     let warms_up = assignment.spec.conditions.warm_up_s > 0.0;
-    let control = Arc::new(WorkerControl::new(if warms_up {
+    let stage = if warms_up {
         Stage::warming()
     } else {
         Stage::measured()
-    }));
+    };
+    let stopped_time = match &assignment.task {
+        WorkerTask::Measure {
+            stopped_time: Some(path),
+            ..
+        } => StoppedTime::open(path).map_err(PipeError::StoppedTime)?,
+        _ => StoppedTime::Never,
+    };
+    let control = Arc::new(WorkerControl::new(stage, stopped_time));
     let heard = Arc::clone(&control);
     let measured = matches!(assignment.task, WorkerTask::Measure { .. });
     std::thread::spawn(move || listen(input, &heard, measured));
@@ -198,8 +177,6 @@ fn listen(input: BufReader<Stdin>, control: &WorkerControl, measured: bool) {
         match serde_json::from_str(&line) {
             Ok(Instruction::Start) => control.release.open(true),
             Ok(Instruction::Stop) => control.stop(),
-            Ok(Instruction::Pause) => control.stage.begin_pause(),
-            Ok(Instruction::Resume) => control.end_pause(),
             Ok(Instruction::CloseDatabase) => control.leave.open(true),
             Ok(
                 Instruction::Assign(_)

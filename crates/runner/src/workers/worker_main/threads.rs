@@ -17,7 +17,6 @@ use crate::workers::protocol::{
 };
 use crate::workers::trace_file::part_path;
 use hdrhistogram::Histogram;
-use std::cell::Cell;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -30,9 +29,6 @@ use trueput_record::placement::Placement;
 use trueput_record::{Conditions, WorkerKind, histogram};
 use trueput_workloads::{Error as JobError, JobTask};
 
-/// The interval at which a paused process checks whether the pause has ended.
-const PAUSE_POLL: Duration = Duration::from_millis(20);
-
 /// The action of reading the cache counters of an engine.
 const READING_CACHE: &str = "reading the engine's cache counters";
 
@@ -43,8 +39,6 @@ type Latencies = Vec<Histogram<u64>>;
 enum WorkerMessage {
     /// Its session is open, or its native program runs as this process.
     Ready(Option<u32>),
-    /// It has paused, and holds no transaction.
-    Paused,
     /// It has finished, or failed for this reason.
     Ended(Result<Box<WorkerOutput>, WorkerError>),
 }
@@ -104,7 +98,6 @@ pub(super) fn run_threads(
             reporter,
             conditions: &assignment.spec.conditions,
             database: &*database,
-            paused_workers: Cell::new(0),
         };
         let run = watch.monitor();
         if let Err(error) = &run {
@@ -256,12 +249,7 @@ impl WorkerContext<'_> {
     ) -> Result<WorkerOutput, WorkerError> {
         let kinds = self.resolved.job.kinds().len();
         let mut meter = self.meter(kinds, index, counters);
-        if self.assignment.spec.conditions.time_slice_s.is_some() {
-            meter = meter.with_pause_callback(|| {
-                // The main thread listens until this worker has ended.
-                let _ = messages.send(WorkerMessage::Paused);
-            });
-        }
+        let stopped_time = &self.control.stopped_time;
         let mut result = WorkerResult {
             index,
             ..WorkerResult::default()
@@ -278,9 +266,11 @@ impl WorkerContext<'_> {
             meter.begin();
             let mut task = self.task(session, &mut meter, &mut attachment, index);
             result.start_ns = read_monotonic_ns()?;
+            let began_ns = stopped_time.running_ns()?;
             let executed = self.resolved.job.execute(&mut task);
-            result.paused_ns = meter.paused_ns();
-            result.end_ns = read_monotonic_ns()?.saturating_sub(result.paused_ns);
+            let elapsed_ns = stopped_time.running_ns()?.saturating_sub(began_ns);
+            result.end_ns = result.start_ns.saturating_add(elapsed_ns);
+            result.stopped_ns = read_monotonic_ns()?.saturating_sub(result.end_ns);
             meter.leave_warm_up();
             // Nothing is due to a worker that has ended, however long what follows takes.
             responses = meter.finish_open_loop();
@@ -341,7 +331,10 @@ impl WorkerContext<'_> {
         counters: &'m WorkerCounters,
     ) -> ClockMeter<'m> {
         let spec = &self.assignment.spec;
-        let meter = ClockMeter::new(kinds, counters, &self.control.stage);
+        let mut meter = ClockMeter::new(kinds, counters, &self.control.stage);
+        if let Some(ticks) = self.control.stopped_time.ticks() {
+            meter = meter.with_stopped_time(ticks);
+        }
         let units = self.resolved.job.unit_kinds().len();
         if let Some(due_ns) = self.resolved.job.due_times(worker, spec.workers) {
             return meter.with_recorded_arrivals(due_ns, units);
@@ -422,8 +415,6 @@ struct ThreadMonitor<'a> {
     reporter: &'a Reporter,
     conditions: &'a Conditions,
     database: &'a dyn Database,
-    /// Workers that have paused since the process last reported a pause.
-    paused_workers: Cell<usize>,
 }
 
 /// The output of the workers of a process, and the resources that it used.
@@ -442,7 +433,6 @@ impl ThreadMonitor<'_> {
         for _ in self.counters {
             match self.messages.recv().map_err(|_| WorkerError::ThreadLost)? {
                 WorkerMessage::Ready(native) => native_pids.extend(native),
-                WorkerMessage::Paused => {}
                 WorkerMessage::Ended(ended) => {
                     ended?;
                 }
@@ -492,8 +482,10 @@ impl ThreadMonitor<'_> {
     ) -> Result<Vec<ProcessStall>, WorkerError> {
         let (mut waking, mut stalls) = (LateWakeup::begin(), Vec::new());
         let duration = self.conditions.duration_s.map(Duration::from_secs_f64);
-        // While the workers pause the trial's clock stands still.
-        let after = |time: Duration| measured + time + self.control.paused_time();
+        // While the process is stopped the trial's clock stands still.
+        let before = self.control.stopped_time.total();
+        let stopped = || self.control.stopped_time.total() - before;
+        let after = |time: Duration| measured + time + stopped();
         let mut seconds = 1;
         while outputs.len() < self.counters.len() {
             let second_ends = Duration::from_secs(seconds);
@@ -501,10 +493,6 @@ impl ThreadMonitor<'_> {
             let due_end = end.filter(|&end| end <= Instant::now());
             if due_end.is_some() {
                 self.control.stage.end();
-            }
-            if self.control.is_paused() {
-                self.receive_until(Instant::now() + PAUSE_POLL, outputs)?;
-                continue;
             }
             let next = match end {
                 Some(end) if due_end.is_none() => second.min(end),
@@ -534,16 +522,9 @@ impl ThreadMonitor<'_> {
         let limit = moment.saturating_duration_since(Instant::now());
         match self.messages.recv_timeout(limit) {
             Ok(WorkerMessage::Ended(ended)) => outputs.push(*ended?),
-            Ok(WorkerMessage::Paused) => self.paused_workers.set(self.paused_workers.get() + 1),
             Ok(WorkerMessage::Ready(_)) => {}
             Err(RecvTimeoutError::Timeout) => return Ok(false),
             Err(RecvTimeoutError::Disconnected) => return Err(WorkerError::ThreadLost),
-        }
-        let paused_workers = self.paused_workers.get();
-        if paused_workers > 0 && paused_workers + outputs.len() == self.counters.len() {
-            self.paused_workers.set(0);
-            self.control.begin_pause();
-            self.reporter.send(&Report::Paused)?;
         }
         Ok(true)
     }

@@ -8,6 +8,7 @@ pub mod disk;
 mod facts;
 mod file_system;
 pub mod flush_counts;
+pub mod folder_copy;
 pub mod freezer;
 mod fuse;
 pub mod io_wait;

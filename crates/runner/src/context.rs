@@ -11,6 +11,7 @@ use crate::plan::resolution::{ResolvedTrial, resolve_trial};
 use crate::trial::conformance_result::{ConformanceResult, HungSuite, IsolationResult};
 use crate::trial::fault_injector::FaultError;
 use crate::trial::phase_limit::{ExpectedWork, LimitedPhase, PhaseClock};
+use crate::trial::prepared_database::PreparedDatabases;
 use crate::{Event, Options, Registry};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -19,6 +20,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use trueput_host::cgroup::MemoryLimitError;
+use trueput_host::folder_copy::CopyError;
 use trueput_host::run_work_folder::{RunWorkFolder, TrialFolderError};
 use trueput_host::service::SurvivingProcesses;
 use trueput_record::conditions::HostList;
@@ -52,6 +54,8 @@ pub(crate) struct RunContext<'a> {
     pub resolved: RefCell<Vec<(TrialSpec, Rc<ResolvedTrial>)>>,
     /// The database that the last trial left for the next one.
     pub reusable: Option<ReusableDatabase>,
+    /// Copies of prepared databases, for later repeats.
+    pub prepared: PreparedDatabases,
     /// The longest preparation of a database with the default knobs, by contender of a search.
     pub preparations: HashMap<u32, Duration>,
     /// The longest load of each data set, by any engine.
@@ -394,6 +398,9 @@ pub(crate) enum DatabaseFolderError {
     /// There are files in it.
     #[error("{} is not empty", .0.display())]
     NotEmpty(PathBuf),
+    /// A prepared database cannot be copied.
+    #[error(transparent)]
+    NotCopied(#[from] CopyError),
 }
 
 /// Errors that fail a trial with what they say.

@@ -13,6 +13,8 @@ use crate::trial::database_reuse::Follower;
 use crate::trial::group::{is_interrupted, run_undisturbed_group};
 use crate::trial::isolation_check::hung_suites;
 use crate::trial::lifecycle::TrialResult;
+use crate::trial::prepared_copy;
+use crate::trial::prepared_database::PreparedDatabases;
 use crate::trial::store::record_trial;
 use crate::{Error, Event, Options, Registry};
 use std::cell::RefCell;
@@ -425,13 +427,14 @@ pub fn run_search(
         hardware_limits: HashMap::new(),
         resolved: RefCell::default(),
         reusable: None,
+        prepared: PreparedDatabases::of_run(manifest),
         preparations,
         loads,
         runs,
     };
     let mut manifest = manifest.clone();
     let run = run_batches(&mut context, folder, &mut manifest, &mut ended, source);
-    context.drop_reusable();
+    prepared_copy::remove_all(&mut context);
     let RunContext { area, observer, .. } = context;
     area.close();
     let stopped = run?;

@@ -15,6 +15,12 @@ pub(crate) fn find_log_folder(knobs: &Settings, directory: &Path) -> Option<Path
     (*knob == LOG.into()).then(|| directory.join(LOG))
 }
 
+/// Returns whether the engine keeps its log outside of the database's folder.
+pub(crate) fn is_log_elsewhere(knobs: &Settings) -> bool {
+    let folder = knobs.get(LOG_DIRECTORY).map(ToString::to_string);
+    folder.is_some_and(|folder| Path::new(&folder).is_absolute())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

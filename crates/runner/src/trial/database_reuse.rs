@@ -3,7 +3,8 @@
 use crate::Options;
 use crate::context::{ReusableDatabase, RunContext};
 use crate::plan::time_slice_group::derive_group_key;
-use crate::trial::lifecycle::{TrialResult, compute_load_key};
+use crate::trial::database_folder::compute_load_key;
+use crate::trial::lifecycle::TrialResult;
 use trueput_record::TrialSpec;
 use trueput_record::measurement::Outcome;
 

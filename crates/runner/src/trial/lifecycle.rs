@@ -1,7 +1,7 @@
 //! One trial: prepare, run, measure, verify.
 
 use crate::Phase;
-use crate::context::{DatabaseFolderError, RunContext, TrialError, explain_full_disk};
+use crate::context::{RunContext, TrialError, explain_full_disk};
 use crate::evidence::aggregate::{self, NamedHistograms};
 use crate::evidence::contradictions;
 use crate::evidence::database_size::measure_database;
@@ -12,9 +12,12 @@ use crate::evidence::storage_stack::{resolve_stack, worse_stack};
 use crate::plan::disk_space::NoRoom;
 use crate::plan::log_directory::find_log_folder;
 use crate::plan::resolution::ResolvedTrial;
+use crate::trial::database_folder::{TrialDatabase, needed_bytes, open_database_folder};
 use crate::trial::environment::{self, EnvironmentReport, run_workers};
 use crate::trial::measured_part::{WorkerGroupResult, WorkerGroupSpec};
 use crate::trial::phase_limit::LimitedPhase;
+use crate::trial::prepared_copy;
+use crate::trial::prepared_database::PreparedDatabase;
 use crate::trial::server_lifecycle::ServerLifecycle;
 use crate::trial::trace_folder;
 use crate::workers::protocol::{
@@ -24,8 +27,6 @@ use crate::workers::task_process::run_task;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Instant, SystemTime};
-use trueput_host::run_work_folder::TrialFolderError;
-use trueput_host::trial_file_system::{self, TrialFileSystems};
 use trueput_host::usage::ResourceUsage;
 use trueput_host::{self as host, placement};
 use trueput_record::address::is_address_for;
@@ -117,6 +118,8 @@ pub(crate) struct TrialSetup {
     needed_bytes: u64,
     /// The folder for the workers' parts of a trace; `None` if none is recorded.
     trace_folder: Option<PathBuf>,
+    /// The copy with which it begins, prepared by an earlier repeat.
+    prepared: Option<PreparedDatabase>,
 }
 
 impl TrialSetup {
@@ -131,7 +134,17 @@ impl TrialSetup {
         trial: &mut TrialResult,
     ) -> Result<Self, TrialError> {
         let resolved = context.resolve(spec)?;
-        let (directory, existing) = database_folder(context, spec, &resolved, trial)?;
+        let TrialDatabase {
+            id,
+            generation,
+            place,
+            existing,
+            prepared,
+        } = open_database_folder(context, spec, &resolved)?;
+        (trial.database_id, trial.generation) = (id, generation);
+        trial.record.file_system = place.data;
+        trial.record.log_file_system = place.log;
+        let directory = place.database;
         trial.record.resumed = existing == ExistingDatabase::Unfinished;
         trial.record.storage = resolve_stack(spec, &resolved, &directory);
         if existing == ExistingDatabase::Nothing {
@@ -150,6 +163,7 @@ impl TrialSetup {
             began: SystemTime::now(),
             existing,
             needed_bytes,
+            prepared,
         })
     }
 
@@ -196,6 +210,10 @@ impl TrialSetup {
         server: &mut ServerLifecycle<'_>,
         trial: &mut TrialResult,
     ) -> Result<(), TrialError> {
+        if let Some(copy) = &self.prepared {
+            trial.record.engine = Some(copy.engine.clone());
+            return Ok(());
+        }
         let before = server.usage();
         let task = WorkerTask::Prepare {
             existing: self.existing,
@@ -213,7 +231,35 @@ impl TrialSetup {
             prepared,
             used,
             trial,
-        )
+        )?;
+        self.keep_copy(context, spec, server, trial)
+    }
+
+    /// Keeps a copy of the prepared database if a later repeat begins with it. The server stops
+    /// meanwhile, as it does before it starts on the copy.
+    fn keep_copy(
+        &self,
+        context: &mut RunContext<'_>,
+        spec: &TrialSpec,
+        server: &mut ServerLifecycle<'_>,
+        trial: &TrialResult,
+    ) -> Result<(), TrialError> {
+        let is_new = self.existing == ExistingDatabase::Nothing;
+        let retains_data = self.resolved.engine.capabilities().retains_data;
+        let Some(engine) = &trial.record.engine else {
+            return Ok(());
+        };
+        if !is_new || !retains_data || !prepared_copy::is_wanted(context, spec) {
+            return Ok(());
+        }
+        let runs = server.pid().is_some();
+        server.stop(context, Phase::Prepare)?;
+        let place = (trial.database_id.as_str(), self.directory.as_path());
+        prepared_copy::keep(context, spec, place, engine.clone());
+        if runs {
+            server.start(context, None, Phase::Prepare)?;
+        }
+        Ok(())
     }
 
     /// Aggregates the workers' results and verifies them, with the server running.
@@ -426,88 +472,6 @@ fn describe_prepared(
         counters: engine.counters,
     });
     Ok(())
-}
-
-/// Returns the key of the load of a trial: trials with the same key that follow each other share
-/// the database.
-pub(crate) fn compute_load_key(context: &RunContext<'_>, spec: &TrialSpec) -> Option<String> {
-    let resolved = context.resolve(spec).ok()?;
-    load_key_of(spec, &resolved)
-}
-
-fn load_key_of(spec: &TrialSpec, resolved: &ResolvedTrial) -> Option<String> {
-    // A database after a crash is not a load for other trials.
-    if spec.conditions.crash_and_recover {
-        return None;
-    }
-    let load = resolved.job.load_key()?;
-    let knobs = serde_json::to_string(&spec.knobs).ok()?;
-    let (contender, workload, seed) = (spec.contender(), &spec.workload, spec.seed);
-    let durability = spec.durability;
-    // The load decides on which node each page of the page cache is.
-    let Conditions {
-        cpus,
-        numa,
-        file_system,
-        log_file_system,
-        ..
-    } = &spec.conditions;
-    let setup = format!("{cpus:?} {numa:?} {file_system:?} {log_file_system:?}");
-    Some(format!(
-        "{contender} {durability} {knobs} {workload} {load} {seed} {setup}"
-    ))
-}
-
-/// Returns the folder of the trial's database, and its contents.
-fn database_folder(
-    context: &mut RunContext<'_>,
-    spec: &TrialSpec,
-    resolved: &ResolvedTrial,
-    trial: &mut TrialResult,
-) -> Result<(PathBuf, ExistingDatabase), DatabaseFolderError> {
-    let key = load_key_of(spec, resolved);
-    if let Some(reusable) = context
-        .reusable
-        .take_if(|reusable| key.as_ref() == Some(&reusable.key))
-    {
-        trial.database_id.clone_from(&reusable.id);
-        trial.generation = reusable.generation;
-        let folder = context.area.trial_folder(&reusable.id)?.0;
-        return Ok((
-            record_file_systems(trial_file_system::find_existing(&folder), trial),
-            ExistingDatabase::Loaded,
-        ));
-    }
-    context.drop_reusable();
-    let (directory, existing) = context.area.trial_folder(&spec.id)?;
-    let conditions = &spec.conditions;
-    let apart = conditions.file_system.is_some() || conditions.log_file_system.is_some();
-    if existing && !apart && context.options.resume_databases && resolved.job.is_resumable() {
-        return Ok((directory, ExistingDatabase::Unfinished));
-    }
-    if existing {
-        context.remove_database(&spec.id, spec)?;
-    }
-    let (directory, _) = context.area.trial_folder(&spec.id)?;
-    let needed = needed_bytes(context, spec, resolved);
-    let ground = trial_file_system::create(&directory, conditions, needed);
-    let ground = ground.map_err(TrialFolderError::from)?;
-    Ok((
-        record_file_systems(ground, trial),
-        ExistingDatabase::Nothing,
-    ))
-}
-
-/// Records the file systems of a trial, and returns its database's folder.
-fn record_file_systems(ground: TrialFileSystems, trial: &mut TrialResult) -> PathBuf {
-    trial.record.file_system = ground.data;
-    trial.record.log_file_system = ground.log;
-    ground.database
-}
-
-fn needed_bytes(context: &RunContext<'_>, spec: &TrialSpec, resolved: &ResolvedTrial) -> u64 {
-    let factor = context.options.disk_factor;
-    resolved.disk_space(spec, factor).needed_bytes
 }
 
 fn check_room(

@@ -1,0 +1,135 @@
+//! The folder of a trial's database, and what is in it when the trial begins.
+
+use crate::context::{DatabaseFolderError, RunContext};
+use crate::plan::resolution::ResolvedTrial;
+use crate::trial::prepared_copy;
+use crate::trial::prepared_database::PreparedDatabase;
+use trueput_host::run_work_folder::TrialFolderError;
+use trueput_host::trial_file_system::{self, TrialFileSystems};
+use trueput_record::{Conditions, TrialSpec};
+use trueput_workloads::ExistingDatabase;
+
+/// The database of a trial that begins.
+pub(crate) struct TrialDatabase {
+    /// The trial whose folder it is in.
+    pub id: String,
+    /// The number of trials that ran on this load before.
+    pub generation: u32,
+    /// Its folder and the file systems.
+    pub place: TrialFileSystems,
+    /// What is in it.
+    pub existing: ExistingDatabase,
+    /// The copy that is in it; `None` if it is none.
+    pub prepared: Option<PreparedDatabase>,
+}
+
+/// Returns the key of the load of a trial: trials with the same key that follow each other share
+/// the database.
+pub(crate) fn compute_load_key(context: &RunContext<'_>, spec: &TrialSpec) -> Option<String> {
+    let resolved = context.resolve(spec).ok()?;
+    load_key_of(spec, &resolved)
+}
+
+fn load_key_of(spec: &TrialSpec, resolved: &ResolvedTrial) -> Option<String> {
+    // A database after a crash is not a load for other trials.
+    if spec.conditions.crash_and_recover {
+        return None;
+    }
+    let load = resolved.job.load_key()?;
+    let knobs = serde_json::to_string(&spec.knobs).ok()?;
+    let (contender, workload, seed) = (spec.contender(), &spec.workload, spec.seed);
+    let durability = spec.durability;
+    // The load decides on which node each page of the page cache is.
+    let Conditions {
+        cpus,
+        numa,
+        file_system,
+        log_file_system,
+        ..
+    } = &spec.conditions;
+    let setup = format!("{cpus:?} {numa:?} {file_system:?} {log_file_system:?}");
+    Some(format!(
+        "{contender} {durability} {knobs} {workload} {load} {seed} {setup}"
+    ))
+}
+
+/// Returns the folder of a trial's database: that of an earlier trial with the same load, with a
+/// copy of what an earlier repeat prepared, or a new one.
+///
+/// # Errors
+/// [`DatabaseFolderError`], if a folder cannot be made or removed.
+pub(crate) fn open_database_folder(
+    context: &mut RunContext<'_>,
+    spec: &TrialSpec,
+    resolved: &ResolvedTrial,
+) -> Result<TrialDatabase, DatabaseFolderError> {
+    let key = load_key_of(spec, resolved);
+    if let Some(reusable) = context
+        .reusable
+        .take_if(|reusable| key.as_ref() == Some(&reusable.key))
+    {
+        let folder = context.area.trial_folder(&reusable.id)?.0;
+        return Ok(TrialDatabase {
+            id: reusable.id,
+            generation: reusable.generation,
+            place: trial_file_system::find_existing(&folder),
+            existing: ExistingDatabase::Loaded,
+            prepared: None,
+        });
+    }
+    context.drop_reusable();
+    if let Some((copy, directory)) = prepared_copy::restore(context, spec) {
+        return Ok(TrialDatabase {
+            id: copy.id.clone(),
+            generation: 0,
+            place: trial_file_system::find_existing(&directory),
+            existing: ExistingDatabase::Loaded,
+            prepared: Some(copy),
+        });
+    }
+    new_folder(context, spec, resolved)
+}
+
+/// Makes the folder of a trial's own database, or finds an unfinished one that it resumes.
+fn new_folder(
+    context: &RunContext<'_>,
+    spec: &TrialSpec,
+    resolved: &ResolvedTrial,
+) -> Result<TrialDatabase, DatabaseFolderError> {
+    let database = |place, existing| TrialDatabase {
+        id: spec.id.clone(),
+        generation: 0,
+        place,
+        existing,
+        prepared: None,
+    };
+    let (directory, existing) = context.area.trial_folder(&spec.id)?;
+    let conditions = &spec.conditions;
+    let apart = conditions.file_system.is_some() || conditions.log_file_system.is_some();
+    if existing && !apart && context.options.resume_databases && resolved.job.is_resumable() {
+        let place = TrialFileSystems {
+            database: directory,
+            data: None,
+            log: None,
+        };
+        return Ok(database(place, ExistingDatabase::Unfinished));
+    }
+    if existing {
+        context.remove_database(&spec.id, spec)?;
+    }
+    let (directory, _) = context.area.trial_folder(&spec.id)?;
+    let needed = needed_bytes(context, spec, resolved);
+    let place = trial_file_system::create(&directory, conditions, needed);
+    let place = place.map_err(TrialFolderError::from)?;
+    Ok(database(place, ExistingDatabase::Nothing))
+}
+
+/// Returns the bytes that must be free before a trial's database is made.
+pub(crate) fn needed_bytes(
+    context: &RunContext<'_>,
+    spec: &TrialSpec,
+    resolved: &ResolvedTrial,
+) -> u64 {
+    let factor = context.options.disk_factor;
+    resolved.disk_space(spec, factor).needed_bytes
+}

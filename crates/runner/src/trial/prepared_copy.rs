@@ -1,0 +1,118 @@
+//! Copies of prepared databases: the later repeats of a cell begin with a copy of what its first
+//! one prepared, instead of preparing the same once more.
+//!
+//! The copy is restored to the same path, because engines keep paths in their files. So each repeat
+//! has a database that no other one has changed, and processes of its own.
+
+use crate::context::{DatabaseFolderError, RunContext};
+use crate::evidence::database_size::measure_database;
+use crate::plan::log_directory::is_log_elsewhere;
+use crate::trial::prepared_database::PreparedDatabase;
+use std::path::{Path, PathBuf};
+use trueput_engine::credentials::is_address;
+use trueput_host::folder_copy::copy_contents;
+use trueput_host::read_free_bytes;
+use trueput_record::measurement::EngineReport;
+use trueput_record::{Conditions, TrialSpec};
+
+/// A larger database is prepared anew: its copy would take as long, and fill the page cache.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// As many times its size must be free for a copy.
+const FREE_FACTOR: u64 = 4;
+
+/// Returns whether a later repeat of a trial's cell can begin with a copy of its database.
+pub(crate) fn is_wanted(context: &RunContext<'_>, spec: &TrialSpec) -> bool {
+    let Conditions {
+        file_system,
+        log_file_system,
+        crash_and_recover,
+        ..
+    } = &spec.conditions;
+    let options = context.options;
+    let is_kept = options.keep_databases || options.resume_databases || options.keep_unfinished;
+    let is_here = file_system.is_none()
+        && log_file_system.is_none()
+        && !spec.build.as_deref().is_some_and(is_address)
+        && !is_log_elsewhere(&spec.knobs);
+    let copies = &context.prepared;
+    is_here
+        && !is_kept
+        && !crash_and_recover
+        && copies.is_repeated(spec)
+        && !copies.of_cells.contains_key(&spec.cell)
+}
+
+/// Copies the database of a trial, which nobody has open, if it is small enough. A copy that fails
+/// is no loss: the next repeat prepares its own.
+pub(crate) fn keep(
+    context: &mut RunContext<'_>,
+    spec: &TrialSpec,
+    (id, directory): (&str, &Path),
+    engine: EngineReport,
+) {
+    let size_bytes = measure_database(directory).map_or(u64::MAX, |size| size.allocated_bytes);
+    let free_bytes = read_free_bytes(directory).unwrap_or(u64::MAX);
+    if size_bytes > MAX_BYTES || size_bytes.saturating_mul(FREE_FACTOR) > free_bytes {
+        return;
+    }
+    let copy_id = copy_id(id);
+    let Ok((folder, false)) = context.area.trial_folder(&copy_id) else {
+        return;
+    };
+    if let Err(error) = copy_contents(directory, &folder) {
+        context.warn(format!("each repeat prepares its database anew: {error}"));
+        let _ = context.area.remove_trial(&copy_id);
+        return;
+    }
+    let copy = PreparedDatabase {
+        id: id.to_owned(),
+        engine,
+        folder,
+    };
+    context.prepared.of_cells.insert(spec.cell, copy);
+}
+
+/// Puts the copy of a cell into the folder in which its database was prepared; returns it with that
+/// folder. `None` if there is no copy, or if it cannot be put there: it is not tried again.
+pub(crate) fn restore(
+    context: &mut RunContext<'_>,
+    spec: &TrialSpec,
+) -> Option<(PreparedDatabase, PathBuf)> {
+    let copy = context.prepared.of_cells.get(&spec.cell)?.clone();
+    let restored = restore_in(context, spec, &copy);
+    if let Err(error) = restored {
+        context.prepared.of_cells.remove(&spec.cell);
+        context.warn(format!(
+            "trial {} prepares its database anew: {error}",
+            spec.id
+        ));
+        return None;
+    }
+    Some((copy, restored.ok()?))
+}
+
+fn restore_in(
+    context: &RunContext<'_>,
+    spec: &TrialSpec,
+    copy: &PreparedDatabase,
+) -> Result<PathBuf, DatabaseFolderError> {
+    context.remove_database(&copy.id, spec)?;
+    let (directory, _) = context.area.trial_folder(&copy.id)?;
+    copy_contents(&copy.folder, &directory)?;
+    Ok(directory)
+}
+
+/// Removes all copies, and the database that was kept for a next trial.
+pub(crate) fn remove_all(context: &mut RunContext<'_>) {
+    context.drop_reusable();
+    for (_, copy) in std::mem::take(&mut context.prepared.of_cells) {
+        if let Err(error) = context.area.remove_trial(&copy_id(&copy.id)) {
+            context.warn(error.to_string());
+        }
+    }
+}
+
+fn copy_id(id: &str) -> String {
+    format!("{id}-prepared")
+}

@@ -6,10 +6,12 @@ mod given;
 mod hosts;
 mod lists;
 mod table;
+mod time_slice;
 
 pub use error::{ConditionError, ParsePlaceError};
 pub use hosts::HostList;
 pub use table::{CONDITIONS, Condition, ConditionLists, Conditions, Form};
+pub use time_slice::{ParseTimeSliceError, TimeSlice};
 
 use crate::Value;
 use serde::{Deserialize, Serialize};

@@ -1,17 +1,53 @@
 //! The way from a command line to a run, the same for every command that runs the trials of a plan.
 
 use crate::failure::Failure;
+use crate::output;
 use crate::prepared_run::{PreparedRun, command_line};
 use crate::repeats::Repeats;
 use crate::run_options::RunOptions;
 use crate::signals;
 use crate::trust::Trust;
+use std::path::Path;
+use trueput_host::{find_nearest_existing, read_free_bytes};
 use trueput_record::TrialSpec;
+use trueput_record::conditions::TimeSlice;
 use trueput_record::plan::PlanFile;
 use trueput_record::search::SearchSettings;
 use trueput_record::skipped::SkippedPart;
-use trueput_runner::matrix::{self, Matrix};
+use trueput_runner::disk_space::DiskSpace;
+use trueput_runner::matrix::{self, BuildAccess, Matrix};
 use trueput_runner::{NewRun, Options, Registry};
+
+/// Leaves out the time slices of a plan that has not asked for them, if the databases of all
+/// contenders have no room at once.
+///
+/// # Errors
+/// As [`matrix::expand`].
+pub fn fit_to_room(
+    matrix: Matrix,
+    plan: &mut PlanFile,
+    (place, factor): (&Path, f64),
+    registry: &Registry,
+    builds: BuildAccess,
+) -> Result<Matrix, matrix::Error> {
+    let has_room = |matrix: &Matrix| {
+        let needed = DiskSpace::of_plan(&matrix.trials, registry, factor);
+        let free_bytes = read_free_bytes(&find_nearest_existing(place));
+        free_bytes.is_none_or(|free_bytes| needed.needed_bytes <= free_bytes)
+    };
+    if plan.conditions.time_slice != TimeSlice::Auto || has_room(&matrix) {
+        return Ok(matrix);
+    }
+    plan.conditions.time_slice = TimeSlice::None;
+    let alone = matrix::expand_with(plan, registry, builds)?;
+    if has_room(&alone) {
+        output::note(
+            "too little disk space for the databases of all contenders at once: they run one after \
+             the other, not in time slices",
+        );
+    }
+    Ok(alone)
+}
 
 /// A request for a run of a plan's trials.
 pub struct RunRequest<'a> {
@@ -66,6 +102,8 @@ impl<'a> RunRequest<'a> {
             .check_plan(self.target, plan, overrides, registry)?;
         self.repeats.apply(plan, overrides.repeat, registry);
         let mut matrix = signals::ending_at_once(|| matrix::expand(plan, registry))?;
+        let room = (self.given.places.databases(), self.options.disk_factor);
+        matrix = fit_to_room(matrix, plan, room, registry, BuildAccess::Opened)?;
         matrix.skip_unreachable(plan, self.given.places.databases(), registry)?;
         self.options.credentials = matrix.credentials.clone();
         self.options.until = self.repeats.rule();

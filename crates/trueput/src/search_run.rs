@@ -24,6 +24,7 @@ use trueput_findings::Run;
 use trueput_findings::capacity::capacities;
 use trueput_findings::choice::choice;
 use trueput_findings::tuning::tuning;
+use trueput_record::conditions::TimeSlice;
 use trueput_record::objective::Objective;
 use trueput_record::parameter::resolve;
 use trueput_record::plan::PlanFile;
@@ -51,7 +52,7 @@ pub fn request<'a>(
     let mut request = RunRequest::new(target, plan, given, registry)?;
     request.trust = trust;
     let plan = &mut request.plan;
-    if plan.conditions.time_slice_s.is_some() {
+    if matches!(plan.conditions.time_slice, TimeSlice::Length(_)) {
         return Err(Failure::usage(
             "a search runs one trial after the other, not in time slices: leave them out by \
              --time-slice none",
@@ -62,6 +63,7 @@ pub fn request<'a>(
             "'{target}' has steps; 'trueput ledger' runs them"
         )));
     }
+    plan.conditions.time_slice = TimeSlice::None;
     plan.repeat = 1;
     if takes_duration(&plan.workload, registry)? {
         plan.conditions.duration_s.get_or_insert(DEFAULT_DURATION_S);

@@ -1,6 +1,6 @@
 //! The conditions of a plan. A condition with several values is a dimension.
 
-use super::ConditionLists;
+use super::{ConditionLists, TimeSlice};
 use crate::filesystem::FileSystem;
 
 impl ConditionLists {
@@ -19,6 +19,14 @@ impl ConditionLists {
         let takes_it = |wanted: &FileSystem| wanted.with_image(Some(1)).image_bytes == Some(1);
         let mut wanted = self.file_system.iter().chain(&self.log_file_system);
         self.image_bytes.filter(|_| !wanted.any(takes_it))
+    }
+
+    /// Returns the length that the plan gives; the expansion decides where it leaves the choice.
+    pub(super) fn sliced(&self, slice: &TimeSlice) -> Option<f64> {
+        match slice {
+            TimeSlice::Length(length_s) => Some(*length_s),
+            TimeSlice::Auto | TimeSlice::None => None,
+        }
     }
 }
 

@@ -5,7 +5,8 @@
 use super::error::ConditionError;
 use super::given::TrialValue;
 use super::hosts::{HostList, parse_hosts};
-use super::{Allocator, Arrival, NumaPolicy, Rate, Start, TrialField, parse_cpus, parse_numa};
+use super::{Allocator, Arrival, NumaPolicy, Rate, Start, TimeSlice};
+use super::{TrialField, parse_cpus, parse_numa};
 use crate::fault::FaultSchedule;
 use crate::filesystem::{self, FileSystem, MIN_IMAGE_BYTES};
 use crate::list::SplitError;
@@ -501,17 +502,15 @@ conditions! {
         /// The faults of the cluster that are caused while the workers are measured.
         #[serde(skip_serializing_if = "FaultSchedule::is_empty")]
         trial faults: FaultSchedule, as ToString::to_string;
-    /// Run the contenders of a repeat side by side, in slices of this length, as in 10ms, so that
-    /// other programs disturb all of them alike; none or 0: one after the other (see
-    /// docs/METHOD.md)
-    "time_slice" or "turns" "TIME" One: time_slice_s {
-        Option<Duration> or "none" in 1.0 ms..=1.0 min
+    /// Run the contenders of a repeat side by side, in slices of this length, so that other
+    /// programs disturb all of them alike; none or 0: one after the other (see docs/METHOD.md)
+    "time_slice" or "turns" "TIME" One: time_slice {
+        Text<TimeSlice> = "auto" by str::parse as "auto, none, or 1ms to 1m"
     },
-        /// Length of a time slice: the workers of one contender of the repeat run for so long
-        /// before those of the next take over, until all are done, seconds; `None`: trials run one
-        /// after the other.
+        /// Length of a time slice: one contender of the repeat runs for so long while the others
+        /// are stopped, until all are done, seconds; `None`: trials run one after the other.
         #[serde(skip_serializing_if = "Option::is_none")]
-        trial time_slice_s: Option<f64>, as seconds_or_none;
+        trial time_slice_s: Option<f64> = ConditionLists::sliced, as seconds_or_none;
     /// Record the requests of the workers as a trace in the run folder, which 'trueput trace' can
     /// replay; SIZE is the memory of each worker's buffer, as in 64MiB. It costs some of the rate
     "record_trace" "SIZE" One: record_trace_bytes {Option<Bytes> or "none" in 64 KiB..},
@@ -614,17 +613,8 @@ mod tests {
                 "1KiB",
                 "1KiB is out of range (16 MiB or more, or auto)",
             ),
-            (
-                "time_slice",
-                "0.5ms",
-                "0.5ms is out of range (1ms to 1m, or none)",
-            ),
-            (
-                "time_slice",
-                "2m",
-                "2m is out of range (1ms to 1m, or none)",
-            ),
-            ("time_slice", "soon", "'soon' is not a duration"),
+            ("time_slice", "2m", "2m is out of range"),
+            ("time_slice", "soon", "'soon' is no time slice"),
             ("cpus", "on", "'on' is no list of processors"),
             (
                 "hosts",
@@ -642,19 +632,9 @@ mod tests {
     #[test]
     fn a_word_or_zero_stands_for_none() {
         let none = ConditionLists::default();
-        for (name, text) in [
-            ("time_slice", "0"),
-            ("time_slice", "none"),
-            ("duration", "0s"),
-            ("duration", "none"),
-            ("image", "auto"),
-        ] {
+        for (name, text) in [("duration", "0s"), ("duration", "none"), ("image", "auto")] {
             assert_eq!(given(name, text).unwrap(), none, "{name}={text}");
         }
-        assert_eq!(
-            given("time_slice", "10ms").unwrap().time_slice_s,
-            Some(0.01)
-        );
         assert_eq!(given("memory", "none").unwrap().memory_bytes, [None]);
         assert_eq!(
             given("memory", "1GiB").unwrap().memory_bytes,

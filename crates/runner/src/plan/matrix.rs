@@ -23,6 +23,7 @@ use std::path::PathBuf;
 use trueput_engine::parameter::{resolve, resolve_knobs};
 use trueput_engine::{Address, Credentials, Durability, Engine, Parameter, ParameterValues};
 use trueput_record::address::is_address_for;
+use trueput_record::conditions::TimeSlice;
 pub use trueput_record::folder::MAX_TRIALS;
 use trueput_record::plan::{
     Contender, Dimensions, Levels, MAX_REPEAT, MAX_WORKERS, PRESENT_ENGINES, PlanFile, PlanLine,
@@ -121,7 +122,10 @@ pub fn expand_with(
     }
     expansion.check_steps_applied(&cells, &skipped)?;
     expansion.check_time_slices(&cells)?;
-    time_slices::clear_unpaired(&mut cells);
+    match plan.conditions.time_slice {
+        TimeSlice::Auto => time_slices::choose(&mut cells, registry),
+        TimeSlice::None | TimeSlice::Length(_) => time_slices::clear_unpaired(&mut cells),
+    }
     let total = cells.len() * plan.repeat as usize;
     if total > MAX_TRIALS {
         let message = format!("the plan has {total} trials; the maximum is {MAX_TRIALS}");

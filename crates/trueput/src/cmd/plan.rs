@@ -4,6 +4,7 @@ use crate::built_in_plans::{self, BuiltInPlan};
 use crate::failure::Failure;
 use crate::plan_overrides::{Disk, PlanOverrides};
 use crate::published_plan::{self, parse_scale};
+use crate::run_request::fit_to_room;
 use crate::screen::list_width;
 use crate::table::Entry;
 use crate::{output, table};
@@ -153,7 +154,10 @@ fn check(arguments: &CheckArguments, registry: &Registry) -> Result<(), Failure>
         BuildAccess::Unopened,
     )?;
     arguments.overrides.apply(&mut named.plan)?;
-    let mut matrix = matrix::expand_with(&named.plan, registry, BuildAccess::Unopened)?;
+    let builds = BuildAccess::Unopened;
+    let matrix = matrix::expand_with(&named.plan, registry, builds)?;
+    let room = (Path::new(EARLIER_RUNS), arguments.disk.factor);
+    let mut matrix = fit_to_room(matrix, &mut named.plan, room, registry, builds)?;
     published_plan::note_place(named.no_file_system, &named.plan, matrix.trials.len());
     matrix.skipped.extend(named.skipped);
     let factor = arguments.disk.factor;

@@ -52,6 +52,28 @@ fn every_kind_of_work_can_be_done_in_time_slices() {
 }
 
 #[test]
+fn contenders_share_time_slices_and_later_repeats_begin_with_a_copy_of_what_was_loaded() {
+    let bench = Bench::new();
+    let run = "run micro --engine lmdb,sqlite --durability process --set records=2000 \
+        --set test=overwrite --duration 200ms --repeat 3";
+    bench.run_expecting(ALL_WELL, run);
+    let trials = bench.trials();
+    assert_eq!(trials.len(), 6);
+    for record in &trials {
+        assert!(ended_well(record), "{:?}", record.outcome);
+        assert_eq!(record.spec.conditions.time_slice_s, Some(0.05));
+        let slices = record.measurement.as_ref().unwrap().time_slices.unwrap();
+        assert!(slices.count >= 4, "{slices:?}");
+        // All records are read back at the end: the copy is whole.
+        assert_eq!(record.load.is_some(), record.spec.repeat == 1);
+        assert!(record.engine.is_some());
+    }
+    let left = std::fs::read_dir(bench.path().join("results")).unwrap();
+    let left = left.map(|run| run.unwrap().path().join("work"));
+    assert!(left.into_iter().all(|work| !work.exists()));
+}
+
+#[test]
 #[ignore = "slow: make test runs it"]
 fn time_slices_that_are_none_are_refused() {
     let bench = Bench::new();
@@ -61,7 +83,7 @@ fn time_slices_that_are_none_are_refused() {
     let output = bench.run_expecting(2, &format!("{run} --turns 0.1ms"));
     assert_contains(
         &stderr(&output),
-        &["0.1ms is out of range (1ms to 1m, or none)"],
+        &["0.1ms is out of range (1ms to 1m, auto or none)"],
     );
     assert!(!bench.path().join("results").exists());
 }

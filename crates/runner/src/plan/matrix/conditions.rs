@@ -9,7 +9,7 @@ use trueput_engine::Engine;
 use trueput_engine::parameter::resolve;
 use trueput_host::placement;
 use trueput_host::trial_file_system;
-use trueput_record::conditions::Arrival;
+use trueput_record::conditions::{Arrival, TimeSlice};
 use trueput_record::skipped::SkippedPart;
 use trueput_record::value::{Settings, format_bytes};
 use trueput_record::{Conditions, TrialSpec};
@@ -93,7 +93,7 @@ impl Expansion<'_> {
     /// Checks that time slices have at least two contenders, and workers that live until the last
     /// slice.
     pub(super) fn check_time_slices(&self, cells: &[TrialSpec]) -> Result<(), Error> {
-        if self.plan.conditions.time_slice_s.is_none() {
+        if !matches!(self.plan.conditions.time_slice, TimeSlice::Length(_)) {
             return Ok(());
         }
         let message = if self.plan.conditions.crash_and_recover {

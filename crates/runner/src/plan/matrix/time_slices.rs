@@ -1,8 +1,101 @@
 //! Finds the cells of a plan that share time slices.
 
+use crate::Registry;
+use crate::plan::disk_space::{DISK_FACTOR, DiskSpace};
 use crate::plan::time_slice_group::{derive_group_key, group_trials};
+use std::collections::HashMap;
 use trueput_engine::credentials;
-use trueput_record::TrialSpec;
+use trueput_engine::parameter::{resolve, resolve_knobs};
+use trueput_record::conditions::Start;
+use trueput_record::{Durability, TrialSpec};
+
+/// The length of a chosen time slice, seconds: long against a transaction, short against the
+/// disturbances by other programs. Of slices of 50, 100, 200 and 500 ms the shorter ones tell
+/// equals apart sooner (in 18, 22, 38 and 101 s of simulated noise).
+const SLICE_S: f64 = 0.05;
+
+/// The length at a level whose commits wait for a flush: long against that, too. A slice ends with
+/// the flush in it, so that other workers lose up to one.
+const FLUSHED_SLICE_S: f64 = 0.1;
+
+/// The databases of a group may take this part of the memory in their engines' caches.
+const MEMORY_DIVISOR: u64 = 2;
+
+/// Sets the length of the time slices of all groups that can share them; the plan leaves it open.
+pub(super) fn choose(cells: &mut [TrialSpec], registry: &Registry) {
+    let mut caches: HashMap<Option<String>, u64> = HashMap::new();
+    for cell in cells.iter_mut() {
+        if is_sliceable(cell, registry) {
+            let is_flushed = cell.durability == Durability::Sync;
+            let length_s = if is_flushed { FLUSHED_SLICE_S } else { SLICE_S };
+            cell.conditions.time_slice_s = Some(length_s);
+            *caches.entry(derive_group_key(cell)).or_default() += cached_bytes(cell, registry);
+        }
+    }
+    let most_bytes = match trueput_host::read_memory_bytes() {
+        0 => u64::MAX,
+        all_bytes => all_bytes / MEMORY_DIVISOR,
+    };
+    for cell in cells.iter_mut() {
+        let needed_bytes = caches.get(&derive_group_key(cell)).copied();
+        if needed_bytes.is_some_and(|bytes| bytes > most_bytes) {
+            cell.conditions.time_slice_s = None;
+        }
+    }
+    clear_unpaired(cells);
+}
+
+/// Returns whether a trial can be stopped and continued at any time without another result: not if
+/// time itself, a cold cache or a program of its own is what it is about.
+fn is_sliceable(cell: &TrialSpec, registry: &Registry) -> bool {
+    let conditions = &cell.conditions;
+    let is_plain = conditions.start == Start::Warm
+        && !conditions.crash_and_recover
+        && conditions.faults.is_empty()
+        && conditions.hosts.is_none();
+    let is_on_server = cell.build.as_deref().is_some_and(credentials::is_address);
+    let Ok(engine) = registry.engine(&cell.engine) else {
+        return false;
+    };
+    is_plain && !is_on_server && engine.cluster().is_none() && !is_native(cell, registry)
+}
+
+/// Returns whether the engine's own program does the work of a trial.
+fn is_native(cell: &TrialSpec, registry: &Registry) -> bool {
+    let Ok((engine, workload)) = registry.engine(&cell.engine).and_then(|engine| {
+        let workload = registry.workload(&cell.workload)?;
+        Ok((engine, workload))
+    }) else {
+        return false;
+    };
+    let knobs = resolve_knobs(&cell.engine, engine.knobs(), &cell.knobs);
+    let settings = resolve(&cell.workload, workload.settings(), &cell.settings);
+    let (Ok(knobs), Ok(settings)) = (knobs, settings) else {
+        return false;
+    };
+    let native = engine.native(&knobs, &cell.workload, &settings);
+    native.is_ok_and(|program| program.is_some())
+}
+
+/// Returns the memory that the engine's own cache takes for a trial, bytes: what it may, or all
+/// data twice if that is less.
+fn cached_bytes(cell: &TrialSpec, registry: &Registry) -> u64 {
+    let Ok(engine) = registry.engine(&cell.engine) else {
+        return 0;
+    };
+    let knobs = resolve_knobs(&cell.engine, engine.knobs(), &cell.knobs).ok();
+    let cache = knobs.and_then(|knobs| engine.cache_knob(&knobs).ok());
+    let data_bytes = DiskSpace::of_trial(cell, registry, DISK_FACTOR).expected_bytes;
+    cache.map_or(0, |cache| {
+        let sessions = if cache.per_session {
+            u64::from(cell.workers)
+        } else {
+            1
+        };
+        let size_bytes = cache.size_bytes.saturating_mul(sessions);
+        size_bytes.min(data_bytes.saturating_mul(2))
+    })
+}
 
 /// Clears the time slice of trials that have no other contender to share time with.
 pub(super) fn clear_unpaired(cells: &mut [TrialSpec]) {

@@ -1,10 +1,11 @@
 //! Contenders that share time slices.
 
 use super::*;
+use trueput_record::conditions::{Start, TimeSlice};
 
 fn time_sliced(engines: &[&str]) -> PlanFile {
     let mut plan = plan(engines);
-    plan.conditions.time_slice_s = Some(0.01);
+    plan.conditions.time_slice = TimeSlice::Length(0.01);
     plan
 }
 
@@ -39,6 +40,32 @@ fn one_without_another_contender_runs_by_itself() {
         .map(|spec| spec.conditions.time_slice_s)
         .collect();
     assert_eq!(slices, [None, Some(0.01), Some(0.01)]);
+}
+
+/// The time slices that the expansion chooses for a plan that leaves it the choice.
+fn chosen(change: impl Fn(&mut PlanFile)) -> Vec<Option<f64>> {
+    let mut plan = plan(&["shared"]);
+    let sizes = vec![Value::from("1GiB"), Value::from("2GiB")];
+    let sizes = Dimensions::from([("map_size".into(), sizes)]);
+    plan.knobs.insert("shared".into(), sizes);
+    change(&mut plan);
+    let trials = expanded(&plan).trials;
+    trials.iter().map(|it| it.conditions.time_slice_s).collect()
+}
+
+#[test]
+fn contenders_share_time_slices_where_nothing_is_against_it() {
+    let of_level = |level| chosen(|plan| plan.durability = vec![level]);
+    assert_eq!(of_level(Process), [Some(0.05); 2]);
+    assert_eq!(of_level(Sync), [Some(0.1); 2], "a flush takes its time");
+    let off = chosen(|plan| plan.conditions.time_slice = TimeSlice::None);
+    assert_eq!(off, [None; 2]);
+    let cold = chosen(|plan| plan.conditions.start = vec![Start::Cold]);
+    assert_eq!(cold, [None; 2]);
+    let crashed = chosen(|plan| plan.conditions.crash_and_recover = true);
+    assert_eq!(crashed, [None; 2]);
+    let alone = chosen(|plan| plan.knobs.clear());
+    assert_eq!(alone, [None]);
 }
 
 #[test]

@@ -52,8 +52,8 @@ pub(crate) struct RunContext<'a> {
     pub hardware_limits: HashMap<String, HardwareLimits>,
     /// The trials of the current group, and the first of the next, as they were resolved.
     pub resolved: RefCell<Vec<(TrialSpec, Rc<ResolvedTrial>)>>,
-    /// The database that the last trial left for the next one.
-    pub reusable: Option<ReusableDatabase>,
+    /// The databases that the last trials left for the next ones.
+    pub reusable: Vec<ReusableDatabase>,
     /// Copies of prepared databases, for later repeats.
     pub prepared: PreparedDatabases,
     /// The longest preparation of a database with the default knobs, by contender of a search.
@@ -237,19 +237,35 @@ impl RunContext<'_> {
         (self.observer)(event);
     }
 
-    /// Removes the database that no next trial has taken, unless databases are kept.
-    pub fn drop_reusable(&mut self) {
-        let Some(reusable) = self.reusable.take() else {
-            return;
-        };
+    /// Removes the databases that were left for next trials, except those with these loads, unless
+    /// databases are kept.
+    pub fn drop_reusable_except(&mut self, keys: &[String]) {
+        let is_wanted = |database: &ReusableDatabase| keys.contains(&database.key);
+        let (wanted, others) = std::mem::take(&mut self.reusable)
+            .into_iter()
+            .partition(is_wanted);
+        self.reusable = wanted;
+        for database in others {
+            self.drop_database(&database);
+        }
+    }
+
+    /// Removes a database that was left for a next trial, unless databases are kept.
+    pub fn drop_database(&mut self, database: &ReusableDatabase) {
         let done = if self.options.keep_databases {
-            self.area.unmount_trial(&reusable.id).map_err(Into::into)
+            self.area.unmount_trial(&database.id).map_err(Into::into)
         } else {
-            self.remove_database(&reusable.id, &reusable.spec)
+            self.remove_database(&database.id, &database.spec)
         };
         if let Err(error) = done {
             self.warn(error.to_string());
         }
+    }
+
+    /// Takes the database with that load that was left for a next trial; `None` if there is none.
+    pub fn take_reusable(&mut self, key: &str) -> Option<ReusableDatabase> {
+        let place = self.reusable.iter().position(|left| left.key == key)?;
+        Some(self.reusable.swap_remove(place))
     }
 
     /// Removes the folder of a trial's database, within the limit of that phase.

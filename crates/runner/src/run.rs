@@ -9,6 +9,7 @@ use crate::plan::repeats::RepeatRule;
 use crate::plan::resolution::resolve_trial;
 use crate::plan::time_slice_group::{derive_group_key, group_trials};
 use crate::program::collect_program_facts;
+use crate::trial::database_folder::compute_load_key;
 use crate::trial::database_reuse::Follower;
 use crate::trial::group::{is_interrupted, run_undisturbed_group};
 use crate::trial::isolation_check::hung_suites;
@@ -426,7 +427,7 @@ pub fn run_search(
         hung_suites,
         hardware_limits: HashMap::new(),
         resolved: RefCell::default(),
-        reusable: None,
+        reusable: Vec::new(),
         prepared: PreparedDatabases::of_run(manifest),
         preparations,
         loads,
@@ -633,12 +634,18 @@ fn run_trials(
                 spec: Box::new((*spec).clone()),
             });
         }
-        let next = groups.get(index + 1).and_then(|group| group.first());
+        let next = groups.get(index + 1).map_or(&[][..], Vec::as_slice);
+        let keys: Vec<_> = group
+            .iter()
+            .filter_map(|spec| compute_load_key(context, spec))
+            .collect();
+        context.drop_reusable_except(&keys);
         let trials = run_undisturbed_group(context, folder, manifest, group)?;
         let interrupted = trials.iter().any(is_interrupted);
-        let follower = match next {
-            None if manifest.search.is_some() => Follower::Unknown,
-            next => Follower::Known(next.copied()),
+        let follower = if next.is_empty() && manifest.search.is_some() {
+            Follower::Unknown
+        } else {
+            Follower::Known(next)
         };
         for trial in trials {
             let trial = record_trial(context, folder, trial, &follower)?;
@@ -650,7 +657,7 @@ fn run_trials(
                 record: Box::new(record),
             });
         }
-        context.forget_resolved(next.copied());
+        context.forget_resolved(next.first().copied());
         if interrupted {
             return Ok(Some(StopReason::ByUser));
         }

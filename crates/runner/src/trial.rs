@@ -25,7 +25,7 @@ pub(crate) mod conformance_cache;
 pub(crate) mod conformance_result;
 mod contender_stop;
 mod crash_recovery;
-mod database_folder;
+pub(crate) mod database_folder;
 pub(crate) mod database_reuse;
 mod environment;
 pub(crate) mod fault_injector;

@@ -3,7 +3,7 @@
 use trueput_record::{Conditions, TrialSpec};
 
 /// Returns the key that the trials of a group have in common; `None` for a trial without time
-/// slices.
+/// slices. The contenders of a search run side by side, each at its own rate.
 pub(crate) fn derive_group_key(spec: &TrialSpec) -> Option<String> {
     spec.conditions.time_slice_s?;
     let TrialSpec {
@@ -14,9 +14,15 @@ pub(crate) fn derive_group_key(spec: &TrialSpec) -> Option<String> {
         workers,
         ..
     } = spec;
-    let conditions = Conditions::named(&spec.conditions);
+    let repeat = spec.role.map_or(Some(repeat), |_| None);
+    let mut conditions = spec.conditions.clone();
+    if spec.role.is_some() {
+        conditions.rate = None;
+        conditions.duration_s = None;
+    }
+    let conditions = Conditions::named(&conditions);
     Some(format!(
-        "{repeat} {workload} {settings:?} {durability} {workers} {conditions:?}"
+        "{repeat:?} {workload} {settings:?} {durability} {workers} {conditions:?}"
     ))
 }
 

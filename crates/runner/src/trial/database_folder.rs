@@ -53,8 +53,8 @@ fn load_key_of(spec: &TrialSpec, resolved: &ResolvedTrial) -> Option<String> {
     ))
 }
 
-/// Returns the folder of a trial's database: that of an earlier trial with the same load, with a
-/// copy of what an earlier repeat prepared, or a new one.
+/// Returns the folder of a trial's database: one with a copy of what an earlier repeat prepared,
+/// that of an earlier trial with the same load, or a new one.
 ///
 /// # Errors
 /// [`DatabaseFolderError`], if a folder cannot be made or removed.
@@ -63,11 +63,13 @@ pub(crate) fn open_database_folder(
     spec: &TrialSpec,
     resolved: &ResolvedTrial,
 ) -> Result<TrialDatabase, DatabaseFolderError> {
-    let key = load_key_of(spec, resolved);
-    if let Some(reusable) = context
-        .reusable
-        .take_if(|reusable| key.as_ref() == Some(&reusable.key))
-    {
+    let reusable = load_key_of(spec, resolved).and_then(|key| context.take_reusable(&key));
+    if context.prepared.has_copy_of(spec) {
+        // No other repeat has changed the copy.
+        if let Some(reusable) = &reusable {
+            context.drop_database(reusable);
+        }
+    } else if let Some(reusable) = reusable {
         let folder = context.area.trial_folder(&reusable.id)?.0;
         return Ok(TrialDatabase {
             id: reusable.id,
@@ -77,7 +79,6 @@ pub(crate) fn open_database_folder(
             prepared: None,
         });
     }
-    context.drop_reusable();
     if let Some((copy, directory)) = prepared_copy::restore(context, spec) {
         return Ok(TrialDatabase {
             id: copy.id.clone(),

@@ -1,22 +1,21 @@
-//! What becomes of a trial's database: the next trial with the same load uses it, or it is removed.
+//! What becomes of a trial's database: a next trial with the same load uses it, or it is removed.
 
 use crate::Options;
 use crate::context::{ReusableDatabase, RunContext};
-use crate::plan::time_slice_group::derive_group_key;
 use crate::trial::database_folder::compute_load_key;
 use crate::trial::lifecycle::TrialResult;
 use trueput_record::TrialSpec;
 use trueput_record::measurement::Outcome;
 
-/// The trial after another one.
+/// The trials after another one.
 pub(crate) enum Follower<'a> {
-    /// The next one; `None` after the last.
-    Known(Option<&'a TrialSpec>),
-    /// One that a search has not proposed yet.
+    /// The next ones, which run together; none after the last.
+    Known(&'a [&'a TrialSpec]),
+    /// Some that a search has not proposed yet.
     Unknown,
 }
 
-/// Keeps a trial's database if the next trial has the same load, or may have it; removes it
+/// Keeps a trial's database if one of the next trials has the same load, or may have it; removes it
 /// otherwise.
 pub(crate) fn keep_or_remove_database(
     context: &mut RunContext<'_>,
@@ -26,7 +25,10 @@ pub(crate) fn keep_or_remove_database(
     let key = load_key_of_database(context, trial);
     let is_wanted = match follower {
         Follower::Unknown => true,
-        Follower::Known(next) => next.and_then(|next| compute_load_key(context, next)) == key,
+        Follower::Known(next) => {
+            let mut keys = next.iter().map(|next| compute_load_key(context, next));
+            keys.any(|next| next == key)
+        }
     };
     match key.filter(|_| is_wanted) {
         Some(key) => keep_database(context, trial, key),
@@ -36,14 +38,12 @@ pub(crate) fn keep_or_remove_database(
 
 /// The key of the load in a trial's database; `None` if no other trial can use that.
 fn load_key_of_database(context: &RunContext<'_>, trial: &TrialResult) -> Option<String> {
-    // Contenders that share time slices have each a database of their own.
-    let is_alone = derive_group_key(&trial.record.spec).is_none();
-    let is_usable = is_alone && trial.record.outcome == Outcome::Valid;
+    let is_usable = trial.record.outcome == Outcome::Valid;
     is_usable.then(|| compute_load_key(context, &trial.record.spec))?
 }
 
 fn keep_database(context: &mut RunContext<'_>, trial: &TrialResult, key: String) {
-    context.reusable = Some(ReusableDatabase {
+    context.reusable.push(ReusableDatabase {
         key,
         id: trial.database_id.clone(),
         generation: trial.generation + 1,

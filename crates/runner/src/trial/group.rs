@@ -46,7 +46,7 @@ pub(crate) fn run_undisturbed_group(
         context.warn(format!("trial {id} is repeated: {reason}"));
         for mut trial in trials {
             trial.record.outcome = Outcome::Interrupted;
-            record_trial(context, folder, trial, &Follower::Known(None))?;
+            record_trial(context, folder, trial, &Follower::Known(&[]))?;
         }
     }
 }
@@ -75,7 +75,9 @@ fn settle_group_outcomes(trials: &mut [TrialResult], group: &[&TrialSpec], manif
     };
     let contenders = manifest.trials.iter();
     let contenders = contenders.filter(|spec| derive_group_key(spec).as_ref() == Some(&key));
-    let is_whole = contenders.count() == group.len();
+    // A search proposes contenders that go on without those that have left it.
+    let is_search = group.iter().any(|spec| spec.role.is_some());
+    let is_whole = is_search || contenders.count() == group.len();
     let interrupted = trials.iter().any(is_interrupted);
     for trial in trials {
         let outcome = &mut trial.record.outcome;

@@ -40,7 +40,7 @@ pub(crate) fn is_wanted(context: &RunContext<'_>, spec: &TrialSpec) -> bool {
         && !is_kept
         && !crash_and_recover
         && copies.is_repeated(spec)
-        && !copies.of_cells.contains_key(&spec.cell)
+        && !copies.has_copy_of(spec)
 }
 
 /// Copies the database of a trial, which nobody has open, if it is small enough. A copy that fails
@@ -105,7 +105,7 @@ fn restore_in(
 
 /// Removes all copies, and the database that was kept for a next trial.
 pub(crate) fn remove_all(context: &mut RunContext<'_>) {
-    context.drop_reusable();
+    context.drop_reusable_except(&[]);
     for (_, copy) in std::mem::take(&mut context.prepared.of_cells) {
         if let Err(error) = context.area.remove_trial(&copy_id(&copy.id)) {
             context.warn(error.to_string());

@@ -41,6 +41,11 @@ impl PreparedDatabases {
         }
     }
 
+    /// Returns whether a trial begins with a copy.
+    pub fn has_copy_of(&self, spec: &TrialSpec) -> bool {
+        self.of_cells.contains_key(&spec.cell)
+    }
+
     /// Returns whether a later repeat of the trial is to come.
     pub fn is_repeated(&self, spec: &TrialSpec) -> bool {
         // The trials that a search tries once have roles.

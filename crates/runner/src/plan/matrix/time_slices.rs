@@ -18,6 +18,10 @@ const SLICE_S: f64 = 0.05;
 /// the flush in it, so that other workers lose up to one.
 const FLUSHED_SLICE_S: f64 = 0.1;
 
+/// The length of a time slice of an open loop. The first requests of a slice find the processor's
+/// caches cold: they must be fewer than those that a percentile leaves out.
+const PACED_SLICE_S: f64 = 0.5;
+
 /// The databases of a group may take this part of the memory in their engines' caches.
 const MEMORY_DIVISOR: u64 = 2;
 
@@ -26,8 +30,11 @@ pub(super) fn choose(cells: &mut [TrialSpec], registry: &Registry) {
     let mut caches: HashMap<Option<String>, u64> = HashMap::new();
     for cell in cells.iter_mut() {
         if is_sliceable(cell, registry) {
-            let is_flushed = cell.durability == Durability::Sync;
-            let length_s = if is_flushed { FLUSHED_SLICE_S } else { SLICE_S };
+            let length_s = match cell.durability {
+                _ if cell.conditions.rate.is_some() => PACED_SLICE_S,
+                Durability::Sync => FLUSHED_SLICE_S,
+                _ => SLICE_S,
+            };
             cell.conditions.time_slice_s = Some(length_s);
             *caches.entry(derive_group_key(cell)).or_default() += cached_bytes(cell, registry);
         }

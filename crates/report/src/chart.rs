@@ -1,6 +1,11 @@
 //! A chart's data, which is drawn, shown as a table and exported as CSV.
 
+use crate::panels::Panels;
 use serde::Serialize;
+use std::borrow::Cow;
+
+/// The most groups of a chart that are drawn; its data has all.
+pub(crate) const MAX_DRAWN: usize = 40;
 
 /// The type of a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -28,6 +33,12 @@ pub(crate) enum ChartKind {
     /// A point a group with an interval around it, on a log scale with 1 marked: rows of ratio,
     /// lower end, upper end.
     Ratios,
+    /// A panel for each of several rankings, in which contenders are below each other: rows of the
+    /// panel's word, the figure that orders it and the two ends of its interval.
+    Overview,
+    /// A panel for each of several rankings, in which contenders are points: rows of the panel's
+    /// word, rate and latency.
+    RateAndLatency,
 }
 
 /// The unit of a column, which decides how its figures are written.
@@ -85,13 +96,16 @@ pub(crate) struct Chart {
     /// A further figure that is marked: the limit of an objective beside a leader.
     #[serde(skip)]
     pub limit: Option<f64>,
+    /// The panels of a chart that has some.
+    #[serde(skip)]
+    pub panels: Panels,
 }
 
 /// A word, and the number of the color that it has in every chart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Word {
     /// The word.
-    pub text: &'static str,
+    pub text: Cow<'static, str>,
     /// Its color.
     #[serde(skip)]
     pub color: usize,
@@ -146,6 +160,7 @@ impl Chart {
             words: Vec::new(),
             reference: None,
             limit: None,
+            panels: Panels::default(),
         }
     }
 }

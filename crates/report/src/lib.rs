@@ -18,15 +18,19 @@
 //! - `history`: many runs of one plan
 //! - `isolation`: isolation levels
 //! - `merge`: several runs in one report
+//! - `panels`: the data of a picture of several rankings
+//! - `pictures`: pictures of a whole run, as SVG or PNG
 //! - `prediction`: rates and latencies expected elsewhere
 //! - `published`: published tables
 //! - `ranking_title`: the titles of rankings
 //! - `run_report`: a run, written in each format
 //! - `sections`: a file for each section, with its text, table and chart
+//! - `series_style`: the looks of contenders in charts
 //! - `significance`: levels of significance
 //! - `storage_words`: what the storage below trials leaves of their level
 //! - `text_width`: the width of text on a terminal
 //! - `threen1`: the line of output of the original 3n+1 program
+//! - `ticks`: round figures for axes
 //! - `trial_command`: the command that runs a trial again
 
 pub mod answer;
@@ -42,15 +46,19 @@ pub mod history;
 mod isolation;
 pub mod merge;
 mod objective;
+mod panels;
+pub mod pictures;
 pub mod prediction;
 pub mod published;
 mod ranking_title;
 mod run_report;
 mod sections;
+mod series_style;
 mod significance;
 mod storage_words;
 pub mod text_width;
 mod threen1;
+mod ticks;
 mod trial_command;
 
 pub use formats::terminal::{render_with, wrap};

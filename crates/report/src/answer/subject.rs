@@ -54,6 +54,12 @@ pub fn conditions(subject: &RankingSubject) -> String {
 /// The level and the conditions, without the promise: `sync, threen1, 4 workers, finish=1000`.
 #[must_use]
 pub fn short(subject: &RankingSubject) -> String {
+    format!("{}, {}", stored_level(subject), conditions(subject))
+}
+
+/// The level, as in [`level`], and whether nothing survives lost power on its storage.
+#[must_use]
+pub fn stored_level(subject: &RankingSubject) -> String {
     let storage = if subject.in_memory {
         " in memory"
     } else if subject.storage.is_lost() {
@@ -61,7 +67,7 @@ pub fn short(subject: &RankingSubject) -> String {
     } else {
         ""
     };
-    format!("{}{storage}, {}", level(subject), conditions(subject))
+    format!("{}{storage}", level(subject))
 }
 
 /// The level, whether its storage could be resolved, and how its promise was audited:

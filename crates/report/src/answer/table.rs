@@ -122,7 +122,7 @@ fn titles(ranking: &RankingAnswer) -> Cells {
 
 /// The title of a latency: `p99 update`; at an offered rate `p99 response`, or `p99 service update`
 /// if the queue is not included.
-pub(super) fn latency_title(latency: &LatencyFigure, at_rate: bool) -> String {
+pub(crate) fn latency_title(latency: &LatencyFigure, at_rate: bool) -> String {
     match (latency.is_response, at_rate) {
         (true, _) => "p99 response".to_owned(),
         (false, true) => format!("p99 service {}", latency.kind),

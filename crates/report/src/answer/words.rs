@@ -32,7 +32,7 @@ const WORKAROUND: &str =
     "[workaround]: extra work of the driver, which affects rates; --full explains it.";
 
 /// The parameters that all trials share.
-pub(super) fn common(answer: &Answer) -> Option<String> {
+pub(crate) fn common(answer: &Answer) -> Option<String> {
     let pairs = answer
         .common
         .iter()
@@ -122,7 +122,7 @@ pub(super) fn mark_legends(answer: &Answer) -> impl Iterator<Item = String> {
 
 /// The meanings of the sign in the place of marks, in a line: `* flushes not verified: sqlite`;
 /// `None` if no row has marks.
-pub(super) fn signed_marks<'a>(rows: impl Iterator<Item = &'a AnswerRow>) -> Option<String> {
+pub(crate) fn signed_marks<'a>(rows: impl Iterator<Item = &'a AnswerRow>) -> Option<String> {
     let mut labels: Vec<(&str, Vec<&str>)> = Vec::new();
     for row in rows {
         for mark in &row.marks {
@@ -136,6 +136,15 @@ pub(super) fn signed_marks<'a>(rows: impl Iterator<Item = &'a AnswerRow>) -> Opt
     let clauses = clauses.map(|(label, names)| format!("{label}: {}", all_listed(names)));
     let clauses: Vec<_> = clauses.collect();
     (!clauses.is_empty()).then(|| format!("{MARKED} {}.", clauses.join("; ")))
+}
+
+/// The name of a contender, with a sign in the place of its marks.
+pub(crate) fn signed_name(row: &AnswerRow) -> String {
+    if row.marks.is_empty() {
+        row.plain_name.clone()
+    } else {
+        format!("{}{MARKED}", row.plain_name)
+    }
 }
 
 fn has_mark(answer: &Answer, kind: MarkKind) -> bool {
@@ -243,7 +252,7 @@ pub(crate) fn disturbed(disturbances: &[Disturbance]) -> Option<String> {
 }
 
 /// The significant and the inconclusive differences of a ranking, in one sentence.
-pub(super) fn verdict_sentence(ranking: &RankingAnswer) -> String {
+pub(crate) fn verdict_sentence(ranking: &RankingAnswer) -> String {
     let others: Vec<_> = ranking.inconclusive.iter().map(String::as_str).collect();
     let in_short = |reason| {
         let slower = others_slower(ranking);
@@ -405,7 +414,7 @@ fn others_slower(ranking: &RankingAnswer) -> String {
 }
 
 /// Lists names; if there are many, the first ones and a count: `a, b and 4 more`.
-pub(super) fn listed(names: &[&str]) -> String {
+pub(crate) fn listed(names: &[&str]) -> String {
     if names.len() <= MAX_NAMES {
         return all_listed(names);
     }
@@ -491,7 +500,7 @@ fn verified(answer: &Answer) -> String {
 }
 
 /// One kind of failure: `FAILED: 3 trials of canopydb: write conflict`.
-pub(super) fn failure(kind: &FailureKind) -> String {
+pub(crate) fn failure(kind: &FailureKind) -> String {
     format!(
         "{}: {} of {}: {}",
         kind.status,

@@ -17,14 +17,14 @@ pub(crate) mod multi_run;
 mod summary;
 mod template;
 
-use crate::answer::subject::short;
-use crate::chart::Chart;
+use crate::chart::{Chart, MAX_DRAWN};
 use crate::charts::Charts;
 use crate::document::{Block, ColumnRole};
+use crate::pictures::content;
 use crate::sections::header::ReportHeader;
 use crate::sections::{Part, SectionInput, parts};
+use crate::series_style::Appearance;
 use blocks::{block, folded};
-use draw::series_style::Appearance;
 use maud::{Markup, html};
 use multi_run::RunLabel;
 use std::collections::BTreeMap;
@@ -180,14 +180,9 @@ impl Page {
             charts: Charts::Off,
             is_page: true,
         };
-        let (remarks, mut parts) = with_remarks(parts(&input));
-        let first = first_screen::first_ranking(answer).and_then(|subject| {
-            let is_first = |part: &&mut Part| part.ranking == Some(subject.index);
-            let chart = parts.iter_mut().find(is_first)?.charts.pop()?;
-            // The title names the ranking, because the chart is outside the ranking's section.
-            let title = format!("{}: {}", chart.title, short(subject));
-            Some(Chart { title, ..chart })
-        });
+        let (remarks, parts) = with_remarks(parts(&input));
+        let first = [content::overview(findings), content::latency(findings)];
+        let first = first.into_iter().flatten();
         let header = ReportHeader::of(report, answer);
         let found = summary::blocks(report, rankings, &header, remarks);
         self.add_first_screen(report, answer, first, &found);
@@ -215,26 +210,26 @@ impl Page {
             .push(PageSection::new(title, move |_| content.clone()));
     }
 
-    /// Adds the answer as a small table and the first chart, followed by the subject of the run,
-    /// the warnings and the machine.
+    /// Adds the answer as a small table and the charts of all rankings, followed by the subject of
+    /// the run, the warnings and the machine.
     fn add_first_screen(
         &mut self,
         report: &Run,
         answer: &Answer,
-        chart: Option<Chart>,
+        charts: impl Iterator<Item = Chart>,
         found: &[Block],
     ) {
         let title = self.titled("In short");
         let caption = self.names.unique(&title);
         let table = first_screen::table(answer, |index| self.anchor(index), &caption);
-        let chart = self.put(chart, &title);
+        let charts = self.put(charts, &title);
         let found = self.written(found, &title);
         let (about, facts) = (appendix::about(report), appendix::facts(report));
         let content = move |figures: &Figures<'_>| {
             html! {
                 div class="first" {
                     (table)
-                    (figures.drawn(&chart))
+                    (figures.drawn(&charts))
                     div class="summary" { (about) (found) }
                 }
                 (facts)
@@ -334,8 +329,8 @@ impl Page {
         for mut chart in charts {
             chart.name = self.names.unique(&format!("{section}: {}", chart.title));
             let groups = chart.groups.len();
-            if groups > draw::MAX_DRAWN {
-                let drawn = draw::MAX_DRAWN;
+            if groups > MAX_DRAWN {
+                let drawn = MAX_DRAWN;
                 chart.note +=
                     &format!(" The first {drawn} of {groups} are drawn; the data has all.");
             }

@@ -65,7 +65,7 @@ fn shares(input: &SectionInput<'_>) -> Vec<Chart> {
         words: seen
             .iter()
             .map(|one| Word {
-                text: cause(**one),
+                text: cause(**one).into(),
                 color: **one as usize,
             })
             .collect(),

@@ -8,10 +8,14 @@ use crate::screen::Screen;
 use crate::size_limit::SizeLimit;
 use crate::{bundle, prepared_run};
 use clap::Args;
-use std::path::PathBuf;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trueput_findings::Run;
 use trueput_record::folder::RankingSplit;
+use trueput_report::pictures::{self, ChartName, ImageFormat};
 use trueput_report::{Format, RunReport, merge};
 
 const EXAMPLES: &str = "\
@@ -21,6 +25,7 @@ Examples:
   trueput report results/20261121T204500Z-first-look --format markdown > table.md
   trueput report results/20261121T204500Z-first-look --format csv > trials.csv
   trueput report results/20261121T204500Z-first-look --html page.html
+  trueput report results/20261121T204500Z-first-look --chart overview --output overview.png
   trueput report results/of-one-host first-look.tar.gz     # runs of several hosts, side by side
   trueput report results/of-one-host first-look.tar.gz --html both.html
 
@@ -41,6 +46,21 @@ pub struct Arguments {
     /// folder; required for several runs or a bundle]
     #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with = "format")]
     html: Option<Option<PathBuf>>,
+    /// Draw a chart of the whole run for a slide: overview (all levels with their verdicts),
+    /// latency (rate against p99 latency)
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = PossibleValuesParser::new(ChartName::ALL.map(ChartName::name))
+            .try_map(|name| name.parse::<ChartName>()),
+        hide_possible_values = true,
+        requires = "output",
+        conflicts_with_all = ["html", "format"]
+    )]
+    chart: Option<ChartName>,
+    /// The chart's file: FILE.svg, or FILE.png of 2560 by 1440 pixels
+    #[arg(long, value_name = "FILE", requires = "chart")]
+    output: Option<PathBuf>,
     /// Rank builds with assertions too [default: list them
     /// separately]
     #[arg(long)]
@@ -63,15 +83,18 @@ pub struct Arguments {
     screen: Screen,
 }
 
-/// Writes the report to standard output, or its page to a file.
+/// Writes the report to standard output, or its page or a chart to a file.
 ///
 /// # Errors
 /// A usage error if the folder is not a run folder or has a newer format, or the page cannot be
 /// written.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    if let ([folder], None, Format::Terminal | Format::Json) =
-        (arguments.runs.as_slice(), &arguments.html, arguments.format)
-    {
+    if let ([folder], None, None, Format::Terminal | Format::Json) = (
+        arguments.runs.as_slice(),
+        &arguments.html,
+        arguments.chart,
+        arguments.format,
+    ) {
         let json = arguments.format == Format::Json;
         if let Some(code) = audit::report(folder, arguments.screen, json, arguments.size)? {
             return Ok(code);
@@ -85,6 +108,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         report.manifest.split_by = arguments.split_by.or(report.manifest.split_by);
         reports.push(report);
         opened.push(run);
+    }
+    if let (Some(chart), Some(file)) = (arguments.chart, &arguments.output) {
+        write_chart(&reports, chart, file)?;
+        return Ok(ExitCode::SUCCESS);
     }
     let screen = arguments.screen;
     let style = screen.style(arguments.charts);
@@ -127,6 +154,27 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a chart of a run to a new file and prints its path.
+fn write_chart(reports: &[Run], chart: ChartName, file: &Path) -> Result<(), Failure> {
+    let [report] = reports else {
+        let message = "a chart shows one run: name one, or use --html for several side by side";
+        return Err(Failure::usage(message));
+    };
+    let shown = file.display();
+    let format =
+        ImageFormat::of_file(file).map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
+    let picture = pictures::picture(report, chart, format)
+        .map_err(|error| Failure::usage(format!("{}: {error}", report.shown_as.display())))?;
+    let refuse = |error| Failure::usage(format!("cannot write {shown}: {error}"));
+    let mut made = File::create_new(file).map_err(refuse)?;
+    made.write_all(&picture).map_err(|error| {
+        // Half a picture is worse than none.
+        let _ = std::fs::remove_file(file);
+        refuse(error)
+    })?;
+    output::line(&format!("chart: {shown}"))
 }
 
 /// Links to the rest of the results, printed below the answer.

@@ -9,14 +9,11 @@ mod axis;
 mod bars;
 mod legend;
 mod lines;
-pub(crate) mod series_style;
 
 use crate::chart::{Chart, ChartKind};
+use crate::pictures;
+use crate::series_style::{self, Appearance};
 use maud::{Markup, html};
-use series_style::Appearance;
-
-/// The most groups of a chart that are drawn; its data has all.
-pub(crate) const MAX_DRAWN: usize = 40;
 
 /// A chart's legend, if it needs one, and its drawing.
 pub(crate) fn chart(chart: &Chart, looks: &Appearance) -> Markup {
@@ -31,6 +28,7 @@ pub(crate) fn chart(chart: &Chart, looks: &Appearance) -> Markup {
         ChartKind::Curve => lines::curve(chart, looks),
         ChartKind::Course => lines::course(chart, looks),
         ChartKind::Scaling => lines::scaling(chart, looks),
+        ChartKind::Overview | ChartKind::RateAndLatency => pictures::on_page(chart, looks),
     };
     html! {
         (legend::of(chart, looks))
@@ -52,8 +50,8 @@ pub(crate) fn shapes() -> Markup {
     html! {
         svg class="shapes" aria-hidden="true" {
             defs {
-                @for (index, path) in series_style::SHAPES.iter().enumerate() {
-                    path id={ "k" (index) } d=(path) {}
+                @for (index, corners) in series_style::SHAPES.iter().enumerate() {
+                    path id={ "k" (index) } d=(series_style::outline(corners)) {}
                 }
             }
         }

@@ -12,18 +12,6 @@ use trueput_findings::units::{nanoseconds, number};
 /// With more rows than this the others are folded.
 const MAX_ROWS: usize = 8;
 
-/// The ranking whose rates are drawn first: the first that has two contenders, or else the first
-/// with any figures.
-pub(crate) fn first_ranking(answer: &Answer) -> Option<&RankingSubject> {
-    let ranked = answer.rankings.first().map(|one| &one.subject);
-    let figures = || {
-        let others = answer.not_ranked.iter();
-        let others = others.filter(|one| one.reason == UnrankedReason::OnlyContender);
-        others.map(|one| &one.subject).next()
-    };
-    ranked.or_else(figures)
-}
-
 /// A row: of a ranking, or of the only contender at its settings.
 struct LeaderRow<'a> {
     subject: &'a RankingSubject,

@@ -98,14 +98,17 @@ pub(crate) fn bottlenecks(trials: &[Representative<'_>], cores: f64) -> Option<C
             let (text, color) = (cause(interval.bottleneck), interval.bottleneck as usize);
             let known = words.iter().position(|other| other.text == text);
             let index = known.unwrap_or_else(|| {
-                words.push(Word { text, color });
+                words.push(Word {
+                    text: text.into(),
+                    color,
+                });
                 words.len() - 1
             });
             vec![interval.from_s, interval.to_s, index as f64]
         });
         groups.push(ChartGroup::new(one.cell.name(), rows.collect::<Vec<_>>()));
     }
-    let seen: Vec<_> = words.iter().map(|word| word.text).collect();
+    let seen: Vec<_> = words.iter().map(|word| word.text.as_ref()).collect();
     let says = format!(
         "Bottleneck of each trial over its time. Seen: {}.",
         seen.join(", ")

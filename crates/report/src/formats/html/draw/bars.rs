@@ -3,9 +3,9 @@
 
 use super::axis::{self, Tick};
 use super::legend::paint;
-use super::series_style::Appearance;
-use super::{MAX_DRAWN, percent};
-use crate::chart::{Chart, ChartGroup, Unit};
+use super::percent;
+use crate::chart::{Chart, ChartGroup, MAX_DRAWN, Unit};
+use crate::series_style::Appearance;
 use maud::{Markup, html};
 use trueput_findings::units::{bytes, nanoseconds, number, per_cent, seconds, whole};
 
@@ -276,7 +276,7 @@ pub(super) fn shares(chart: &Chart) -> Markup {
             ));
             from += share;
             if share > largest.1 {
-                largest = (word.text, share);
+                largest = (word.text.as_ref(), share);
             }
         }
         let share = per_cent(largest.1);

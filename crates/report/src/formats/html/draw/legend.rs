@@ -1,14 +1,15 @@
 //! Names with their looks, above a drawing. The page's script makes buttons of them.
 
-use super::MAX_DRAWN;
-use super::series_style::{Appearance, COLORS};
-use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Word};
+use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, MAX_DRAWN, Word};
+use crate::series_style::{Appearance, COLORS};
 use maud::{Markup, html};
 
 /// A legend; empty if the drawing labels everything itself.
 pub(super) fn of(chart: &Chart, looks: &Appearance) -> Markup {
     let entries: Vec<Markup> = match chart.kind {
-        ChartKind::Bars | ChartKind::Ratios => Vec::new(),
+        ChartKind::Bars | ChartKind::Ratios | ChartKind::Overview | ChartKind::RateAndLatency => {
+            Vec::new()
+        }
         ChartKind::Stack if chart.columns.len() < 2 => Vec::new(),
         ChartKind::Stack => {
             let part = |(index, column): (usize, &ChartColumn)| {
@@ -17,7 +18,7 @@ pub(super) fn of(chart: &Chart, looks: &Appearance) -> Markup {
             chart.columns.iter().enumerate().map(part).collect()
         }
         ChartKind::Shares | ChartKind::Intervals => {
-            let word = |word: &Word| patch(word.text, &paint(word.color));
+            let word = |word: &Word| patch(&word.text, &paint(word.color));
             chart.words.iter().map(word).collect()
         }
         ChartKind::Timeline

@@ -1,9 +1,9 @@
 //! Charts of a line a group: rates over time, times by percentile, rates by workers.
 
 use super::axis::{self, Tick};
-use super::series_style::{Appearance, SeriesStyle};
-use super::{MAX_DRAWN, percent};
-use crate::chart::{Chart, ChartGroup, ChartKind, ChartMark, Unit};
+use super::percent;
+use crate::chart::{Chart, ChartGroup, ChartKind, ChartMark, MAX_DRAWN, Unit};
+use crate::series_style::{Appearance, SeriesStyle};
 use maud::{Markup, html};
 use trueput_findings::units::seconds;
 

@@ -1,23 +1,63 @@
 //! Looks of contenders: one color, shape and dashing in all charts of the page.
 
-use super::MAX_DRAWN;
-use crate::chart::{Chart, ChartKind};
+use crate::chart::{Chart, ChartKind, MAX_DRAWN};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of colors in the page's style.
 pub(crate) const COLORS: usize = 8;
 
-/// Circles are left out: they mark repeats and engine events. Two neighbors differ in everything
-/// but the dashing, and the first 48 looks are all different.
-pub(super) const SHAPES: [&str; 6] = [
-    "M-3.6-3.6h7.2v7.2h-7.2z",
-    "M0-5.2L4.8 3.2H-4.8z",
-    "M0-5.4L3.8 0 0 5.4-3.8 0z",
-    "M-1.7-5h3.4v3.3h3.3v3.4h-3.3v3.3h-3.4v-3.3h-3.3v-3.4h3.3z",
-    "M0-5.8L1.5-2 5.5-1.8 2.4.8 3.4 4.7 0 2.5-3.4 4.7-2.4.8-5.5-1.8-1.5-2z",
-    "M-1.6 5.2V.9L-5-1.5-3.4-4.3 0-2.3 3.4-4.3 5-1.5 1.6.9v4.3z",
+/// The corners of the shapes, pixels from the middle. Circles are left out: they mark repeats and
+/// engine events. Two neighbors differ in everything but the dashing, and the first 48 looks are
+/// all different.
+pub(crate) const SHAPES: [&[(f64, f64)]; 6] = [
+    &[(-3.6, -3.6), (3.6, -3.6), (3.6, 3.6), (-3.6, 3.6)],
+    &[(0.0, -5.2), (4.8, 3.2), (-4.8, 3.2)],
+    &[(0.0, -5.4), (3.8, 0.0), (0.0, 5.4), (-3.8, 0.0)],
+    &[
+        (-1.7, -5.0),
+        (1.7, -5.0),
+        (1.7, -1.7),
+        (5.0, -1.7),
+        (5.0, 1.7),
+        (1.7, 1.7),
+        (1.7, 5.0),
+        (-1.7, 5.0),
+        (-1.7, 1.7),
+        (-5.0, 1.7),
+        (-5.0, -1.7),
+        (-1.7, -1.7),
+    ],
+    &[
+        (0.0, -5.8),
+        (1.5, -2.0),
+        (5.5, -1.8),
+        (2.4, 0.8),
+        (3.4, 4.7),
+        (0.0, 2.5),
+        (-3.4, 4.7),
+        (-2.4, 0.8),
+        (-5.5, -1.8),
+        (-1.5, -2.0),
+    ],
+    &[
+        (-1.6, 5.2),
+        (-1.6, 0.9),
+        (-5.0, -1.5),
+        (-3.4, -4.3),
+        (0.0, -2.3),
+        (3.4, -4.3),
+        (5.0, -1.5),
+        (1.6, 0.9),
+        (1.6, 5.2),
+    ],
 ];
+/// A closed shape as the data of a path.
+pub(crate) fn outline(corners: &[(f64, f64)]) -> String {
+    let corners: Vec<_> = corners.iter().map(|(x, y)| format!("{x} {y}")).collect();
+    format!("M{}z", corners.join("L"))
+}
+
 const DASHES: [Option<&str>; 4] = [None, Some("6 3"), Some("2 3"), Some("9 3 2 3")];
 
 /// Color and shape of a contender or series.
@@ -41,12 +81,12 @@ impl SeriesStyle {
     }
 
     /// Its color, for an attribute.
-    pub(super) fn paint(self) -> String {
+    pub(crate) fn paint(self) -> String {
         format!("var(--c{})", self.color)
     }
 
     /// Draws its shape at a position; `is_painted` gives it its own color.
-    pub(super) fn mark(self, x: &str, y: &str, is_painted: bool) -> Markup {
+    pub(crate) fn mark(self, x: &str, y: &str, is_painted: bool) -> Markup {
         let paint = is_painted.then(|| self.paint());
         html! { use href={ "#k" (self.shape) } x=(x) y=(y) fill=[paint] {} }
     }
@@ -78,18 +118,23 @@ impl Appearance {
             let groups = chart.groups.iter().take(MAX_DRAWN);
             groups.map(|group| group.name.clone()).collect()
         };
-        let together: BTreeSet<Vec<String>> = found.clone().map(names).collect();
+        Self::of_sets(&found.map(names).collect::<Vec<_>>())
+    }
+
+    /// As [`Appearance::of`], from the names that are drawn together.
+    pub(crate) fn of_sets(sets: &[Vec<String>]) -> Self {
+        let together: BTreeSet<&Vec<String>> = sets.iter().collect();
         let mut looks = Self::default();
-        for name in found.flat_map(names) {
-            if !looks.places.contains_key(&name) {
-                let place = looks.free_place(&name, &together);
-                looks.places.insert(name, place);
+        for name in sets.iter().flatten() {
+            if !looks.places.contains_key(name) {
+                let place = looks.free_place(name, &together);
+                looks.places.insert(name.clone(), place);
             }
         }
         looks
     }
 
-    fn free_place(&self, name: &String, together: &BTreeSet<Vec<String>>) -> usize {
+    fn free_place(&self, name: &String, together: &BTreeSet<&Vec<String>>) -> usize {
         let (mut taken, mut few) = (BTreeSet::new(), Vec::new());
         for names in together.iter().filter(|names| names.contains(name)) {
             let places = names.iter().filter_map(|other| self.places.get(other));

@@ -1,0 +1,256 @@
+//! All rankings side by side: in each panel the contenders below each other, with the interval of
+//! their verdict.
+
+use super::grid::{Frame, Sheet, head_height};
+use super::scale::Scale;
+use super::scene::{Anchor, Bounds, Color, LINE, Scene, TextStyle};
+use crate::chart::MAX_DRAWN;
+use crate::panels::{Panel, PanelRow, Panels};
+use crate::series_style::{Appearance, SHAPES};
+use trueput_findings::answer::RankingVerdict;
+
+/// Figures that are further apart than this factor are on a logarithmic scale.
+pub(crate) const MAX_RATIO: f64 = 10.0;
+
+/// An interval of few repeats may be many times as long as all bars: of that only the beginning is
+/// drawn.
+const MAX_INTERVAL_RATIO: f64 = 1.3;
+
+/// Distances of rows, pixels.
+const MIN_PITCH: f64 = 16.0;
+const MAX_PITCH: f64 = 46.0;
+const PAGE_PITCH: f64 = 24.0;
+
+/// The room that the parts of a row of the grid get.
+struct Room {
+    /// Of its rows, all of them.
+    rows: f64,
+    /// The distance of rows.
+    pitch: f64,
+    /// The number of rows for which there is room.
+    fits: usize,
+    /// Names and figures.
+    name: TextStyle,
+    /// The whole.
+    height: f64,
+}
+
+pub(super) fn scene(panels: &Panels, frame: Frame, looks: &Appearance) -> Scene {
+    let mut sheet = Sheet::new(panels, frame);
+    for row in sheet.rows() {
+        let room = room(&sheet, row);
+        let cells = sheet.next_row(row.len(), room.height);
+        for (panel, cell) in row.iter().zip(cells) {
+            let top = sheet.draw_panel_head(panel, row, cell);
+            let drawing = Drawing {
+                panel,
+                frame,
+                room: &room,
+                area: Bounds { top, ..cell },
+                looks,
+            };
+            drawing.draw(&mut sheet.scene);
+        }
+    }
+    sheet.scene
+}
+
+fn room(sheet: &Sheet<'_>, row: &[Panel]) -> Room {
+    let (frame, width) = (sheet.frame, sheet.cell_width());
+    let head = head_height(frame, row, width);
+    let verdicts = row.iter().map(|panel| verdict_height(frame, panel, width));
+    let below = axis_height(frame) + verdicts.fold(0.0, f64::max);
+    let longest = row.iter().map(|panel| panel.rows.len()).max();
+    let longest = longest.unwrap_or_default().max(1);
+    let (pitch, fits) = match sheet.row_height() {
+        Some(height) => {
+            let left = (height - head - below).max(MIN_PITCH);
+            let fits = (left / MIN_PITCH) as usize;
+            let shown = longest.min(fits) as f64;
+            ((left / shown).clamp(MIN_PITCH, MAX_PITCH), fits)
+        }
+        None => (PAGE_PITCH, MAX_DRAWN),
+    };
+    let rows = longest.min(fits) as f64 * pitch;
+    let name = frame.name();
+    Room {
+        rows,
+        pitch,
+        fits,
+        name: TextStyle {
+            size: (pitch * 0.62).clamp(name.size * 0.8, name.size * 1.15),
+            ..name
+        },
+        height: sheet.row_height().unwrap_or(head + rows + below),
+    }
+}
+
+fn axis_height(frame: Frame) -> f64 {
+    frame.small().height(2) + 8.0
+}
+
+/// The verdict in a sentence; of a ranking that claims nothing its label comes first.
+fn verdict_lines(frame: Frame, panel: &Panel, width: f64) -> Vec<String> {
+    const MAX_LINES: usize = 5;
+    frame.name().wrapped(&panel.sentence, width, MAX_LINES)
+}
+
+fn verdict_height(frame: Frame, panel: &Panel, width: f64) -> f64 {
+    let label = usize::from(panel.verdict.is_some());
+    frame
+        .name()
+        .height(verdict_lines(frame, panel, width).len() + label)
+        + 12.0
+}
+
+/// A panel below its head.
+struct Drawing<'a> {
+    panel: &'a Panel,
+    frame: Frame,
+    room: &'a Room,
+    area: Bounds,
+    looks: &'a Appearance,
+}
+
+impl Drawing<'_> {
+    fn draw(&self, scene: &mut Scene) {
+        let rows = &self.panel.rows;
+        let shown = if rows.len() > self.room.fits {
+            self.room.fits - 1
+        } else {
+            rows.len()
+        };
+        let (shown, more) = rows.split_at(shown);
+        let plot = self.plot(shown);
+        let scale = self.scale(shown);
+        self.draw_axis(scene, plot, scale);
+        for (index, row) in shown.iter().enumerate() {
+            let y = self.area.top + (index as f64 + 0.5) * self.room.pitch;
+            scene.group = Some(row.group);
+            self.draw_row(scene, row, plot, scale, y);
+            scene.group = None;
+        }
+        if !more.is_empty() {
+            let y = self.area.top + (shown.len() as f64 + 0.5) * self.room.pitch;
+            let text = format!("… and {} more", more.len());
+            let style = self.frame.small();
+            scene.lines(&[text], &style, self.area.left, y + style.size * 0.35);
+        }
+        self.draw_verdict(scene);
+    }
+
+    /// The area of the figures, between the names and the figures in words.
+    fn plot(&self, rows: &[PanelRow]) -> Bounds {
+        const GAP: f64 = 12.0;
+        const MAX_NAMES: f64 = 0.42;
+        let name = self.room.name.bold();
+        let widest = |of: fn(&PanelRow) -> &str| {
+            let widths = rows.iter().map(|row| name.width(of(row)));
+            widths.fold(0.0, f64::max)
+        };
+        let names = widest(|row| &row.name).min(self.area.width() * MAX_NAMES);
+        Bounds {
+            left: self.area.left + names + GAP,
+            top: self.area.top,
+            right: self.area.right - widest(|row| &row.text) - GAP,
+            bottom: self.area.top + self.room.rows,
+        }
+    }
+
+    fn scale(&self, rows: &[PanelRow]) -> Scale {
+        let figures = || rows.iter().map(|row| row.figure);
+        let most = figures().fold(0.0, f64::max) * MAX_INTERVAL_RATIO;
+        let highs = rows.iter().filter_map(|row| row.interval);
+        let highs = highs.map(|(_, high)| high.min(most));
+        let all = figures().chain(highs).chain(self.panel.reference);
+        Scale::of(all, MAX_RATIO, self.panel.unit)
+    }
+
+    fn draw_axis(&self, scene: &mut Scene, plot: Bounds, scale: Scale) {
+        let small = self.frame.small();
+        let middle = small.anchored(Anchor::Middle);
+        let x = |at: f64| plot.left + at * plot.width();
+        let mut end = f64::MIN;
+        let most = (plot.width() / (small.size * 3.5)).clamp(2.0, 6.0) as usize;
+        for (at, label) in scale.ticks(self.panel.unit, most) {
+            scene.line((x(at), plot.top), (x(at), plot.bottom), 1.0, Color::Rule);
+            let half = small.width(&label) / 2.0;
+            if x(at) - half > end {
+                end = x(at) + half + small.size * 0.6;
+                let y = plot.bottom + small.size * LINE;
+                scene.lines(&[label], &middle, x(at), y);
+            }
+        }
+        if let Some(leader) = self.panel.reference {
+            let at = x(scale.at(leader));
+            scene.dashed((at, plot.top), (at, plot.bottom), Color::Ink);
+        }
+        let scale = if scale.is_log { ", log scale" } else { "" };
+        let label = format!("{}{scale}", self.panel.label);
+        let label = small.shortened(&label, self.area.width());
+        // In the middle of the plot, if that leaves it inside of the panel.
+        let half = small.width(&label) / 2.0;
+        let at = x(0.5).clamp(self.area.left + half, self.area.right - half);
+        scene.lines(&[label], &middle, at, plot.bottom + small.height(2));
+    }
+
+    fn draw_row(&self, scene: &mut Scene, row: &PanelRow, plot: Bounds, scale: Scale, y: f64) {
+        let name = if row.is_first {
+            self.room.name.bold()
+        } else {
+            self.room.name
+        };
+        let line = y + name.size * 0.36;
+        let room = plot.left - self.area.left - 12.0;
+        scene.lines(
+            &[name.shortened(&row.name, room)],
+            &name,
+            self.area.left,
+            line,
+        );
+        let right = name.anchored(Anchor::End);
+        scene.lines(&[row.text.clone()], &right, self.area.right, line);
+        let look = self.looks.style_of(&row.contender);
+        let color = Color::Series(look.color);
+        let x = |figure: f64| plot.left + scale.at(figure) * plot.width();
+        let half = (self.room.pitch * 0.28).min(9.0);
+        if scale.is_log {
+            scene.line((plot.left, y), (plot.right, y), 1.0, Color::Rule);
+        } else {
+            let bar = Bounds {
+                left: plot.left,
+                top: y - half,
+                right: x(row.figure),
+                bottom: y + half,
+            };
+            scene.area(bar, color, 0.3);
+        }
+        if let Some((low, high)) = row.interval {
+            scene.line((x(low), y), (x(high), y), 1.8, Color::Ink);
+            for end in [low, high].into_iter().filter(|end| scale.contains(*end)) {
+                let (top, bottom) = (y - half * 0.8, y + half * 0.8);
+                scene.line((x(end), top), (x(end), bottom), 1.8, Color::Ink);
+            }
+        }
+        scene.mark(SHAPES[look.shape], (x(row.figure), y), 1.15, color);
+    }
+
+    fn draw_verdict(&self, scene: &mut Scene) {
+        let style = self.frame.name();
+        let mut y = self.area.top + self.room.rows + axis_height(self.frame) + style.size + 4.0;
+        if let Some(verdict) = self.panel.verdict {
+            let color = match verdict {
+                RankingVerdict::Leader => Color::Sure,
+                RankingVerdict::SameWithin
+                | RankingVerdict::TooNoisy
+                | RankingVerdict::TooFewRepeats => Color::Unsure,
+                RankingVerdict::NoOrder | RankingVerdict::RateNotKept => Color::Quiet,
+            };
+            let label = TextStyle { color, ..style }.bold();
+            scene.lines(&[verdict.label().to_owned()], &label, self.area.left, y);
+            y += style.height(1);
+        }
+        let lines = verdict_lines(self.frame, self.panel, self.area.width());
+        scene.lines(&lines, &style, self.area.left, y);
+    }
+}

@@ -115,7 +115,8 @@ function legendOf(figure, width, shape) {
 // The drawing with the page's colors and fonts written out, on the page's ground, under its title,
 // what must be known to read it, and its legend.
 function standalone(figure, title, note = '') {
-  const svg = figure.querySelector('.drawing > svg');
+  const drawings = [...figure.querySelectorAll('.drawing > svg')];
+  const svg = drawings.find((one) => one.checkVisibility()) ?? drawings[0];
   const style = getComputedStyle(document.documentElement);
   const property = (name) => style.getPropertyValue(name).trim();
   const shape = (name, attributes) => {
@@ -123,8 +124,10 @@ function standalone(figure, title, note = '') {
     Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
     return made;
   };
-  const width = Math.ceil(svg.getBoundingClientRect().width);
-  const height = Number(svg.getAttribute('height'));
+  const own = (side) => Number(svg.getAttribute(side));
+  const isFixed = svg.matches('.picture'); // which a page shows larger or smaller
+  const width = isFixed ? own('width') : Math.ceil(svg.getBoundingClientRect().width);
+  const height = own('height');
   const head = headed(width, [[title, TITLE], [note, NOTE]]);
   const legend = legendOf(figure, width, shape);
   legend.group.setAttribute('transform', `translate(0 ${head.height - ROOM + 12})`);

@@ -165,19 +165,4 @@ pub(crate) fn on_page(chart: &Chart, looks: &Appearance) -> Markup {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_chart_is_named_and_a_file_ends_in_its_format() {
-        let error = "overveiw".parse::<ChartName>().unwrap_err().to_string();
-        assert!(error.contains("overview, latency"), "{error}");
-        for chart in ChartName::ALL {
-            assert_eq!(chart.name().parse::<ChartName>().ok(), Some(chart));
-        }
-        let of = |file: &str| ImageFormat::of_file(Path::new(file)).ok();
-        assert_eq!(of("a.svg"), Some(ImageFormat::Svg));
-        assert_eq!(of("b/a.PNG"), Some(ImageFormat::Png));
-        assert_eq!([of("a.pdf"), of("a"), of(".svg")], [None; 3]);
-    }
-}
+mod tests;

@@ -29,6 +29,12 @@ pub fn promise(subject: &RankingSubject) -> &'static str {
 /// finish=1000`.
 #[must_use]
 pub fn conditions(subject: &RankingSubject) -> String {
+    condition_parts(subject).join(", ")
+}
+
+/// The parts of [`conditions`].
+#[must_use]
+pub fn condition_parts(subject: &RankingSubject) -> Vec<String> {
     let mut parts = vec![
         subject.workload.clone(),
         counted(u64::from(subject.workers), "worker"),
@@ -48,33 +54,38 @@ pub fn conditions(subject: &RankingSubject) -> String {
     parts.extend(file_systems.map(|(name, value)| format!("{name}={value}")));
     let settings = subject.settings.iter();
     parts.extend(settings.map(|(name, value)| format!("{name}={value}")));
-    parts.join(", ")
+    parts
 }
 
 /// The level and the conditions, without the promise: `sync, threen1, 4 workers, finish=1000`.
 #[must_use]
 pub fn short(subject: &RankingSubject) -> String {
-    format!("{}, {}", stored_level(subject), conditions(subject))
+    let storage = storage(subject);
+    format!("{}{storage}, {}", level(subject), conditions(subject))
 }
 
-/// The level, as in [`level`], and whether nothing survives lost power on its storage.
+/// What the storage makes of the level, after its name: ` in memory`; else empty.
 #[must_use]
-pub fn stored_level(subject: &RankingSubject) -> String {
-    let storage = if subject.in_memory {
+pub fn storage(subject: &RankingSubject) -> &'static str {
+    if subject.in_memory {
         " in memory"
     } else if subject.storage.is_lost() {
         " not kept"
     } else {
         ""
-    };
-    format!("{}{storage}", level(subject))
+    }
 }
 
 /// The level, whether its storage could be resolved, and how its promise was audited:
 /// `sync (2 of 3 audited)`, `sync (storage not resolved)`.
 #[must_use]
 pub fn level(subject: &RankingSubject) -> String {
-    let durability = subject.durability;
+    format!("{}{}", subject.durability, level_notes(subject))
+}
+
+/// The notes of [`level`] in brackets, after a space; empty if there are none.
+#[must_use]
+pub fn level_notes(subject: &RankingSubject) -> String {
     let mut notes = Vec::new();
     if subject.storage.all_unresolved {
         notes.push("storage not resolved".to_owned());
@@ -85,7 +96,7 @@ pub fn level(subject: &RankingSubject) -> String {
         notes.extend(subject.audit.as_ref().map(ToString::to_string));
     }
     if notes.is_empty() {
-        return durability.to_string();
+        return String::new();
     }
-    format!("{durability} ({})", notes.join("; "))
+    format!(" ({})", notes.join("; "))
 }

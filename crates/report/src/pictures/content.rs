@@ -76,9 +76,7 @@ pub(crate) fn latency(findings: &Findings<'_>) -> Result<Chart, &'static str> {
     let untimed = untimed.filter(|row| row.latency.is_none());
     let mut untimed: Vec<_> = untimed.map(|row| row.plain_name.as_str()).collect();
     untimed.dedup();
-    let mut notes = vec![format!(
-        "Best: to the right and low. Medians of repeats. {BOLD}"
-    )];
+    let mut notes = vec![format!("Best: lower right. Medians of repeats. {BOLD}")];
     if !untimed.is_empty() {
         notes.push(format!("Without latency: {}.", words::listed(&untimed)));
     }
@@ -127,6 +125,16 @@ fn common_unit<'a>(ranked: &[Ranked<'a>]) -> Option<&'a str> {
     units.all(|unit| unit == first).then_some(first)
 }
 
+/// The conditions that all rankings have in common.
+fn common_conditions(ranked: &[Ranked<'_>]) -> Vec<String> {
+    let mut conditions = ranked.iter().map(|it| subject::condition_parts(it.subject));
+    let mut common = conditions.next().unwrap_or_default();
+    for others in conditions {
+        common.retain(|part| others.contains(part));
+    }
+    common
+}
+
 /// How to read intervals, with their levels of confidence.
 fn reading_note(levels: impl Iterator<Item = f64>) -> Vec<String> {
     let (least, most) = levels.fold((f64::MAX, f64::MIN), |(least, most), level| {
@@ -168,20 +176,10 @@ impl<'a> Charted<'a> {
                 contenders.push(&row.contender);
             }
         }
-        let conditions: Vec<_> = ranked
-            .iter()
-            .map(|it| subject::conditions(it.subject))
-            .collect();
-        let common = conditions
-            .first()
-            .filter(|first| conditions.iter().all(|it| it == *first));
-        let panels = ranked
-            .iter()
-            .map(|it| panel(it, common.is_some(), &contenders));
-        let title = match common {
-            Some(common) => format!("{}: {common}", capitalized(what)),
-            None => capitalized(what),
-        };
+        let common = common_conditions(&ranked);
+        let panels = ranked.iter().map(|it| panel(it, &common, &contenders));
+        let title = std::iter::once(capitalized(what)).chain(common.clone());
+        let title = title.collect::<Vec<_>>().join(", ");
         let answer = &findings.answer;
         let mut conditions = vec![machine(findings)];
         conditions.extend(words::common(answer));
@@ -323,13 +321,16 @@ fn not_ranked(answer: &Answer) -> Option<String> {
     (!names.is_empty()).then(|| format!("Measured but not ranked: {}.", words::listed(&names)))
 }
 
-fn panel(ranked: &Ranked<'_>, has_common_conditions: bool, contenders: &[&str]) -> Panel {
+fn panel(ranked: &Ranked<'_>, common: &[String], contenders: &[&str]) -> Panel {
     let subject = ranked.subject;
-    let title = if has_common_conditions {
-        subject::stored_level(subject)
-    } else {
-        subject::short(subject)
-    };
+    let mut title = vec![format!(
+        "{}{}",
+        subject.durability,
+        subject::storage(subject)
+    )];
+    let parts = subject::condition_parts(subject).into_iter();
+    title.extend(parts.filter(|part| !common.contains(part)));
+    let promise = capitalized(subject::promise(subject)) + &subject::level_notes(subject);
     let at_rate = subject.rate_per_s.is_some();
     let label = if at_rate {
         "99th percentile of response time, shorter is better".to_owned()
@@ -351,8 +352,8 @@ fn panel(ranked: &Ranked<'_>, has_common_conditions: bool, contenders: &[&str]) 
         words::verdict_sentence(&with_signs(ranking))
     });
     Panel {
-        title: escape_line(&title).into_owned(),
-        promise: capitalized(subject::promise(subject)),
+        title: escape_line(&title.join(", ")).into_owned(),
+        promise,
         verdict,
         sentence: escape_line(&sentence).into_owned(),
         label,

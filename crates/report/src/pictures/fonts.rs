@@ -33,6 +33,9 @@ fn advance(face: &Face<'_>, glyph: GlyphId) -> f64 {
     f64::from(face.glyph_hor_advance(glyph).unwrap_or_default()) / f64::from(face.units_per_em())
 }
 
+/// The room that rounding of widths gets, pixels.
+const ROUNDING: f64 = 0.01;
+
 /// The width of a text, pixels.
 pub(super) fn width(text: &str, size: f64, is_bold: bool) -> f64 {
     let Some(face) = face(is_bold) else {
@@ -85,7 +88,7 @@ pub(super) fn wrapped(
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         let longer = lines.last().map(|line| format!("{line} {word}"));
-        match longer.filter(|longer| width(longer) <= most_wide) {
+        match longer.filter(|longer| width(longer) <= most_wide + ROUNDING) {
             Some(longer) => {
                 lines.pop();
                 lines.push(longer);
@@ -107,7 +110,7 @@ pub(super) fn wrapped(
 
 /// The text, its middle cut out if it is wider than this: either end may distinguish names.
 pub(super) fn shortened(text: &str, most_wide: f64, width: impl Fn(&str) -> f64) -> String {
-    if width(text) <= most_wide {
+    if width(text) <= most_wide + ROUNDING {
         return text.to_owned();
     }
     let characters: Vec<char> = text.chars().collect();

@@ -28,6 +28,14 @@ impl Frame {
         title_size: 18.0,
     };
 
+    /// The frame with texts of so many times their size.
+    pub(super) fn with_texts(self, times: f64) -> Self {
+        Self {
+            title_size: self.title_size * times,
+            ..self
+        }
+    }
+
     /// A drawing of this width on the page.
     pub(super) fn page(width: f64) -> Self {
         Self {

@@ -58,7 +58,7 @@ fn draw(scene: &mut Scene, panel: &Panel, frame: Frame, area: Bounds, looks: &Ap
     let side_labels = side_ticks.iter().map(|(_, label)| small.width(label));
     let plot = Bounds {
         left: area.left + side_labels.fold(0.0, f64::max) + 10.0,
-        top: area.top + small.height(1) + 6.0,
+        top: area.top + small.height(1) + 10.0,
         right: area.right - 4.0,
         bottom: area.bottom - small.height(2) - 8.0,
     };

@@ -18,7 +18,7 @@ const MAX_INTERVAL_RATIO: f64 = 1.3;
 
 /// Distances of rows, pixels.
 const MIN_PITCH: f64 = 16.0;
-const MAX_PITCH: f64 = 46.0;
+const MAX_PITCH: f64 = 60.0;
 const PAGE_PITCH: f64 = 24.0;
 
 /// The room that the parts of a row of the grid get.
@@ -35,7 +35,21 @@ struct Room {
     height: f64,
 }
 
+/// Texts of a slide with few contenders are so many times larger.
+const LARGER_TEXTS: [f64; 2] = [1.3, 1.15];
+
+/// Rows are at least as far apart as this where texts are larger, in sizes of names.
+const LARGE_PITCH: f64 = 2.4;
+
 pub(super) fn scene(panels: &Panels, frame: Frame, looks: &Appearance) -> Scene {
+    let times = LARGER_TEXTS.iter().filter(|_| frame.height.is_some());
+    let mut larger = times.map(|times| frame.with_texts(*times));
+    let fits = |frame: &Frame| {
+        let sheet = Sheet::new(panels, *frame);
+        let mut rooms = sheet.rows().into_iter().map(|row| room(&sheet, row));
+        rooms.all(|room| room.pitch >= frame.name().size * LARGE_PITCH)
+    };
+    let frame = larger.find(fits).unwrap_or(frame);
     let mut sheet = Sheet::new(panels, frame);
     for row in sheet.rows() {
         let room = room(&sheet, row);

@@ -2,9 +2,13 @@
 
 use crate::chart::Unit;
 use crate::ticks::{from_zero, written};
+use std::ops::RangeInclusive;
 
 /// An axis begins and ends at least this factor beyond the figures on a logarithmic scale.
 const BEYOND: f64 = 1.05;
+
+/// Figures that a scale is made for. Those of a damaged record must not make an endless axis.
+const CREDIBLE: RangeInclusive<f64> = 1e-9..=1e18;
 
 /// A scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,7 +23,7 @@ impl Scale {
     /// A scale for these figures. It is logarithmic if the largest is more than `max_ratio` times
     /// the least.
     pub(super) fn of(figures: impl Iterator<Item = f64>, max_ratio: f64, unit: Unit) -> Self {
-        let usable = figures.filter(|figure| figure.is_normal() && *figure > 0.0);
+        let usable = figures.filter(|figure| CREDIBLE.contains(figure));
         let ends = usable.fold(None, |ends: Option<(f64, f64)>, figure| {
             let (least, most) = ends.unwrap_or((figure, figure));
             Some((least.min(figure), most.max(figure)))

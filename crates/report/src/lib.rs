@@ -18,7 +18,6 @@
 //! - `history`: many runs of one plan
 //! - `isolation`: isolation levels
 //! - `merge`: several runs in one report
-//! - `panels`: the data of a picture of several rankings
 //! - `pictures`: pictures of a whole run, as SVG or PNG
 //! - `prediction`: rates and latencies expected elsewhere
 //! - `published`: published tables
@@ -46,7 +45,6 @@ pub mod history;
 mod isolation;
 pub mod merge;
 mod objective;
-mod panels;
 pub mod pictures;
 pub mod prediction;
 pub mod published;

@@ -159,7 +159,7 @@ const PAGE_WIDTHS: [(f64, &str); 3] = [
 pub(crate) fn on_page(chart: &Chart, looks: &Appearance) -> Markup {
     let drawings = PAGE_WIDTHS.iter().map(|(width, class)| {
         let scene = scene(chart, Frame::page(*width), looks);
-        svg::on_page(&scene, class)
+        svg::on_page(&scene, chart, class)
     });
     maud::html! { @for drawing in drawings { (drawing) } }
 }

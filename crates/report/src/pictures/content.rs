@@ -3,8 +3,9 @@
 use super::grid::max_panels;
 use crate::answer::table::latency_title;
 use crate::answer::{subject, words};
-use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit, Word};
-use crate::panels::{Panel, PanelRow, Panels};
+use crate::chart::{
+    Chart, ChartColumn, ChartGroup, ChartKind, Panel, PanelRow, Panels, Unit, Word,
+};
 use trueput_findings::Findings;
 use trueput_findings::answer::{
     Answer, AnswerRow, RankingAnswer, RankingSubject, RankingVerdict, RowVerdict, UnrankedReason,
@@ -247,11 +248,14 @@ impl<'a> Charted<'a> {
         let rows = self.ranked.iter().flat_map(|it| it.rows.iter().copied());
         notes.extend(words::signed_marks(rows));
         notes.extend(not_ranked(self.answer));
+        let safe = |notes: &[String]| -> Vec<String> {
+            let notes = notes.iter().map(|note| escape_line(note).into_owned());
+            notes.collect()
+        };
+        // The page has failures in a section of their own.
+        let note = safe(&notes).join(" ");
         notes.extend(self.answer.failures.iter().map(words::failure));
-        let notes: Vec<_> = notes
-            .iter()
-            .map(|note| escape_line(note).into_owned())
-            .collect();
+        let notes = safe(&notes);
         let panels = self.panels.panels.iter();
         let says = panels.map(|panel| format!("{}: {}", panel.title, panel.sentence));
         let says = format!("{}. {}", self.title, says.collect::<Vec<_>>().join(" "));
@@ -261,7 +265,7 @@ impl<'a> Charted<'a> {
         });
         Chart {
             says: says.trim().to_owned(),
-            note: notes.join(" "),
+            note,
             words: words.collect(),
             title: self.title,
             panels: Panels {

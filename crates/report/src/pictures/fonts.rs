@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn text_breaks_at_spaces_and_what_has_no_room_is_cut() {
         let lines = wrapped("leveldb leads rocksdb by 7 to 13 %", 90.0, 9, of_ten);
-        assert_eq!(lines, ["leveldb leads", "rocksdb by 7", "to 13 %"]);
+        assert_eq!(lines, ["leveldb leads", "rocksdb by 7 to", "13 %"]);
         assert!(lines.iter().all(|line| of_ten(line) <= 90.0));
         let cut = wrapped("leveldb leads rocksdb by 7 to 13 %", 90.0, 2, of_ten);
         assert_eq!((cut.len(), cut[0].as_str()), (2, "leveldb leads"));

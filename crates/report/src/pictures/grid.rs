@@ -1,7 +1,7 @@
 //! The frame of a picture: its head, its notes, and the cells between them.
 
 use super::scene::{Anchor, Bounds, Color, Scene, TextStyle};
-use crate::panels::{Panel, Panels};
+use crate::chart::{Panel, Panels};
 
 /// The size of a picture and of its texts.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,8 +4,7 @@ use super::grid::{Frame, Sheet, head_height};
 use super::placement::place;
 use super::scale::Scale;
 use super::scene::{Anchor, Bounds, Color, LINE, Point, Scene, TextStyle};
-use crate::chart::{MAX_DRAWN, Unit};
-use crate::panels::{Panel, PanelRow, Panels};
+use crate::chart::{MAX_DRAWN, Panel, PanelRow, Panels, Unit};
 use crate::series_style::{Appearance, SHAPES};
 
 /// Figures that are further apart than this factor are on a logarithmic scale.
@@ -96,6 +95,11 @@ fn draw_points(
             scene.group = Some(row.group);
             scene.line(*at, to, 1.0, Color::Quiet);
         }
+    }
+    // What lies below a label would make it hard to read.
+    scene.group = None;
+    for found in placed.iter().flatten() {
+        scene.area(found.bounds, Color::Ground, 0.85);
     }
     for (((row, at), label), found) in rows.iter().zip(&labels).zip(&placed) {
         scene.group = Some(row.group);

@@ -4,8 +4,7 @@
 use super::grid::{Frame, Sheet, head_height};
 use super::scale::Scale;
 use super::scene::{Anchor, Bounds, Color, LINE, Scene, TextStyle};
-use crate::chart::MAX_DRAWN;
-use crate::panels::{Panel, PanelRow, Panels};
+use crate::chart::{MAX_DRAWN, Panel, PanelRow, Panels};
 use crate::series_style::{Appearance, SHAPES};
 use trueput_findings::answer::RankingVerdict;
 

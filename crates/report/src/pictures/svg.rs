@@ -5,6 +5,7 @@ use super::palette::light;
 use super::scene::{Anchor, Color, Item, Scene, Shape, Text};
 use crate::chart::Chart;
 use maud::{Markup, PreEscaped, html};
+use trueput_record::text::escape_line;
 
 /// What a color is written as.
 type Paint = fn(Color) -> String;
@@ -17,21 +18,21 @@ pub(super) fn file(scene: &Scene, chart: &Chart) -> String {
         svg xmlns="http://www.w3.org/2000/svg" width=(short(scene.width))
             height=(short(scene.height)) viewBox=(view_box(scene)) font-family=(fonts::FAMILIES) {
             title { (chart.panels.title) }
-            desc { (chart.says) }
+            desc { (escape_line(&chart.says)) }
             rect width="100%" height="100%" fill=(paint(Color::Ground)) {}
-            (items(scene, paint))
+            (items(scene, chart, paint))
         }
     };
     svg.into_string() + "\n"
 }
 
 /// A drawing in the page's colors, which is never wider than it was laid out for by much.
-pub(super) fn on_page(scene: &Scene, class: &str) -> Markup {
+pub(super) fn on_page(scene: &Scene, chart: &Chart, class: &str) -> Markup {
     let paint: Paint = |color| format!("var({})", color.property());
     html! {
         svg class={ "picture " (class) } width=(short(scene.width)) height=(short(scene.height))
             viewBox=(view_box(scene)) font-family=(fonts::FAMILIES) {
-            (items(scene, paint))
+            (items(scene, chart, paint))
         }
     }
 }
@@ -40,12 +41,15 @@ fn view_box(scene: &Scene) -> String {
     format!("0 0 {} {}", short(scene.width), short(scene.height))
 }
 
-/// The shapes, those of a contender as a group.
-fn items(scene: &Scene, paint: Paint) -> Markup {
+/// The shapes, those of a contender as a group with its whole name.
+fn items(scene: &Scene, chart: &Chart, paint: Paint) -> Markup {
     html! {
         @for items in scene.items.chunk_by(|one, other| one.group == other.group) {
             @if let Some(group) = items[0].group {
-                g data-group=(group) { @for item in items { (shape(item, paint)) } }
+                g data-group=(group) {
+                    title { (escape_line(&chart.groups[group].name)) }
+                    @for item in items { (shape(item, paint)) }
+                }
             } @else {
                 @for item in items { (shape(item, paint)) }
             }

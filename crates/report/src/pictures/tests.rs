@@ -113,18 +113,92 @@ fn every_contender_is_named_in_every_panel_of_both_charts() {
     for chart in charts(&crowd(20)) {
         for frame in frames() {
             let scene = drawn(&chart, frame);
-            for group in 0..20 {
-                let texts = scene.texts().filter(|(_, of)| *of == Some(group));
-                let names = texts.filter(|(text, _)| text.text.ends_with(&format!("{group:02}")));
+            for (number, group) in chart.groups.iter().enumerate() {
+                let end = &group.name[group.name.len() - 3..];
+                let texts = scene.texts().filter(|(_, of)| *of == Some(number));
+                let names = texts.filter(|(text, _)| text.text.ends_with(end));
                 assert_eq!(
                     names.count(),
                     3,
-                    "{:?} {}",
+                    "{:?} {} {frame:?}",
                     chart.kind,
-                    chart.groups[group].name
+                    group.name
                 );
             }
+            assert_eq!(chart.groups.len(), 20);
         }
+    }
+}
+
+/// Returns the texts of a well-formed document; its elements must end in the reverse of their
+/// order, and nothing may be open at its end.
+fn texts_of_xml(document: &str) -> Result<Vec<String>, String> {
+    let (mut open, mut texts) = (Vec::new(), Vec::new());
+    let mut rest = document;
+    while let Some(at) = rest.find('<') {
+        texts.push(rest[..at].trim().to_owned());
+        let end = rest[at..].find('>').ok_or("an open tag")? + at;
+        let tag = &rest[at + 1..end];
+        rest = &rest[end + 1..];
+        if tag.matches('"').count() % 2 == 1 || tag.contains('<') {
+            return Err(format!("<{tag}>"));
+        }
+        let name = |tag: &str| tag.split([' ', '/']).next().unwrap_or_default().to_owned();
+        match tag.as_bytes().first() {
+            Some(b'?') => {}
+            Some(b'/') => match open.pop() {
+                Some(began) if began == tag[1..] => {}
+                began => return Err(format!("{began:?} ends as {tag}")),
+            },
+            _ if tag.ends_with('/') => {}
+            _ => open.push(name(tag)),
+        }
+    }
+    if open.is_empty() && rest.trim().is_empty() {
+        texts.retain(|text| !text.is_empty());
+        Ok(texts)
+    } else {
+        Err(format!("{open:?} {rest}"))
+    }
+}
+
+#[test]
+fn svg_is_well_formed_names_every_contender_and_escapes_hostile_names() {
+    let mut run = crowd(12);
+    run.manifest.name = "<script>&\"\u{1b}[2J\u{202e}".to_owned();
+    for chart in ChartName::ALL {
+        let svg = picture(&run, chart, ImageFormat::Svg).unwrap();
+        let svg = String::from_utf8(svg).unwrap();
+        let texts = texts_of_xml(&svg).unwrap();
+        for place in 0..12 {
+            let named = texts.iter().filter(|text| **text == name(place));
+            assert!(named.count() >= 3, "{}: {svg}", name(place));
+        }
+        assert!(
+            texts.iter().any(|text| text.contains("&lt;script&gt;")),
+            "{texts:?}"
+        );
+        assert!(!svg.contains(['\u{1b}', '\u{202e}']));
+        // The control: an element that does not end.
+        assert!(texts_of_xml(&svg.replacen("</text>", "", 1)).is_err());
+    }
+}
+
+#[test]
+fn png_is_of_the_size_of_a_slide_and_not_blank() {
+    for chart in ChartName::ALL {
+        let png = picture(&crowd(12), chart, ImageFormat::Png).unwrap();
+        let image = tiny_skia::Pixmap::decode_png(&png).unwrap();
+        assert_eq!((image.width(), image.height()), (2_560, 1_440));
+        let pixels = image.pixels();
+        let ground = pixels
+            .iter()
+            .filter(|pixel| pixel.red() == 255 && pixel.blue() == 255);
+        let drawn = pixels.len() - ground.count();
+        assert!(
+            drawn > pixels.len() / 100 && drawn < pixels.len() / 3,
+            "{drawn}"
+        );
     }
 }
 

@@ -292,7 +292,7 @@ fn a_table_scrolled_sideways_keeps_names_under_their_heading_and_rows_low() {
     assert_has!(found, "headless", "px high");
 }
 
-/// The vertical positions of the first table, the first chart and its second bar, verdicts that
+/// The vertical positions of the first table, the first chart and its second row, verdicts that
 /// reach beyond their table, and the number of tab stops before the first table, and before that of
 /// the first ranking.
 const FIRST: &str = "(() => {
@@ -303,8 +303,11 @@ const FIRST: &str = "(() => {
   const right = (one) => one.getBoundingClientRect().right;
   const beyond = [...document.querySelectorAll('.tile')]
     .filter((one) => right(one) > right(one.closest('table')) + .5);
-  return { table: top('table.answer'), chart: top('.chart .bar'), title: top('.chart strong'),
-    second: top('.chart .row:nth-of-type(3) .bar'), beyond: beyond.length,
+  const rows = [...document.querySelectorAll('.chart .picture [data-group]')]
+    .filter((one) => one.checkVisibility());
+  const row = (place) => Math.round(rows[place].getBoundingClientRect().top);
+  return { table: top('table.answer'), chart: row(0), title: top('.chart strong'),
+    second: row(1), beyond: beyond.length,
     facts: top('.facts'), contents: top('nav'),
     stops: [stops('table.answer tbody'), stops('.table table')] };
 })()";
@@ -382,7 +385,7 @@ const DRAWN: &str = "(() => {
   const sized = (one) => { const { width, height } = one.getBoundingClientRect();
     return width > 20 || height > 20; };
   const drawn = figures.filter((figure) =>
-    [...figure.querySelectorAll('.bar, .line, .marks use')].some(sized));
+    [...figure.querySelectorAll('.bar, .line, .marks use, .picture')].some(sized));
   return [figures.length, drawn.length, document.querySelectorAll('button').length];
 })()";
 

@@ -1,10 +1,11 @@
 //! Pictures of a whole run, drawn without a browser: for slides, as SVG or PNG, and on the page.
 //!
-//! A picture is laid out once, as shapes with absolute positions ([`scene`]), and then written as
+//! A picture is laid out once, as a list of shapes with absolute positions, and then written as
 //! SVG or PNG. Texts are measured with the font that is shipped here, so that a picture is the same
 //! on every machine.
 
 pub(crate) mod content;
+mod display_list;
 mod fonts;
 mod grid;
 mod latencies;
@@ -13,14 +14,13 @@ mod palette;
 mod placement;
 mod png;
 mod scale;
-mod scene;
 mod svg;
 
 use crate::chart::{Chart, ChartKind};
 use crate::series_style::Appearance;
+use display_list::DisplayList;
 use grid::Frame;
 use maud::Markup;
-use scene::Scene;
 use std::path::Path;
 use std::str::FromStr;
 use trueput_findings::{Findings, Run};
@@ -127,10 +127,10 @@ pub fn picture(run: &Run, chart: ChartName, format: ImageFormat) -> Result<Vec<u
     };
     let found = found.map_err(|reason| Error::Empty { chart, reason })?;
     let sets: Vec<_> = names_by_panel(&found).collect();
-    let scene = scene(&found, Frame::SLIDE, &Appearance::of_sets(&sets));
+    let list = lay_out(&found, Frame::SLIDE, &Appearance::of_sets(&sets));
     match format {
-        ImageFormat::Svg => Ok(svg::file(&scene, &found).into_bytes()),
-        ImageFormat::Png => png::file(&scene).map_err(Error::Png),
+        ImageFormat::Svg => Ok(svg::file(&list, &found).into_bytes()),
+        ImageFormat::Png => png::file(&list).map_err(Error::Png),
     }
 }
 
@@ -140,10 +140,10 @@ fn names_by_panel(chart: &Chart) -> impl Iterator<Item = Vec<String>> {
     panels.map(|panel| panel.rows.iter().map(|row| row.contender.clone()).collect())
 }
 
-fn scene(chart: &Chart, frame: Frame, looks: &Appearance) -> Scene {
+fn lay_out(chart: &Chart, frame: Frame, looks: &Appearance) -> DisplayList {
     match chart.kind {
-        ChartKind::RateAndLatency => latencies::scene(&chart.panels, frame, looks),
-        _ => overview::scene(&chart.panels, frame, looks),
+        ChartKind::RateAndLatency => latencies::lay_out(&chart.panels, frame, looks),
+        _ => overview::lay_out(&chart.panels, frame, looks),
     }
 }
 
@@ -158,8 +158,8 @@ const PAGE_WIDTHS: [(f64, &str); 3] = [
 /// A chart of panels on the page: a drawing for each width, which no script has to lay out.
 pub(crate) fn on_page(chart: &Chart, looks: &Appearance) -> Markup {
     let drawings = PAGE_WIDTHS.iter().map(|(width, class)| {
-        let scene = scene(chart, Frame::page(*width), looks);
-        svg::on_page(&scene, chart, class)
+        let list = lay_out(chart, Frame::page(*width), looks);
+        svg::on_page(&list, chart, class)
     });
     maud::html! { @for drawing in drawings { (drawing) } }
 }

@@ -23,7 +23,7 @@ const NO_LATENCIES: &str = "no latencies were measured";
 const BOLD: &str = "Bold: the leader, and those not shown to differ from it.";
 
 /// A ranking, or the only contender at its settings.
-struct Ranked<'a> {
+struct PanelSource<'a> {
     subject: &'a RankingSubject,
     /// `None` for an only contender.
     ranking: Option<&'a RankingAnswer>,
@@ -33,18 +33,18 @@ struct Ranked<'a> {
 /// All rankings side by side; the reason if there is none.
 pub(crate) fn overview(findings: &Findings<'_>) -> Result<Chart, &'static str> {
     let ranked = ranked(findings)?;
-    let at_rate = |it: &Ranked<'_>| it.subject.rate_per_s.is_some();
+    let at_rate = |it: &PanelSource<'_>| it.subject.rate_per_s.is_some();
     let what = match (ranked.iter().all(at_rate), ranked.iter().any(at_rate)) {
         (true, _) => "99th percentile of response times".to_owned(),
         (false, true) => "rates and response times".to_owned(),
         (false, false) => common_unit(&ranked)
             .map_or_else(|| "rates".to_owned(), |unit| format!("{unit} per second")),
     };
-    let charted = Charted::new(findings, &what, ranked);
-    let intervals = charted.ranked.iter().flat_map(|it| &it.rows);
+    let content = ChartContent::new(findings, &what, ranked);
+    let intervals = content.ranked.iter().flat_map(|it| &it.rows);
     let levels = intervals.filter_map(|row| Some(row.of_leader?.interval?.level));
     let notes = reading_note(levels);
-    let unit = charted.common_figure();
+    let unit = content.common_figure();
     Ok(Chart {
         columns: vec![
             ChartColumn::new("ranking", Unit::Word),
@@ -52,11 +52,11 @@ pub(crate) fn overview(findings: &Findings<'_>) -> Result<Chart, &'static str> {
             ChartColumn::new("interval from", unit),
             ChartColumn::new("interval to", unit),
         ],
-        groups: charted.groups(|row| {
+        groups: content.groups(|row| {
             let ends = row.interval;
             vec![Some(row.figure), ends.map(|it| it.0), ends.map(|it| it.1)]
         }),
-        ..charted.chart(ChartKind::Overview, notes)
+        ..content.chart(ChartKind::Overview, notes)
     })
 }
 
@@ -72,8 +72,8 @@ pub(crate) fn latency(findings: &Findings<'_>) -> Result<Chart, &'static str> {
         return Err(NO_LATENCIES);
     }
     let unit = common_unit(&ranked).unwrap_or("rate");
-    let charted = Charted::new(findings, &format!("{unit} per second and latency"), ranked);
-    let untimed = charted.ranked.iter().flat_map(|it| &it.rows);
+    let content = ChartContent::new(findings, &format!("{unit} per second and latency"), ranked);
+    let untimed = content.ranked.iter().flat_map(|it| &it.rows);
     let untimed = untimed.filter(|row| row.latency.is_none());
     let mut untimed: Vec<_> = untimed.map(|row| row.plain_name.as_str()).collect();
     untimed.dedup();
@@ -87,18 +87,18 @@ pub(crate) fn latency(findings: &Findings<'_>) -> Result<Chart, &'static str> {
             ChartColumn::new("per second", Unit::PerSecond),
             ChartColumn::new("p99 latency, ns", Unit::Nanoseconds),
         ],
-        groups: charted.groups(|row| vec![Some(row.figure), row.latency_ns]),
-        ..charted.chart(ChartKind::RateAndLatency, notes)
+        groups: content.groups(|row| vec![Some(row.figure), row.latency_ns]),
+        ..content.chart(ChartKind::RateAndLatency, notes)
     })
 }
 
 /// The rankings with an order, or if there is none the only contenders.
-fn ranked<'a>(findings: &'a Findings<'_>) -> Result<Vec<Ranked<'a>>, &'static str> {
+fn ranked<'a>(findings: &'a Findings<'_>) -> Result<Vec<PanelSource<'a>>, &'static str> {
     if findings.run.manifest.search.is_some() {
         return Err(SEARCH);
     }
     let answer = &findings.answer;
-    let rankings = answer.rankings.iter().map(|ranking| Ranked {
+    let rankings = answer.rankings.iter().map(|ranking| PanelSource {
         subject: &ranking.subject,
         ranking: Some(ranking),
         rows: ranking.rows.iter().collect(),
@@ -107,7 +107,7 @@ fn ranked<'a>(findings: &'a Findings<'_>) -> Result<Vec<Ranked<'a>>, &'static st
     if found.is_empty() {
         let single = answer.not_ranked.iter();
         let single = single.filter(|one| one.reason == UnrankedReason::OnlyContender);
-        found.extend(single.map(|one| Ranked {
+        found.extend(single.map(|one| PanelSource {
             subject: &one.subject,
             ranking: None,
             rows: vec![&one.row],
@@ -120,14 +120,14 @@ fn ranked<'a>(findings: &'a Findings<'_>) -> Result<Vec<Ranked<'a>>, &'static st
 }
 
 /// The unit of all rankings' rates, if it is the same.
-fn common_unit<'a>(ranked: &[Ranked<'a>]) -> Option<&'a str> {
+fn common_unit<'a>(ranked: &[PanelSource<'a>]) -> Option<&'a str> {
     let mut units = ranked.iter().map(|it| it.subject.unit.as_str());
     let first = units.next()?;
     units.all(|unit| unit == first).then_some(first)
 }
 
 /// The conditions that all rankings have in common.
-fn common_conditions(ranked: &[Ranked<'_>]) -> Vec<String> {
+fn common_conditions(ranked: &[PanelSource<'_>]) -> Vec<String> {
     let mut conditions = ranked.iter().map(|it| subject::condition_parts(it.subject));
     let mut common = conditions.next().unwrap_or_default();
     for others in conditions {
@@ -155,9 +155,9 @@ fn reading_note(levels: impl Iterator<Item = f64>) -> Vec<String> {
 }
 
 /// The rankings of a chart with the panels made of them.
-struct Charted<'a> {
+struct ChartContent<'a> {
     answer: &'a Answer,
-    ranked: Vec<Ranked<'a>>,
+    ranked: Vec<PanelSource<'a>>,
     /// The title without the name of the run.
     title: String,
     panels: Panels,
@@ -165,8 +165,8 @@ struct Charted<'a> {
     contenders: Vec<&'a str>,
 }
 
-impl<'a> Charted<'a> {
-    fn new(findings: &'a Findings<'_>, what: &str, mut ranked: Vec<Ranked<'a>>) -> Self {
+impl<'a> ChartContent<'a> {
+    fn new(findings: &'a Findings<'_>, what: &str, mut ranked: Vec<PanelSource<'a>>) -> Self {
         let longest = ranked.iter().map(|it| it.rows.len()).max();
         let drawn = max_panels(longest.unwrap_or_default());
         let left_out = ranked.len().saturating_sub(drawn);
@@ -325,7 +325,7 @@ fn not_ranked(answer: &Answer) -> Option<String> {
     (!names.is_empty()).then(|| format!("Measured but not ranked: {}.", words::listed(&names)))
 }
 
-fn panel(ranked: &Ranked<'_>, common: &[String], contenders: &[&str]) -> Panel {
+fn panel(ranked: &PanelSource<'_>, common: &[String], contenders: &[&str]) -> Panel {
     let subject = ranked.subject;
     let mut title = vec![format!(
         "{}{}",
@@ -372,7 +372,7 @@ fn panel(ranked: &Ranked<'_>, common: &[String], contenders: &[&str]) -> Panel {
     }
 }
 
-fn panel_row(ranked: &Ranked<'_>, row: &AnswerRow, contenders: &[&str]) -> PanelRow {
+fn panel_row(ranked: &PanelSource<'_>, row: &AnswerRow, contenders: &[&str]) -> PanelRow {
     let at_rate = ranked.subject.rate_per_s.is_some();
     let latency_ns = row.latency.as_ref().map(|latency| latency.p99_ns);
     let figure = if at_rate {

@@ -1,6 +1,6 @@
 //! The frame of a picture: its head, its notes, and the cells between them.
 
-use super::scene::{Anchor, Bounds, Color, Scene, TextStyle};
+use super::display_list::{Anchor, Bounds, Color, DisplayList, TextStyle};
 use crate::chart::{Panel, Panels};
 
 /// The size of a picture and of its texts.
@@ -10,9 +10,9 @@ pub(super) struct Frame {
     /// `None`: as high as its content. Such a picture has no head and no notes, which the page
     /// writes.
     pub height: Option<f64>,
-    /// Room at its sides.
+    /// RowLayout at its sides.
     margin: f64,
-    /// Room between cells.
+    /// RowLayout between cells.
     gap: f64,
     /// The size of panels' titles; other texts are in proportion.
     title_size: f64,
@@ -82,8 +82,8 @@ pub(crate) fn max_panels(rows: usize) -> usize {
 }
 
 /// A picture whose head and notes are drawn, with cells for its panels.
-pub(super) struct Sheet<'a> {
-    pub scene: Scene,
+pub(super) struct PanelGrid<'a> {
+    pub list: DisplayList,
     pub frame: Frame,
     /// The panels of each row of the grid.
     rows: Vec<&'a [Panel]>,
@@ -93,11 +93,11 @@ pub(super) struct Sheet<'a> {
     bottom: Option<f64>,
 }
 
-impl<'a> Sheet<'a> {
+impl<'a> PanelGrid<'a> {
     pub(super) fn new(panels: &'a Panels, frame: Frame) -> Self {
         let columns = columns(&panels.panels, frame);
-        let mut sheet = Self {
-            scene: Scene::new(frame.width),
+        let mut grid = Self {
+            list: DisplayList::new(frame.width),
             frame,
             rows: panels.panels.chunks(columns.max(1)).collect(),
             columns,
@@ -105,11 +105,11 @@ impl<'a> Sheet<'a> {
             bottom: None,
         };
         if let Some(height) = frame.height {
-            sheet.scene.height = height;
-            sheet.draw_head(panels);
-            sheet.draw_notes(panels, height);
+            grid.list.height = height;
+            grid.draw_head(panels);
+            grid.draw_notes(panels, height);
         }
-        sheet
+        grid
     }
 
     /// The panels of each row of the grid.
@@ -145,7 +145,7 @@ impl<'a> Sheet<'a> {
         let cells = (0..count).map(cell).collect();
         self.top += height + self.frame.gap * 0.7;
         if self.frame.height.is_none() {
-            self.scene.height = top + height + 2.0;
+            self.list.height = top + height + 2.0;
         }
         cells
     }
@@ -156,9 +156,9 @@ impl<'a> Sheet<'a> {
         let (title, small) = (self.frame.title(), self.frame.small());
         let lines = head_lines(self.frame, panel, cell.width());
         let y = cell.top + title.size;
-        self.scene.lines(&lines.0, &title, cell.left, y);
+        self.list.lines(&lines.0, &title, cell.left, y);
         let y = cell.top + title.height(lines.0.len()) + small.size;
-        self.scene.lines(&lines.1, &small, cell.left, y);
+        self.list.lines(&lines.1, &small, cell.left, y);
         cell.top + head_height(self.frame, row, cell.width())
     }
 
@@ -173,11 +173,11 @@ impl<'a> Sheet<'a> {
         let small = TextStyle::new(frame.title_size * 0.75, Color::Quiet);
         let mut y = frame.margin * 0.7 + size;
         let text = title.shortened(&panels.title, room);
-        self.scene.lines(&[text], &title, frame.margin, y);
+        self.list.lines(&[text], &title, frame.margin, y);
         for line in &panels.conditions {
             y += small.size * 1.5;
             let text = small.wrapped(line, room, 1);
-            self.scene.lines(&text, &small, frame.margin, y);
+            self.list.lines(&text, &small, frame.margin, y);
         }
         self.top = y + frame.gap * 0.7;
     }
@@ -192,14 +192,14 @@ impl<'a> Sheet<'a> {
         let lines = small.wrapped(&text, room - beside, MAX_LINES);
         let end = height - frame.margin * 0.6;
         let first = end - small.height(lines.len().saturating_sub(1));
-        self.scene.lines(&lines, &small, frame.margin, first);
+        self.list.lines(&lines, &small, frame.margin, first);
         let right = small.anchored(Anchor::End);
         let name = [program.to_owned()];
-        self.scene
+        self.list
             .lines(&name, &right, frame.width - frame.margin, end);
         let y = first - small.size * 1.6;
         let sides = [frame.margin, frame.width - frame.margin];
-        self.scene
+        self.list
             .line((sides[0], y), (sides[1], y), 1.0, Color::Rule);
         self.bottom = Some(y - small.size);
     }

@@ -1,9 +1,9 @@
 //! Rate against latency: in each panel a labeled point for each contender.
 
-use super::grid::{Frame, Sheet, head_height};
+use super::display_list::{Anchor, Bounds, Color, DisplayList, LINE, Point, TextStyle};
+use super::grid::{Frame, PanelGrid, head_height};
 use super::placement::place;
 use super::scale::Scale;
-use super::scene::{Anchor, Bounds, Color, LINE, Point, Scene, TextStyle};
 use crate::chart::{MAX_DRAWN, Panel, PanelRow, Panels, Unit};
 use crate::series_style::{Appearance, SHAPES};
 
@@ -14,30 +14,24 @@ const MAX_RATIO: f64 = 5.0;
 const PAGE_RATIO: f64 = 0.9;
 const PAGE_HEIGHTS: (f64, f64) = (240.0, 400.0);
 
-pub(super) fn scene(panels: &Panels, frame: Frame, looks: &Appearance) -> Scene {
-    let mut sheet = Sheet::new(panels, frame);
-    for row in sheet.rows() {
-        let width = sheet.cell_width();
+pub(super) fn lay_out(panels: &Panels, frame: Frame, looks: &Appearance) -> DisplayList {
+    let mut grid = PanelGrid::new(panels, frame);
+    for row in grid.rows() {
+        let width = grid.cell_width();
         let (least, most) = PAGE_HEIGHTS;
         let longest = row.iter().map(|panel| panel.rows.len()).max();
         // Each label needs its own room.
         let least = least.max(longest.unwrap_or_default().min(MAX_DRAWN) as f64 * 17.0);
         let own = (width * PAGE_RATIO).min(most).max(least);
         let natural = head_height(frame, row, width) + own;
-        let height = sheet.row_height().unwrap_or(natural);
-        let cells = sheet.next_row(row.len(), height);
+        let height = grid.row_height().unwrap_or(natural);
+        let cells = grid.next_row(row.len(), height);
         for (panel, cell) in row.iter().zip(cells) {
-            let top = sheet.draw_panel_head(panel, row, cell);
-            draw(
-                &mut sheet.scene,
-                panel,
-                frame,
-                Bounds { top, ..cell },
-                looks,
-            );
+            let top = grid.draw_panel_head(panel, row, cell);
+            draw(&mut grid.list, panel, frame, Bounds { top, ..cell }, looks);
         }
     }
-    sheet.scene
+    grid.list
 }
 
 /// The points of a panel in the order of its rows: rate and latency.
@@ -47,7 +41,7 @@ fn points(panel: &Panel) -> impl Iterator<Item = (&PanelRow, Point)> {
     points.take(MAX_DRAWN)
 }
 
-fn draw(scene: &mut Scene, panel: &Panel, frame: Frame, area: Bounds, looks: &Appearance) {
+fn draw(list: &mut DisplayList, panel: &Panel, frame: Frame, area: Bounds, looks: &Appearance) {
     let small = frame.small();
     let rates = points(panel).map(|(_, point)| point.0);
     let times = points(panel).map(|(_, point)| point.1);
@@ -61,7 +55,7 @@ fn draw(scene: &mut Scene, panel: &Panel, frame: Frame, area: Bounds, looks: &Ap
         right: area.right - 4.0,
         bottom: area.bottom - small.height(2) - 8.0,
     };
-    draw_axes(scene, panel, frame, (area, plot), (across, up));
+    draw_axes(list, panel, frame, (area, plot), (across, up));
     let place_of = |(x, y): Point| {
         (
             plot.left + across.at(x) * plot.width(),
@@ -69,11 +63,11 @@ fn draw(scene: &mut Scene, panel: &Panel, frame: Frame, area: Bounds, looks: &Ap
         )
     };
     let rows: Vec<_> = points(panel).map(|(row, at)| (row, place_of(at))).collect();
-    draw_points(scene, &rows, frame, plot, looks);
+    draw_points(list, &rows, frame, plot, looks);
 }
 
 fn draw_points(
-    scene: &mut Scene,
+    list: &mut DisplayList,
     rows: &[(&PanelRow, Point)],
     frame: Frame,
     plot: Bounds,
@@ -92,29 +86,29 @@ fn draw_points(
     let placed = place(&places, &sizes, plot);
     for ((row, at), found) in rows.iter().zip(&placed) {
         if let Some(to) = found.and_then(|it| it.line_to) {
-            scene.group = Some(row.group);
-            scene.line(*at, to, 1.0, Color::Quiet);
+            list.group = Some(row.group);
+            list.line(*at, to, 1.0, Color::Quiet);
         }
     }
     // What lies below a label would make it hard to read.
-    scene.group = None;
+    list.group = None;
     for found in placed.iter().flatten() {
-        scene.area(found.bounds, Color::Ground, 0.85);
+        list.area(found.bounds, Color::Ground, 0.85);
     }
     for (((row, at), label), found) in rows.iter().zip(&labels).zip(&placed) {
-        scene.group = Some(row.group);
+        list.group = Some(row.group);
         let look = looks.style_of(&row.contender);
-        scene.mark(SHAPES[look.shape], *at, 1.3, Color::Series(look.color));
+        list.mark(SHAPES[look.shape], *at, 1.3, Color::Series(look.color));
         if let Some(it) = found {
             let at = (it.bounds.left + 2.0, it.bounds.bottom - name.size * 0.3);
-            scene.text(style(row).at(label, at), name.color);
+            list.text(style(row).at(label, at), name.color);
         }
     }
-    scene.group = None;
+    list.group = None;
 }
 
 fn draw_axes(
-    scene: &mut Scene,
+    list: &mut DisplayList,
     panel: &Panel,
     frame: Frame,
     (area, plot): (Bounds, Bounds),
@@ -131,29 +125,29 @@ fn draw_axes(
     };
     for (at, label) in up.ticks(Unit::Nanoseconds, 6) {
         let y = plot.bottom - at * plot.height();
-        scene.line((plot.left, y), (plot.right, y), 1.0, Color::Rule);
+        list.line((plot.left, y), (plot.right, y), 1.0, Color::Rule);
         let end = small.anchored(Anchor::End);
-        scene.lines(&[label], &end, plot.left - 6.0, y + small.size * 0.35);
+        list.lines(&[label], &end, plot.left - 6.0, y + small.size * 0.35);
     }
     let mut end = f64::MIN;
     let most = (plot.width() / (small.size * 4.0)).clamp(2.0, 8.0) as usize;
     for (at, label) in across.ticks(Unit::PerSecond, most) {
         let x = plot.left + at * plot.width();
-        scene.line((x, plot.top), (x, plot.bottom), 1.0, Color::Rule);
+        list.line((x, plot.top), (x, plot.bottom), 1.0, Color::Rule);
         let half = small.width(&label) / 2.0;
         let at = x.min(area.right - half);
         if at - half > end {
             end = at + half + small.size * 0.6;
             let y = plot.bottom + small.size * LINE;
-            scene.lines(&[label], &small.anchored(Anchor::Middle), at, y);
+            list.lines(&[label], &small.anchored(Anchor::Middle), at, y);
         }
     }
     let title = scaled(&panel.latency_label, up);
-    scene.lines(&[title], &ink(small), area.left, area.top + small.size);
+    list.lines(&[title], &ink(small), area.left, area.top + small.size);
     let label = ink(small).anchored(Anchor::Middle);
     let half = small.width(&scaled(&panel.label, across)) / 2.0;
     let middle = (plot.left + plot.right) / 2.0;
     let x = middle.max(area.left + half).min(area.right - half);
     let y = plot.bottom + small.height(2);
-    scene.lines(&[scaled(&panel.label, across)], &label, x, y);
+    list.lines(&[scaled(&panel.label, across)], &label, x, y);
 }

@@ -1,9 +1,9 @@
 //! All rankings side by side: in each panel the contenders below each other, with the interval of
 //! their verdict.
 
-use super::grid::{Frame, Sheet, head_height};
+use super::display_list::{Anchor, Bounds, Color, DisplayList, LINE, TextStyle};
+use super::grid::{Frame, PanelGrid, head_height};
 use super::scale::Scale;
-use super::scene::{Anchor, Bounds, Color, LINE, Scene, TextStyle};
 use crate::chart::{MAX_DRAWN, Panel, PanelRow, Panels};
 use crate::series_style::{Appearance, SHAPES};
 use trueput_findings::answer::RankingVerdict;
@@ -21,7 +21,7 @@ const MAX_PITCH: f64 = 60.0;
 const PAGE_PITCH: f64 = 24.0;
 
 /// The room that the parts of a row of the grid get.
-struct Room {
+struct RowLayout {
     /// Of its rows, all of them.
     rows: f64,
     /// The distance of rows.
@@ -40,21 +40,21 @@ const LARGER_TEXTS: [f64; 2] = [1.3, 1.15];
 /// Rows are at least as far apart as this where texts are larger, in sizes of names.
 const LARGE_PITCH: f64 = 2.4;
 
-pub(super) fn scene(panels: &Panels, frame: Frame, looks: &Appearance) -> Scene {
+pub(super) fn lay_out(panels: &Panels, frame: Frame, looks: &Appearance) -> DisplayList {
     let times = LARGER_TEXTS.iter().filter(|_| frame.height.is_some());
     let mut larger = times.map(|times| frame.with_texts(*times));
     let fits = |frame: &Frame| {
-        let sheet = Sheet::new(panels, *frame);
-        let mut rooms = sheet.rows().into_iter().map(|row| room(&sheet, row));
+        let grid = PanelGrid::new(panels, *frame);
+        let mut rooms = grid.rows().into_iter().map(|row| room(&grid, row));
         rooms.all(|room| room.pitch >= frame.name().size * LARGE_PITCH)
     };
     let frame = larger.find(fits).unwrap_or(frame);
-    let mut sheet = Sheet::new(panels, frame);
-    for row in sheet.rows() {
-        let room = room(&sheet, row);
-        let cells = sheet.next_row(row.len(), room.height);
+    let mut grid = PanelGrid::new(panels, frame);
+    for row in grid.rows() {
+        let room = room(&grid, row);
+        let cells = grid.next_row(row.len(), room.height);
         for (panel, cell) in row.iter().zip(cells) {
-            let top = sheet.draw_panel_head(panel, row, cell);
+            let top = grid.draw_panel_head(panel, row, cell);
             let drawing = Drawing {
                 panel,
                 frame,
@@ -62,20 +62,20 @@ pub(super) fn scene(panels: &Panels, frame: Frame, looks: &Appearance) -> Scene 
                 area: Bounds { top, ..cell },
                 looks,
             };
-            drawing.draw(&mut sheet.scene);
+            drawing.draw(&mut grid.list);
         }
     }
-    sheet.scene
+    grid.list
 }
 
-fn room(sheet: &Sheet<'_>, row: &[Panel]) -> Room {
-    let (frame, width) = (sheet.frame, sheet.cell_width());
+fn room(grid: &PanelGrid<'_>, row: &[Panel]) -> RowLayout {
+    let (frame, width) = (grid.frame, grid.cell_width());
     let head = head_height(frame, row, width);
     let verdicts = row.iter().map(|panel| verdict_height(frame, panel, width));
     let below = axis_height(frame) + verdicts.fold(0.0, f64::max);
     let longest = row.iter().map(|panel| panel.rows.len()).max();
     let longest = longest.unwrap_or_default().max(1);
-    let (pitch, fits) = match sheet.row_height() {
+    let (pitch, fits) = match grid.row_height() {
         Some(height) => {
             let left = (height - head - below).max(MIN_PITCH);
             let fits = (left / MIN_PITCH) as usize;
@@ -86,7 +86,7 @@ fn room(sheet: &Sheet<'_>, row: &[Panel]) -> Room {
     };
     let rows = longest.min(fits) as f64 * pitch;
     let name = frame.name();
-    Room {
+    RowLayout {
         rows,
         pitch,
         fits,
@@ -94,7 +94,7 @@ fn room(sheet: &Sheet<'_>, row: &[Panel]) -> Room {
             size: (pitch * 0.62).clamp(name.size * 0.8, name.size * 1.15),
             ..name
         },
-        height: sheet.row_height().unwrap_or(head + rows + below),
+        height: grid.row_height().unwrap_or(head + rows + below),
     }
 }
 
@@ -120,13 +120,13 @@ fn verdict_height(frame: Frame, panel: &Panel, width: f64) -> f64 {
 struct Drawing<'a> {
     panel: &'a Panel,
     frame: Frame,
-    room: &'a Room,
+    room: &'a RowLayout,
     area: Bounds,
     looks: &'a Appearance,
 }
 
 impl Drawing<'_> {
-    fn draw(&self, scene: &mut Scene) {
+    fn draw(&self, list: &mut DisplayList) {
         let rows = &self.panel.rows;
         let shown = if rows.len() > self.room.fits {
             self.room.fits - 1
@@ -136,20 +136,20 @@ impl Drawing<'_> {
         let (shown, more) = rows.split_at(shown);
         let plot = self.plot(shown);
         let scale = self.scale(shown);
-        self.draw_axis(scene, plot, scale);
+        self.draw_axis(list, plot, scale);
         for (index, row) in shown.iter().enumerate() {
             let y = self.area.top + (index as f64 + 0.5) * self.room.pitch;
-            scene.group = Some(row.group);
-            self.draw_row(scene, row, plot, scale, y);
-            scene.group = None;
+            list.group = Some(row.group);
+            self.draw_row(list, row, plot, scale, y);
+            list.group = None;
         }
         if !more.is_empty() {
             let y = self.area.top + (shown.len() as f64 + 0.5) * self.room.pitch;
             let text = format!("… and {} more", more.len());
             let style = self.frame.small();
-            scene.lines(&[text], &style, self.area.left, y + style.size * 0.35);
+            list.lines(&[text], &style, self.area.left, y + style.size * 0.35);
         }
-        self.draw_verdict(scene);
+        self.draw_verdict(list);
     }
 
     /// The area of the figures, between the names and the figures in words.
@@ -179,24 +179,24 @@ impl Drawing<'_> {
         Scale::of(all, MAX_RATIO, self.panel.unit)
     }
 
-    fn draw_axis(&self, scene: &mut Scene, plot: Bounds, scale: Scale) {
+    fn draw_axis(&self, list: &mut DisplayList, plot: Bounds, scale: Scale) {
         let small = self.frame.small();
         let middle = small.anchored(Anchor::Middle);
         let x = |at: f64| plot.left + at * plot.width();
         let mut end = f64::MIN;
         let most = (plot.width() / (small.size * 3.5)).clamp(2.0, 6.0) as usize;
         for (at, label) in scale.ticks(self.panel.unit, most) {
-            scene.line((x(at), plot.top), (x(at), plot.bottom), 1.0, Color::Rule);
+            list.line((x(at), plot.top), (x(at), plot.bottom), 1.0, Color::Rule);
             let half = small.width(&label) / 2.0;
             if x(at) - half > end {
                 end = x(at) + half + small.size * 0.6;
                 let y = plot.bottom + small.size * LINE;
-                scene.lines(&[label], &middle, x(at), y);
+                list.lines(&[label], &middle, x(at), y);
             }
         }
         if let Some(leader) = self.panel.reference {
             let at = x(scale.at(leader));
-            scene.dashed((at, plot.top), (at, plot.bottom), Color::Ink);
+            list.dashed((at, plot.top), (at, plot.bottom), Color::Ink);
         }
         let scale = if scale.is_log { ", log scale" } else { "" };
         let label = format!("{}{scale}", self.panel.label);
@@ -204,10 +204,10 @@ impl Drawing<'_> {
         // In the middle of the plot, if that leaves it inside of the panel.
         let half = small.width(&label) / 2.0;
         let at = x(0.5).clamp(self.area.left + half, self.area.right - half);
-        scene.lines(&[label], &middle, at, plot.bottom + small.height(2));
+        list.lines(&[label], &middle, at, plot.bottom + small.height(2));
     }
 
-    fn draw_row(&self, scene: &mut Scene, row: &PanelRow, plot: Bounds, scale: Scale, y: f64) {
+    fn draw_row(&self, list: &mut DisplayList, row: &PanelRow, plot: Bounds, scale: Scale, y: f64) {
         let name = if row.is_first {
             self.room.name.bold()
         } else {
@@ -215,20 +215,25 @@ impl Drawing<'_> {
         };
         let line = y + name.size * 0.36;
         let room = plot.left - self.area.left - 12.0;
-        scene.lines(
+        list.lines(
             &[name.shortened(&row.name, room)],
             &name,
             self.area.left,
             line,
         );
         let right = name.anchored(Anchor::End);
-        scene.lines(&[row.text.clone()], &right, self.area.right, line);
+        list.lines(
+            std::slice::from_ref(&row.text),
+            &right,
+            self.area.right,
+            line,
+        );
         let look = self.looks.style_of(&row.contender);
         let color = Color::Series(look.color);
         let x = |figure: f64| plot.left + scale.at(figure) * plot.width();
         let half = (self.room.pitch * 0.28).min(9.0);
         if scale.is_log {
-            scene.line((plot.left, y), (plot.right, y), 1.0, Color::Rule);
+            list.line((plot.left, y), (plot.right, y), 1.0, Color::Rule);
         } else {
             let bar = Bounds {
                 left: plot.left,
@@ -236,19 +241,19 @@ impl Drawing<'_> {
                 right: x(row.figure),
                 bottom: y + half,
             };
-            scene.area(bar, color, 0.3);
+            list.area(bar, color, 0.3);
         }
         if let Some((low, high)) = row.interval {
-            scene.line((x(low), y), (x(high), y), 1.8, Color::Ink);
+            list.line((x(low), y), (x(high), y), 1.8, Color::Ink);
             for end in [low, high].into_iter().filter(|end| scale.contains(*end)) {
                 let (top, bottom) = (y - half * 0.8, y + half * 0.8);
-                scene.line((x(end), top), (x(end), bottom), 1.8, Color::Ink);
+                list.line((x(end), top), (x(end), bottom), 1.8, Color::Ink);
             }
         }
-        scene.mark(SHAPES[look.shape], (x(row.figure), y), 1.15, color);
+        list.mark(SHAPES[look.shape], (x(row.figure), y), 1.15, color);
     }
 
-    fn draw_verdict(&self, scene: &mut Scene) {
+    fn draw_verdict(&self, list: &mut DisplayList) {
         let style = self.frame.name();
         let mut y = self.area.top + self.room.rows + axis_height(self.frame) + style.size + 4.0;
         if let Some(verdict) = self.panel.verdict {
@@ -260,10 +265,10 @@ impl Drawing<'_> {
                 RankingVerdict::NoOrder | RankingVerdict::RateNotKept => Color::Quiet,
             };
             let label = TextStyle { color, ..style }.bold();
-            scene.lines(&[verdict.label().to_owned()], &label, self.area.left, y);
+            list.lines(&[verdict.label().to_owned()], &label, self.area.left, y);
             y += style.height(1);
         }
         let lines = verdict_lines(self.frame, self.panel, self.area.width());
-        scene.lines(&lines, &style, self.area.left, y);
+        list.lines(&lines, &style, self.area.left, y);
     }
 }

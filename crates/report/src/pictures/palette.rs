@@ -1,6 +1,6 @@
 //! The colors of files, which are those of the page's light scheme.
 
-use super::scene::Color;
+use super::display_list::Color;
 
 const STYLE: &str = include_str!("../../assets/page.css");
 

@@ -1,6 +1,6 @@
 //! Labels beside points, so that none covers another.
 
-use super::scene::{Bounds, Point};
+use super::display_list::{Bounds, Point};
 
 /// The distance that labels keep from points.
 const POINT_RADIUS: f64 = 7.0;
@@ -15,7 +15,7 @@ const DISTANCES: [f64; 14] = [
 
 /// A label's place.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Placed {
+pub(super) struct LabelPosition {
     pub bounds: Bounds,
     /// The end of a line from the point to the label; `None` if it is next to it.
     pub line_to: Option<Point>,
@@ -24,10 +24,14 @@ pub(super) struct Placed {
 /// Places a label of this width and height for each point inside of an area, the first points
 /// first. A label covers no point and no other label; if it can, nor does a line. `None` if there
 /// is no room for it.
-pub(super) fn place(points: &[Point], sizes: &[(f64, f64)], area: Bounds) -> Vec<Option<Placed>> {
-    let mut found: Vec<Option<Placed>> = vec![None; points.len()];
+pub(super) fn place(
+    points: &[Point],
+    sizes: &[(f64, f64)],
+    area: Bounds,
+) -> Vec<Option<LabelPosition>> {
+    let mut found: Vec<Option<LabelPosition>> = vec![None; points.len()];
     for (index, (point, size)) in points.iter().zip(sizes).enumerate() {
-        let free = |placed: &Placed, crosses: bool| {
+        let free = |placed: &LabelPosition, crosses: bool| {
             let labels = || found.iter().flatten();
             let is_clear = area.contains(placed.bounds)
                 && !labels().any(|other| other.bounds.overlaps(placed.bounds))
@@ -66,7 +70,7 @@ fn around(point: Point) -> Bounds {
 
 /// The label in a direction, so that its nearest side has this distance. Right, left, above and
 /// below come before what is between them.
-fn candidate(point: Point, size: (f64, f64), distance: f64, direction: usize) -> Placed {
+fn candidate(point: Point, size: (f64, f64), distance: f64, direction: usize) -> LabelPosition {
     const ORDER: [usize; DIRECTIONS] = [0, 8, 12, 4, 14, 2, 10, 6, 15, 1, 9, 7, 13, 3, 11, 5];
     let angle = std::f64::consts::TAU * ORDER[direction] as f64 / DIRECTIONS as f64;
     let (right, down) = (angle.cos(), angle.sin());
@@ -84,7 +88,7 @@ fn candidate(point: Point, size: (f64, f64), distance: f64, direction: usize) ->
         point.0.clamp(bounds.left, bounds.right),
         point.1.clamp(bounds.top, bounds.bottom),
     );
-    Placed {
+    LabelPosition {
         bounds,
         line_to: (distance > DISTANCES[0]).then_some(nearest),
     }
@@ -113,7 +117,7 @@ mod tests {
     };
 
     /// The labels of so many points, which are at almost the same place.
-    fn crowd(count: usize) -> (Vec<Point>, Vec<Option<Placed>>) {
+    fn crowd(count: usize) -> (Vec<Point>, Vec<Option<LabelPosition>>) {
         let points: Vec<_> = (0..count)
             .map(|at| (160.0 + at as f64, 160.0 + (at * 7 % 5) as f64))
             .collect();

@@ -1,22 +1,22 @@
-//! A scene as PNG.
+//! A display list as PNG.
 
+use super::display_list::{Color, DisplayList, Item, Point, Shape, Text};
 use super::fonts::{self, Glyph};
 use super::palette::channels;
-use super::scene::{Color, Item, Point, Scene, Shape, Text};
 use tiny_skia::{FillRule, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, StrokeDash, Transform};
 use ttf_parser::OutlineBuilder;
 
 /// Pixels for each unit of length: sharp on slides and screens of high density.
 const DENSITY: f32 = 2.0;
 
-/// Writes the scene.
-pub(super) fn file(scene: &Scene) -> Result<Vec<u8>, String> {
+/// Writes the display list.
+pub(super) fn file(list: &DisplayList) -> Result<Vec<u8>, String> {
     let side = |length: f64| (length as f32 * DENSITY).round() as u32;
-    let mut image = Pixmap::new(side(scene.width), side(scene.height))
-        .ok_or_else(|| format!("{} by {} pixels", scene.width, scene.height))?;
+    let mut image = Pixmap::new(side(list.width), side(list.height))
+        .ok_or_else(|| format!("{} by {} pixels", list.width, list.height))?;
     let [red, green, blue] = channels(Color::Ground);
     image.fill(tiny_skia::Color::from_rgba8(red, green, blue, 255));
-    for item in &scene.items {
+    for item in &list.items {
         draw(&mut image, item);
     }
     image.encode_png().map_err(|error| error.to_string())
@@ -80,7 +80,7 @@ fn polygon(corners: &[Point]) -> Option<Path> {
 }
 
 fn outline(text: &Text) -> Option<Path> {
-    let mut pen = Pen {
+    let mut writer = PathWriter {
         path: PathBuilder::new(),
         at: (0.0, 0.0),
         scale: 0.0,
@@ -92,22 +92,22 @@ fn outline(text: &Text) -> Option<Path> {
         unit,
     } in fonts::glyphs(&text.text, text.is_bold)
     {
-        pen.at = (text.left() + offset * text.size, text.at.1);
-        pen.scale = unit * text.size;
+        writer.at = (text.left() + offset * text.size, text.at.1);
+        writer.scale = unit * text.size;
         // A space has no outline.
-        let _ = face.outline_glyph(id, &mut pen);
+        let _ = face.outline_glyph(id, &mut writer);
     }
-    pen.path.finish()
+    writer.path.finish()
 }
 
 /// Draws a glyph at a place; outlines of fonts go up, pixels go down.
-struct Pen {
+struct PathWriter {
     path: PathBuilder,
     at: Point,
     scale: f64,
 }
 
-impl Pen {
+impl PathWriter {
     fn place(&self, x: f32, y: f32) -> (f32, f32) {
         let x = self.at.0 + f64::from(x) * self.scale;
         let y = self.at.1 - f64::from(y) * self.scale;
@@ -115,7 +115,7 @@ impl Pen {
     }
 }
 
-impl OutlineBuilder for Pen {
+impl OutlineBuilder for PathWriter {
     fn move_to(&mut self, x: f32, y: f32) {
         let (x, y) = self.place(x, y);
         self.path.move_to(x, y);

@@ -32,10 +32,10 @@ impl Scale {
             Some((least, most)) if most / least > max_ratio => {
                 let (least, most) = (least / BEYOND, most * BEYOND);
                 let all = steps(least, most);
-                let below = all.iter().copied().filter(|step| *step <= least);
+                let below = all.iter().rev().find(|step| **step <= least);
                 let above = all.iter().copied().find(|step| *step >= most);
                 Self {
-                    from: below.last().unwrap_or(least),
+                    from: below.copied().unwrap_or(least),
                     to: above.unwrap_or(most),
                     is_log: true,
                 }

@@ -1,8 +1,8 @@
-//! A scene as SVG: as a file, or as a part of the page.
+//! A display list as SVG: as a file, or as a part of the page.
 
+use super::display_list::{Anchor, Color, DisplayList, Item, Shape, Text};
 use super::fonts;
 use super::palette::light;
-use super::scene::{Anchor, Color, Item, Scene, Shape, Text};
 use crate::chart::Chart;
 use maud::{Markup, PreEscaped, html};
 use trueput_record::text::escape_line;
@@ -11,40 +11,40 @@ use trueput_record::text::escape_line;
 type Paint = fn(Color) -> String;
 
 /// A file, in the colors of the light scheme.
-pub(super) fn file(scene: &Scene, chart: &Chart) -> String {
+pub(super) fn file(list: &DisplayList, chart: &Chart) -> String {
     let paint: Paint = |color| light(color).to_owned();
     let svg = html! {
         (PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"))
-        svg xmlns="http://www.w3.org/2000/svg" width=(short(scene.width))
-            height=(short(scene.height)) viewBox=(view_box(scene)) font-family=(fonts::FAMILIES) {
+        svg xmlns="http://www.w3.org/2000/svg" width=(short(list.width))
+            height=(short(list.height)) viewBox=(view_box(list)) font-family=(fonts::FAMILIES) {
             title { (chart.panels.title) }
             desc { (escape_line(&chart.says)) }
             rect width="100%" height="100%" fill=(paint(Color::Ground)) {}
-            (items(scene, chart, paint))
+            (items(list, chart, paint))
         }
     };
     svg.into_string() + "\n"
 }
 
 /// A drawing in the page's colors, which is never wider than it was laid out for by much.
-pub(super) fn on_page(scene: &Scene, chart: &Chart, class: &str) -> Markup {
+pub(super) fn on_page(list: &DisplayList, chart: &Chart, class: &str) -> Markup {
     let paint: Paint = |color| format!("var({})", color.property());
     html! {
-        svg class={ "picture " (class) } width=(short(scene.width)) height=(short(scene.height))
-            viewBox=(view_box(scene)) font-family=(fonts::FAMILIES) {
-            (items(scene, chart, paint))
+        svg class={ "picture " (class) } width=(short(list.width)) height=(short(list.height))
+            viewBox=(view_box(list)) font-family=(fonts::FAMILIES) {
+            (items(list, chart, paint))
         }
     }
 }
 
-fn view_box(scene: &Scene) -> String {
-    format!("0 0 {} {}", short(scene.width), short(scene.height))
+fn view_box(list: &DisplayList) -> String {
+    format!("0 0 {} {}", short(list.width), short(list.height))
 }
 
 /// The shapes, those of a contender as a group with its whole name.
-fn items(scene: &Scene, chart: &Chart, paint: Paint) -> Markup {
+fn items(list: &DisplayList, chart: &Chart, paint: Paint) -> Markup {
     html! {
-        @for items in scene.items.chunk_by(|one, other| one.group == other.group) {
+        @for items in list.items.chunk_by(|one, other| one.group == other.group) {
             @if let Some(group) = items[0].group {
                 g data-group=(group) {
                     title { (escape_line(&chart.groups[group].name)) }

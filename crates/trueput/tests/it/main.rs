@@ -13,6 +13,7 @@ mod bad_input;
 mod bundles;
 mod caches;
 mod capacities;
+mod charts;
 mod choices;
 mod clusters;
 mod comparing;

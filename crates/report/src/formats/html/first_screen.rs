@@ -10,7 +10,7 @@ use trueput_findings::answer::{
 use trueput_findings::units::{nanoseconds, number};
 
 /// With more rows than this the others are folded.
-const MAX_ROWS: usize = 8;
+const MAX_ROWS: usize = 5;
 
 /// A row: of a ranking, or of the only contender at its settings.
 struct LeaderRow<'a> {

@@ -145,7 +145,7 @@ pub(super) struct Item {
 
 /// A drawing.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Scene {
+pub(super) struct DisplayList {
     pub width: f64,
     pub height: f64,
     /// The shapes, the lowest first.
@@ -154,7 +154,7 @@ pub(super) struct Scene {
     pub group: Option<usize>,
 }
 
-impl Scene {
+impl DisplayList {
     pub(super) fn new(width: f64) -> Self {
         Self {
             width,

@@ -1,5 +1,7 @@
-//! The original 3n+1 program's line of output, drawn from a trial's record.
+//! The original 3n+1 program's line of output, drawn from a trial's record, and the trials whose
+//! range their time ended.
 
+use crate::workload_cells::{WorkloadCell, workload_cells};
 use serde::Serialize;
 use trueput_record::{TrialRecord, Value};
 
@@ -8,7 +10,7 @@ use trueput_record::{TrialRecord, Value};
 pub struct Threen1Line {
     /// The range's first number.
     pub start: u64,
-    /// The range's last number.
+    /// The range's last number; of a trial that its time ended, the last one that was completed.
     pub finish: u64,
     /// Number of workers.
     pub workers: u32,
@@ -47,7 +49,9 @@ impl Threen1Line {
         let (updates, reads) = (measured.operation("update")?, measured.operation("read")?);
         Some(Self {
             start: setting("start")?,
-            finish: setting("finish")?,
+            finish: result("last_start")
+                .and_then(whole)
+                .or_else(|| setting("finish"))?,
             workers: record.spec.workers,
             block: result("block")
                 .and_then(whole)
@@ -62,6 +66,14 @@ impl Threen1Line {
             cpu_s: measured.cpu_s(),
         })
     }
+}
+
+/// The cells of trials whose range their time ended, in the order of their first trials.
+#[must_use]
+pub fn timed_cells(trials: &[TrialRecord]) -> Vec<WorkloadCell<'_>> {
+    let mut cells = workload_cells(trials, "threen1");
+    cells.retain(|cell| cell.median_result("starts").is_some());
+    cells
 }
 
 fn whole(value: &Value) -> Option<u64> {

@@ -7,6 +7,7 @@ pub(crate) mod audits;
 mod bottlenecks;
 pub(crate) mod capacity;
 pub(crate) mod choice;
+mod completed_ranges;
 mod conclusion;
 pub(crate) mod failover;
 mod hardware_limits;
@@ -31,7 +32,7 @@ use std::ops::Deref;
 use trueput_findings::{Findings, Run};
 
 /// The sections in reading order. To add one, write its file and its row.
-const SECTIONS: [&dyn Section; 22] = [
+const SECTIONS: [&dyn Section; 23] = [
     &choice::Recommendation,
     &capacity::Capacities,
     &tuning::TunedKnobs,
@@ -41,6 +42,7 @@ const SECTIONS: [&dyn Section; 22] = [
     &steadiness::Steadiness,
     &log_flush::LogFlushes,
     &tpcc::OrdersPerMinute,
+    &completed_ranges::CompletedRanges,
     &ablation::AblationSteps,
     &over_time::RatesOverTime,
     &open_loops::OpenLoops,

@@ -31,8 +31,8 @@ use trueput_record::plan::PlanFile;
 use trueput_record::search::{CapacitySettings, SearchSettings, TuningPreset, TuningStrategy};
 use trueput_record::trial::Proposal;
 use trueput_record::trial_time::DEFAULT_DURATION_S;
-use trueput_record::value::{Settings, format_seconds};
-use trueput_record::{Conditions, TrialRecord, TrialSpec};
+use trueput_record::value::format_seconds;
+use trueput_record::{TrialRecord, TrialSpec};
 use trueput_runner::{Event, Registry};
 use trueput_tuner::budget::BudgetShortage;
 use trueput_tuner::search_of;
@@ -65,9 +65,7 @@ pub fn request<'a>(
     }
     plan.conditions.time_slice = TimeSlice::None;
     plan.repeat = 1;
-    if takes_duration(&plan.workload, registry)? {
-        plan.conditions.duration_s.get_or_insert(DEFAULT_DURATION_S);
-    }
+    plan.conditions.duration_s.get_or_insert(DEFAULT_DURATION_S);
     Ok(request)
 }
 
@@ -84,35 +82,6 @@ fn refuse_unused(overrides: &PlanOverrides) -> Result<(), Failure> {
              makes no ranking: leave {option} out"
         ))),
         None => Ok(()),
-    }
-}
-
-/// Whether trials of a workload can have a duration: those of `threen1` end with their range.
-fn takes_duration(workload: &str, registry: &Registry) -> Result<bool, Failure> {
-    let workload = registry.workload(workload).map_err(Failure::usage)?;
-    let name = workload.info().name;
-    let settings = resolve(name, workload.settings(), &Settings::new()).map_err(Failure::usage)?;
-    let with_duration = Conditions {
-        duration_s: Some(DEFAULT_DURATION_S),
-        ..Conditions::default()
-    };
-    let is_possible = |conditions: &Conditions| workload.job(&settings, conditions).is_ok();
-    Ok(is_possible(&with_duration) || !is_possible(&Conditions::default()))
-}
-
-/// Refuses a plan whose workload ends by itself: requests cannot be offered to it at a rate.
-///
-/// # Errors
-/// A usage error that says what runs it.
-fn refuse_fixed_work(plan: &PlanFile, registry: &Registry) -> Result<(), Failure> {
-    let workload = &plan.workload;
-    if takes_duration(workload, registry)? {
-        Ok(())
-    } else {
-        Err(Failure::usage(format!(
-            "{workload} runs to completion and cannot be rate-limited: 'trueput run {workload}' \
-             measures it, and 'trueput tune {workload}' its knobs by the rate"
-        )))
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod blocks;
 mod codec;
+mod completed;
 mod error;
 mod input_line;
 mod maximum;
@@ -15,6 +16,7 @@ mod verify;
 mod worker;
 
 pub use codec::MAX_STORABLE;
+pub use completed::CompletedStarts;
 pub use error::{InputMistake, ThreeN1Error};
 pub use input_line::{InputLine, InputLineError, parse_lines};
 pub use maximum::Maximum;
@@ -57,10 +59,11 @@ parameters! {
     struct Settings {
         /// First number of the range.
         start: Integer = 1 in 1..,
-        /// Last number of the range.
-        finish: Integer = 100_000 in 1..,
-        /// Numbers that a worker claims at a time; 0, or more than its share: an equal share for
-        /// each worker.
+        /// Last number of the range. With a duration, which then ends the trial, the work goes on
+        /// above it. 0: there is no last number.
+        finish: Integer = 0 in 0..,
+        /// Numbers that a worker claims at a time; 0, or more than its share of the range: its
+        /// share, or 100 of a range without end.
         block: Integer = 0 in 0.., unit "starts", cost "large blocks leave workers idle at the end",
         /// What one transaction covers: one update, all updates of one number, or a whole block.
         commit: Choice<CommitScope> = Store,
@@ -93,13 +96,17 @@ impl Workload for ThreeN1 {
         Settings::PARAMETERS
     }
 
+    fn has_end(&self, settings: &ParameterValues, _conditions: &Conditions) -> bool {
+        Settings::from(settings).finish > 0
+    }
+
     fn job(
         &self,
         settings: &ParameterValues,
         conditions: &Conditions,
     ) -> Result<Box<dyn Job>, JobError> {
-        if conditions.duration_s.is_some() || conditions.warm_up_s > 0.0 {
-            return Err(ThreeN1Error::Timed.into());
+        if conditions.warm_up_s > 0.0 {
+            return Err(ThreeN1Error::WarmUp.into());
         }
         let Settings {
             start,
@@ -109,7 +116,7 @@ impl Workload for ThreeN1 {
             keys,
             snapshot,
         } = settings.into();
-        if finish < start {
+        if (1..start).contains(&finish) {
             return Err(ThreeN1Error::ReversedRange { start, finish }.into());
         }
         if commit == CommitScope::Block && snapshot == SnapshotScope::Start {
@@ -120,7 +127,8 @@ impl Workload for ThreeN1 {
         }
         Ok(Box::new(ThreeN1Job {
             start,
-            finish,
+            finish: (finish > 0).then_some(finish),
+            duration_s: conditions.duration_s,
             block,
             commit,
             keys,
@@ -129,9 +137,18 @@ impl Workload for ThreeN1 {
     }
 }
 
+/// Starts of a block if the range has no end.
+const DEFAULT_BLOCK: u64 = 100;
+
+/// Starts that an engine is expected to do at most, per second: more than the fastest do that keep
+/// their data.
+const MAX_STARTS_PER_S: f64 = 200_000.0;
+
 struct ThreeN1Job {
     start: u64,
-    finish: u64,
+    finish: Option<u64>,
+    /// The time that ends the work in place of the range.
+    duration_s: Option<f64>,
     block: u64,
     commit: CommitScope,
     keys: KeyEncoding,
@@ -139,15 +156,29 @@ struct ThreeN1Job {
 }
 
 impl ThreeN1Job {
-    fn starts(&self) -> u64 {
-        self.finish - self.start + 1
+    /// The starts of the range; `None` if it has no end.
+    fn range_starts(&self) -> Option<u64> {
+        self.finish.map(|finish| finish - self.start + 1)
+    }
+
+    /// The starts that are expected at most.
+    fn expected_starts(&self) -> u64 {
+        let by_time = self
+            .duration_s
+            .map(|duration_s| (duration_s * MAX_STARTS_PER_S) as u64);
+        by_time.or(self.range_starts()).unwrap_or_default()
     }
 
     fn problem(&self, workers: u32) -> Problem {
+        let block = match (self.range_starts(), self.block) {
+            (Some(starts), block) => used_block(starts, workers, block),
+            (None, 0) => DEFAULT_BLOCK,
+            (None, block) => block,
+        };
         Problem {
             start: self.start,
-            finish: self.finish,
-            block: used_block(self.starts(), workers, self.block),
+            finish: self.finish.filter(|_| self.duration_s.is_none()),
+            block,
             workers,
             commit: self.commit,
             keys: self.keys,
@@ -165,7 +196,8 @@ impl Job for ThreeN1Job {
     }
 
     fn total_units(&self) -> u64 {
-        self.starts()
+        let range = self.range_starts().filter(|_| self.duration_s.is_none());
+        range.unwrap_or_default()
     }
 
     fn expected_bytes(&self) -> u64 {
@@ -175,8 +207,9 @@ impl Job for ThreeN1Job {
             KeyEncoding::Words => 160,
         };
         // A range from 1 leads to 2.17 numbers a start; a high one to some more.
-        let numbers = if self.start <= self.starts() { 3 } else { 12 };
-        (1 << 20_u64).max(self.starts().saturating_mul(numbers * record))
+        let starts = self.expected_starts();
+        let numbers = if self.start <= starts { 3 } else { 12 };
+        (1 << 20_u64).max(starts.saturating_mul(numbers * record))
     }
 
     fn unit_kinds(&self) -> &'static [&'static str] {
@@ -218,8 +251,9 @@ impl Job for ThreeN1Job {
         }
     }
 
+    /// A trial that its time ends is measured anew.
     fn is_resumable(&self) -> bool {
-        true
+        self.duration_s.is_none()
     }
 
     fn check_crash(&self, survival: Survival) -> Result<(), JobError> {

@@ -333,7 +333,13 @@ fn promise(cell: &RankedCell) -> Option<String> {
 fn answers(cells: &[RankedCell]) -> Option<String> {
     let results = common_results(cells.iter().map(|cell| &cell.figures.results));
     let results = results.into_iter().filter(|(name, _)| name != NOTICE);
+    let results: Vec<_> = results.collect();
+    // Trials that end by their time have different answers, and what is left is a setting.
+    if results.iter().all(|(name, _)| name == "block") {
+        return None;
+    }
     let results: Vec<_> = results
+        .into_iter()
         .map(|(name, value)| format!("{name} {}", separate(&value.to_string())))
         .collect();
     let said = match cells.len() {

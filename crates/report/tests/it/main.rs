@@ -33,6 +33,7 @@ mod builds;
 mod choice;
 mod claims;
 mod compare_words;
+mod completed_ranges;
 mod export;
 mod fixed_rate;
 mod formats;

@@ -1,6 +1,6 @@
 //! A new search for capacities: its contenders, its settings and its run.
 
-use super::{objective, refuse_fixed_work, refuse_rate, too_short};
+use super::{objective, refuse_rate, too_short};
 use crate::failure::Failure;
 use crate::prepared_run::PreparedRun;
 use crate::run_request::RunRequest;
@@ -29,7 +29,6 @@ pub fn create<'a>(
     mut request: RunRequest<'a>,
 ) -> Result<PreparedRun<'a>, Failure> {
     let target = request.target;
-    refuse_fixed_work(&request.plan, request.registry)?;
     let reason = if request.given.overrides.conditions.is_given("rate") {
         "capacity finds the rate itself: leave out --rate".to_owned()
     } else {

@@ -2,8 +2,7 @@
 
 use super::limits::Limits;
 use super::{
-    ContenderDifference, check_presets, describe_differences, objective, only_contender,
-    refuse_fixed_work, too_short,
+    ContenderDifference, check_presets, describe_differences, objective, only_contender, too_short,
 };
 use crate::failure::Failure;
 use crate::prepared_run::PreparedRun;
@@ -160,7 +159,6 @@ pub fn create<'a>(
 ) -> Result<PreparedRun<'a>, Failure> {
     let (target, registry) = (request.target, request.registry);
     let plan = &mut request.plan;
-    refuse_fixed_work(plan, registry)?;
     let tuning = question.tuning.as_ref();
     let limits = tuning.map_or_else(Limits::default, |tuning| tuning.limits);
     plan.conditions.crash_and_recover |= limits.values.recovery_s.is_some();

@@ -103,6 +103,42 @@ fn words_and_integers_processes_and_threads_find_the_same_answers() {
 
 #[test]
 #[ignore = "slow: make test runs it"]
+fn contenders_are_measured_for_the_same_time_and_verified_up_to_where_they_came() {
+    let bench = Bench::new();
+    let line = "run threen1 --engine lmdb,sqlite,null --durability process --workers 2 \
+                --duration 300ms --repeat 2 --full --width 160";
+    let output = bench.run_expecting(ALL_WELL, line);
+    let trials = bench.trials();
+    assert_eq!(trials.len(), 6);
+    for record in &trials {
+        let measured = record.measurement.as_ref().unwrap();
+        assert!(
+            (0.3..1.0).contains(&measured.elapsed_s),
+            "{}",
+            measured.elapsed_s
+        );
+        let count = |name: &str| measured.operation(name).unwrap().count;
+        let starts = (count("read") - count("update")).to_string();
+        assert_eq!(measured.results["starts"].to_string(), starts);
+        let checks = &record.verification.as_ref().unwrap().checks;
+        assert!(checks.iter().all(|check| check.passed), "{checks:?}");
+    }
+    assert_contains(
+        &stdout(&output),
+        &["Completed ranges", "Each contender worked"],
+    );
+    // The control: a range is fixed work.
+    let fixed = |options: &str| {
+        let check = format!("plan check threen1 --engine lmdb --json {options}");
+        bench.json_of(&check)["trials"][0]["conditions"]["duration_s"].clone()
+    };
+    assert_eq!(fixed(""), 10.0);
+    assert!(fixed("--set finish=100").is_null());
+    assert_eq!(fixed("--set finish=100 --duration 2"), 2.0);
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
 fn the_original_s_input_gives_the_original_s_lines() {
     let bench = Bench::new();
     let output = bench.run_with("threen1", "1 1000 2 100\n\n1 2000 2 100\n");

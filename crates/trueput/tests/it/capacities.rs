@@ -164,8 +164,8 @@ fn what_cannot_be_searched_is_refused_in_one_line_before_anything_runs() {
         ),
         ("capacity bad.toml".to_owned(), "bad.toml:3"),
         (
-            "capacity threen1 --engine lmdb --objective p99<5ms --budget 1s".to_owned(),
-            "threen1 runs to completion and cannot be rate-limited",
+            "capacity micro --engine lmdb --set test=fillseq --objective p99<5ms".to_owned(),
+            "fillseq",
         ),
         (
             "capacity oltp-cheats --objective p99<5ms".to_owned(),

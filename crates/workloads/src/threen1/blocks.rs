@@ -8,7 +8,8 @@
 //! FF 'c'             the cursor: how many released blocks there are, how many of them were given
 //!                    out again, and the first block that was never given out
 //! FF 'l'  FF 'm'     the longest sequence and the largest number: value, start
-//! FF 'b' block       a block that was given out: whether it is finished, and its last worker
+//! FF 'b' block       a block that was given out: whether it is finished, its last worker, and the
+//!                    number of its starts that were done if the time was over before the others
 //! FF 'r' place       a released block, in the order in which they are given out again
 //! ```
 
@@ -16,7 +17,7 @@ use super::problem::Problem;
 use crate::Result;
 use crate::keyed::transaction::{TransactionError, transact_unmetered};
 use std::ops::{Bound, ControlFlow};
-use trueput_engine::{Direction, KeyRange, Mode, Session};
+use trueput_engine::{Direction, Error, KeyRange, Mode, Session};
 
 /// The key of the longest sequence.
 pub(super) const LONGEST: &[u8] = b"\xFFl";
@@ -43,18 +44,41 @@ pub(super) enum BlockState {
     Claimed,
     /// Each of its starts is done.
     Finished,
+    /// The time was over when this many of its starts were done.
+    Cut {
+        /// The starts that are done, which are the first ones.
+        starts: u64,
+    },
 }
 
+/// Length of a cut block's record, bytes.
+const CUT_BYTES: usize = 13;
+
 impl BlockState {
-    fn to_bytes(self, worker: u32) -> [u8; 5] {
-        let [a, b, c, d] = worker.to_be_bytes();
-        [self as u8, a, b, c, d]
+    /// Stores the state within a write transaction.
+    fn put(self, session: &mut dyn Session, block: u64, worker: u32) -> Result<(), Error> {
+        let mut bytes = [0; CUT_BYTES];
+        bytes[1..5].copy_from_slice(&worker.to_be_bytes());
+        let mut length = 5;
+        match self {
+            Self::Claimed => {}
+            Self::Finished => bytes[0] = 1,
+            Self::Cut { starts } => {
+                bytes[0] = 2;
+                bytes[5..].copy_from_slice(&starts.to_be_bytes());
+                length = CUT_BYTES;
+            }
+        }
+        session.put(&key(BLOCK, block), &bytes[..length])
     }
 
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [0, _, _, _, _] => Some(Self::Claimed),
             [1, _, _, _, _] => Some(Self::Finished),
+            [2, _, _, _, _, starts @ ..] => Some(Self::Cut {
+                starts: u64::from_be_bytes(starts.try_into().ok()?),
+            }),
             _ => None,
         }
     }
@@ -127,17 +151,28 @@ pub(super) fn claim(
         return Ok(None);
     };
     session.put(CURSOR, &cursor.to_bytes())?;
-    session.put(&key(BLOCK, block), &BlockState::Claimed.to_bytes(worker))?;
+    BlockState::Claimed.put(session, block, worker)?;
     Ok(Some(block))
 }
 
-/// Within a write transaction: marks a block as finished.
+/// Within a write transaction: marks a block as ended, after this many of its starts.
 pub(super) fn finish(
     session: &mut dyn Session,
-    block: u64,
+    problem: &Problem,
+    (block, starts): (u64, u64),
     worker: u32,
 ) -> Result<(), TransactionError> {
-    Ok(session.put(&key(BLOCK, block), &BlockState::Finished.to_bytes(worker))?)
+    let state = if starts == problem.length(block) {
+        BlockState::Finished
+    } else {
+        BlockState::Cut { starts }
+    };
+    Ok(state.put(session, block, worker)?)
+}
+
+/// Within a transaction: the number of blocks that were given out.
+pub(super) fn given_out(session: &mut dyn Session) -> Result<u64, TransactionError> {
+    BlockCursor::read(session).map(|cursor| cursor.fresh)
 }
 
 /// Writes the problem into an empty database, or, to resume, releases the blocks of the killed

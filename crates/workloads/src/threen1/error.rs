@@ -3,12 +3,9 @@
 /// A mistake in the settings. `Display` is one sentence: the wrong part, and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ThreeN1Error {
-    /// A duration is given, although the range ends the trial.
-    #[error(
-        "it ends when its range is done: leave duration and warm_up out, and choose the range with \
-         start and finish"
-    )]
-    Timed,
+    /// A warm-up is given, although the first starts are part of the work.
+    #[error("each start counts: leave warm_up out, and choose the first one with start")]
+    WarmUp,
     /// The range begins above its end.
     #[error("the range {start} to {finish} is reversed; write start={finish} finish={start}")]
     ReversedRange {

@@ -4,6 +4,7 @@
 //! filled by several threads in any order: an entry is either unknown or right, so
 //! that a thread that finds one unknown just walks on.
 
+use super::completed::CompletedStarts;
 use super::maximum::Maximum;
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -13,11 +14,11 @@ use std::sync::{Mutex, PoisonError};
 /// Numbers up to here have a place in the table: 128 MiB at most.
 const TABLE_NUMBERS: u64 = 1 << 26;
 /// Starts that a thread takes at once.
-const CHUNK: u64 = 1 << 14;
+const CHUNK: usize = 1 << 14;
 /// Numbers from which 3n+1 would leave 64 bits.
 const OVERFLOW: u64 = (u64::MAX - 1) / 3 + 1;
 
-/// The answers for a range.
+/// The answers for some starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KnownAnswers {
     /// The most steps of any start, and the least start that takes them.
@@ -34,10 +35,10 @@ impl KnownAnswers {
     }
 }
 
-/// A range's answers, and the steps of any number.
+/// The answers for some starts, and the steps of any number.
 #[derive(Debug)]
 pub struct Oracle {
-    range: RangeInclusive<u64>,
+    starts: CompletedStarts,
     threads: u32,
     /// Steps by number; 0: unknown (or the number is 0 or 1).
     table: Vec<AtomicU16>,
@@ -55,7 +56,7 @@ pub struct Overflow {
 }
 
 impl Oracle {
-    /// Computes the answers for the starts of `range`, which are at least 1, on this many threads.
+    /// Computes the answers for these starts, which are at least 1, on this many threads.
     ///
     /// # Errors
     /// [`Overflow`] if a sequence leaves 64 bits.
@@ -66,11 +67,13 @@ impl Oracle {
     /// assert_eq!(oracle.steps(27), Some(111));
     /// # Ok::<(), trueput_workloads::threen1::Overflow>(())
     /// ```
-    pub fn compute(range: RangeInclusive<u64>, threads: u32) -> Result<Self, Overflow> {
-        let numbers = range.end().saturating_mul(2).min(TABLE_NUMBERS);
+    pub fn compute(starts: impl Into<CompletedStarts>, threads: u32) -> Result<Self, Overflow> {
+        let starts = starts.into();
+        let last = starts.last().unwrap_or(0);
+        let numbers = last.saturating_mul(2).min(TABLE_NUMBERS);
         let table = (0..=numbers).map(|_| AtomicU16::new(0)).collect();
         let mut oracle = Self {
-            range,
+            starts,
             threads,
             table,
             answers: KnownAnswers::default(),
@@ -138,21 +141,21 @@ impl Oracle {
         }
     }
 
-    /// Shows the range to all threads, chunk by chunk and upwards, until one of them returns false.
+    /// Shows the starts to all threads, chunk by chunk and upwards, until one of them returns false.
     fn each_chunk(&self, work: impl Fn(RangeInclusive<u64>) -> bool + Sync) {
-        let (first, last) = (*self.range.start(), *self.range.end());
-        let chunks = (last - first) / CHUNK + 1;
-        let taken = AtomicU64::new(0);
+        let chunks = self.starts.ranges().iter().flat_map(|range| {
+            let lows = (*range.start()..=*range.end()).step_by(CHUNK);
+            lows.map(|low| low..=(*range.end()).min(low.saturating_add(CHUNK as u64 - 1)))
+        });
+        let chunks = Mutex::new(Some(chunks));
+        let next = || {
+            let mut chunks = chunks.lock().unwrap_or_else(PoisonError::into_inner);
+            chunks.as_mut().and_then(Iterator::next)
+        };
         let thread = || {
-            loop {
-                let chunk = taken.fetch_add(1, Relaxed);
-                if chunk >= chunks {
-                    return;
-                }
-                let low = first + chunk * CHUNK;
-                if !work(low..=last.min(low.saturating_add(CHUNK - 1))) {
-                    taken.store(chunks, Relaxed);
-                    return;
+            while let Some(chunk) = next() {
+                if !work(chunk) {
+                    *chunks.lock().unwrap_or_else(PoisonError::into_inner) = None;
                 }
             }
         };
@@ -167,12 +170,11 @@ impl Oracle {
     /// Walks from each start of a chunk until the steps are known, and fills the table.
     ///
     /// A walk may end only at a number that some start's walk has passed or will pass, for what
-    /// is beyond counts as computed. In the range that is every number. Below it, it is those
+    /// is beyond counts as computed. That is every lower start. Of other lower numbers it is those
     /// that the table has: they are entered as walks pass them.
     fn inspect(&self, chunk: RangeInclusive<u64>) -> Result<KnownAnswers, Overflow> {
-        let first = *self.range.start();
         let mut answers = KnownAnswers::default();
-        let mut below = Vec::with_capacity(1_024);
+        let mut others = Vec::with_capacity(1_024);
         for start in chunk {
             let (mut number, mut passed, mut largest) = (start, 0_u32, 0);
             let rest = loop {
@@ -183,8 +185,8 @@ impl Oracle {
                     if let Some(steps) = self.known(number) {
                         break steps;
                     }
-                    if number < first {
-                        below.push((number, passed));
+                    if !self.starts.contains(number) {
+                        others.push((number, passed));
                     }
                 }
                 number = next(number).ok_or(Overflow { start, number })?;
@@ -193,7 +195,7 @@ impl Oracle {
             };
             let steps = passed + rest;
             self.note(start, steps);
-            for (number, passed) in below.drain(..) {
+            for (number, passed) in others.drain(..) {
                 self.note(number, steps - passed);
             }
             answers.longest.consider(Maximum::new(steps.into(), start));
@@ -204,12 +206,11 @@ impl Oracle {
         Ok(answers)
     }
 
-    /// The least start that leads to the largest number. In a range from 1 the inspection found it:
-    /// a walk ends early only at a lower start, from which the number would have been reached.
+    /// The least start that leads to the largest number. In one range from 1 the inspection found
+    /// it: a walk ends early only at a lower start, from which the number would have been reached.
     /// Otherwise the walk that computed it first need not have been the least start's.
     fn least_start_to(&self, largest: Maximum) -> u64 {
-        let first = *self.range.start();
-        if first == 1 {
+        if self.starts.first() == Some(1) && self.starts.ranges().len() == 1 {
             return largest.start;
         }
         let least = AtomicU64::new(largest.start);
@@ -224,7 +225,7 @@ impl Oracle {
                         least.fetch_min(start, Relaxed);
                         return false;
                     }
-                    if after == 1 || (first..start).contains(&after) {
+                    if after == 1 || (after < start && self.starts.contains(after)) {
                         break;
                     }
                     number = after;
@@ -236,13 +237,12 @@ impl Oracle {
     }
 }
 
-/// The number of distinct numbers above 1 on the paths from the starts of `range`, including the
-/// starts: the size of a correct step table. It keeps them all in memory. `None` if a sequence
-/// leaves 64 bits.
+/// The number of distinct numbers above 1 on the paths from these starts, including the starts: the
+/// size of a correct step table. It keeps them all in memory. `None` if a sequence leaves 64 bits.
 #[must_use]
-pub fn distinct_numbers(range: RangeInclusive<u64>) -> Option<u64> {
+pub fn distinct_numbers(starts: impl IntoIterator<Item = u64>) -> Option<u64> {
     let mut seen = HashSet::new();
-    for start in range {
+    for start in starts {
         let mut number = start;
         while number != 1 && seen.insert(number) {
             number = next(number)?;
@@ -261,6 +261,7 @@ fn next(number: u64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::problem::{CommitScope, KeyEncoding, Problem};
     use super::*;
 
     fn maximum(value: u64, start: u64) -> Maximum {
@@ -268,9 +269,9 @@ mod tests {
     }
 
     /// The plainest way to the answers.
-    fn compute_simply(range: RangeInclusive<u64>) -> KnownAnswers {
+    fn compute_simply(starts: impl IntoIterator<Item = u64>) -> KnownAnswers {
         let mut answers = KnownAnswers::default();
-        for start in range {
+        for start in starts {
             let (mut number, mut steps, mut largest) = (start, 0_u64, 0);
             while number != 1 {
                 number = if number.is_multiple_of(2) {
@@ -324,6 +325,42 @@ mod tests {
                 assert_eq!(oracle.answers(), expected, "{range:?} on {threads} threads");
             }
         }
+    }
+
+    #[test]
+    fn starts_with_gaps_agree_with_the_plainest_way_on_any_number_of_threads() {
+        let problem = Problem {
+            start: 1,
+            finish: None,
+            block: 97,
+            workers: 3,
+            commit: CommitScope::Store,
+            keys: KeyEncoding::Integers,
+        };
+        // Every third block whole, others not at all or in part, as workers leave them.
+        for (first, blocks) in [(0, 900), (5, 300), (1_000, 400)] {
+            let done = (first..first + blocks)
+                .map(|block| (block, [97, 0, block % 97][block as usize % 3]));
+            let starts = CompletedStarts::of_blocks(
+                &Problem {
+                    start: 1 + first,
+                    ..problem
+                },
+                done,
+            );
+            assert!(starts.ranges().len() > 100);
+            let expected = compute_simply(starts.iter());
+            for threads in [1, 2, 4] {
+                let oracle = Oracle::compute(starts.clone(), threads).unwrap();
+                assert_eq!(
+                    oracle.answers(),
+                    expected,
+                    "from {first} on {threads} threads"
+                );
+            }
+        }
+        let nothing = Oracle::compute(CompletedStarts::default(), 2).unwrap();
+        assert_eq!(nothing.answers(), KnownAnswers::default());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! One problem: the range, its blocks, and how it is worked on. The database keeps a description of
 //! it, so that a resumed run cannot mix two.
 
+use super::codec::MAX_STORABLE;
 use std::fmt;
 use trueput_engine::choices;
 
@@ -49,8 +50,8 @@ pub fn used_block(starts: u64, workers: u32, block: u64) -> u64 {
 pub struct Problem {
     /// The first start.
     pub start: u64,
-    /// The last start.
-    pub finish: u64,
+    /// The last start; `None` if the time ends the work.
+    pub finish: Option<u64>,
     /// Starts per block; the last block may be shorter.
     pub block: u64,
     /// Workers.
@@ -67,23 +68,30 @@ const DESCRIPTION_BYTES: usize = 31;
 const LAYOUT: u8 = 1;
 
 impl Problem {
-    /// The number of starts.
-    #[must_use]
-    pub fn starts(&self) -> u64 {
-        self.finish - self.start + 1
+    /// The last start that could be done.
+    fn last_start(&self) -> u64 {
+        self.finish.unwrap_or(MAX_STORABLE)
     }
 
-    /// The number of blocks.
+    /// The number of blocks, until numbers are too large if the time ends the work.
     #[must_use]
     pub fn blocks(&self) -> u64 {
-        self.starts().div_ceil(self.block)
+        (self.last_start() - self.start + 1).div_ceil(self.block)
     }
 
     /// The first and the last start of a block, which counts from 0.
     #[must_use]
     pub fn bounds(&self, block: u64) -> (u64, u64) {
         let first = self.start + block * self.block;
-        (first, self.finish.min(first.saturating_add(self.block - 1)))
+        let last = first.saturating_add(self.block - 1);
+        (first, self.last_start().min(last))
+    }
+
+    /// The number of starts of a block.
+    #[must_use]
+    pub fn length(&self, block: u64) -> u64 {
+        let (first, last) = self.bounds(block);
+        last - first + 1
     }
 
     /// The description that the database keeps.
@@ -92,7 +100,7 @@ impl Problem {
         let mut bytes = [0; DESCRIPTION_BYTES];
         bytes[0] = LAYOUT;
         bytes[1..9].copy_from_slice(&self.start.to_be_bytes());
-        bytes[9..17].copy_from_slice(&self.finish.to_be_bytes());
+        bytes[9..17].copy_from_slice(&self.finish.unwrap_or(0).to_be_bytes());
         bytes[17..25].copy_from_slice(&self.block.to_be_bytes());
         bytes[25..29].copy_from_slice(&self.workers.to_be_bytes());
         bytes[29] = self.commit as u8;
@@ -108,13 +116,14 @@ impl Problem {
         let workers = u32::from_be_bytes(bytes[25..29].try_into().ok()?);
         let problem = Self {
             start: long(1)?,
-            finish: long(9)?,
+            finish: long(9).filter(|&finish| finish > 0),
             block: long(17)?,
             workers,
             commit: *CommitScope::ALL.get(usize::from(bytes[29]))?,
             keys: *KeyEncoding::ALL.get(usize::from(bytes[30]))?,
         };
-        let sound = bytes[0] == LAYOUT && problem.start <= problem.finish && problem.block > 0;
+        let is_range = problem.start <= problem.last_start();
+        let sound = bytes[0] == LAYOUT && is_range && problem.block > 0;
         sound.then_some(problem)
     }
 }
@@ -129,9 +138,13 @@ impl fmt::Display for Problem {
             commit,
             keys,
         } = self;
+        match finish {
+            Some(finish) => write!(formatter, "{start} to {finish}")?,
+            None => write!(formatter, "{start} and above")?,
+        }
         write!(
             formatter,
-            "{start} to {finish}, {workers} workers, blocks of {block}, {}, {}",
+            ", {workers} workers, blocks of {block}, {}, {}",
             commit.word(),
             keys.word()
         )
@@ -146,7 +159,7 @@ mod tests {
     fn problem(start: u64, starts: u64, workers: u32, block: u64) -> Problem {
         Problem {
             start,
-            finish: start + starts - 1,
+            finish: Some(start + starts - 1),
             block: used_block(starts, workers, block),
             workers,
             commit: CommitScope::Start,
@@ -167,7 +180,7 @@ mod tests {
                 prop_assert!(last >= first && last - first < problem.block);
                 next = last + 1;
             }
-            prop_assert_eq!(next, problem.finish + 1);
+            prop_assert_eq!(Some(next), problem.finish.map(|finish| finish + 1));
         }
 
         #[test]
@@ -176,6 +189,8 @@ mod tests {
         ) {
             let problem = problem(start, starts, workers, 0);
             prop_assert_eq!(Problem::from_description(&problem.describe()), Some(problem));
+            let endless = Problem { finish: None, ..problem };
+            prop_assert_eq!(Problem::from_description(&endless.describe()), Some(endless));
         }
     }
 

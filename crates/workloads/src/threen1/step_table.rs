@@ -3,8 +3,8 @@
 
 use super::blocks::END_OF_STEPS;
 use super::codec::{Codec, CodecBuffer, MAX_STORABLE};
+use super::completed::CompletedStarts;
 use super::oracle::Oracle;
-use super::problem::Problem;
 use crate::keyed::transaction::{TransactionError, transact_unmetered};
 use crate::threads::{RemainingPieces, share_pieces};
 use crate::{JobDatabase, Result};
@@ -45,14 +45,14 @@ impl TableCounts {
 
 /// Goes through the step table on the target's threads, with a session each.
 pub(super) fn inspect<C: Codec>(
-    problem: &Problem,
+    completed: &CompletedStarts,
     target: &JobDatabase<'_>,
     verify: VerifyLevel,
     oracle: &Oracle,
 ) -> Result<TableCounts> {
     let cuts = C::cuts();
     let inspector = TableInspector {
-        problem,
+        completed,
         oracle,
         every: verify != VerifyLevel::Sample,
         target,
@@ -62,7 +62,7 @@ pub(super) fn inspect<C: Codec>(
 }
 
 struct TableInspector<'a, 't> {
-    problem: &'a Problem,
+    completed: &'a CompletedStarts,
     oracle: &'a Oracle,
     every: bool,
     target: &'a JobDatabase<'t>,
@@ -153,8 +153,7 @@ impl TableInspector<'_, '_> {
         counts.stored += batch.records;
         counts.wrong = counts.wrong.take().or_else(|| batch.odd.clone());
         for &(number, steps) in &batch.steps {
-            counts.starts +=
-                u64::from((self.problem.start..=self.problem.finish).contains(&number));
+            counts.starts += u64::from(number > 1 && self.completed.contains(number));
             if !self.samples(number) {
                 continue;
             }

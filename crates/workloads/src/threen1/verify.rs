@@ -3,6 +3,7 @@
 
 use super::blocks::{self, BlockState, LARGEST, LONGEST};
 use super::codec::{Codec, CodecBuffer};
+use super::completed::CompletedStarts;
 use super::kinds;
 use super::maximum::{self, Maximum};
 use super::oracle::{Oracle, distinct_numbers};
@@ -26,39 +27,46 @@ pub(super) fn verify<C: Codec>(
     ended: &ExecutionSummary,
 ) -> Result<JobResults> {
     let stored = if target.capabilities.retains_data {
-        StoredResults::read(target)?
+        StoredResults::read(problem, target)?
     } else {
-        StoredResults::from_findings(ended)
+        StoredResults::from_findings(problem, target.workers, ended)
+    };
+    let completed = match problem.finish {
+        Some(finish) => (problem.start..=finish).into(),
+        None => stored.completed.clone(),
     };
     let mut conclusion = JobResults {
-        results: results(problem, &stored, ended),
+        results: results(problem, &stored, &completed, ended),
         checks: Vec::new(),
     };
     if ended.verify == VerifyLevel::Off {
         return Ok(conclusion);
     }
-    let oracle = Oracle::compute(problem.start..=problem.finish, target.threads)
+    let oracle = Oracle::compute(completed.clone(), target.threads)
         .map_err(|overflow| Error::Workload(overflow.to_string()))?;
     (target.progress)(0.1);
     let checks = &mut conclusion.checks;
-    check_answers(checks, problem, &stored, &oracle);
+    check_answers(checks, &completed, &stored, &oracle);
     if !ended.resumed {
         let (reads, updates) = (ended.counts[kinds::READ], ended.counts[kinds::UPDATE]);
-        checks.push(check_identity(problem, reads, updates));
+        checks.push(check_identity(&completed, reads, updates));
     }
-    let blocks = Check::equal(
+    let blocks = match problem.finish {
+        Some(_) => problem.blocks(),
+        None => stored.blocks,
+    };
+    checks.push(Check::equal(
         "finished blocks",
-        &problem.blocks(),
-        &stored.finished_blocks,
-    );
-    checks.push(blocks);
+        &blocks,
+        &stored.ended_blocks,
+    ));
     if target.capabilities.retains_data {
-        let counts = inspect::<C>(problem, target, ended.verify, &oracle)?;
+        let counts = inspect::<C>(&completed, target, ended.verify, &oracle)?;
         let missing = match counts.starts {
-            starts if starts == starts_above_one(problem) => None,
-            _ => first_missing::<C>(problem, target)?,
+            starts if starts == starts_above_one(&completed) => None,
+            _ => first_missing::<C>(&completed, target)?,
         };
-        check_table(checks, problem, &counts, missing, ended);
+        check_table(checks, &completed, &counts, missing, ended);
         conclusion
             .results
             .insert("distinct".to_owned(), counts.stored.into());
@@ -76,44 +84,67 @@ pub(super) fn verify<C: Codec>(
 }
 
 /// The outcome as the database stores it, the step table aside.
+#[derive(Default)]
 struct StoredResults {
     longest: Maximum,
     largest: Maximum,
-    finished_blocks: u64,
+    /// Blocks that were given out.
+    blocks: u64,
+    /// Blocks that workers have finished, or left when the time was over.
+    ended_blocks: u64,
+    /// The starts of those.
+    completed: CompletedStarts,
 }
 
 impl StoredResults {
-    fn read(target: &JobDatabase<'_>) -> Result<Self> {
+    fn read(problem: &Problem, target: &JobDatabase<'_>) -> Result<Self> {
         let mut session = target.open_session()?;
         let doing = || "reading the answers".to_owned();
         transact_unmetered(&mut *session, Mode::Read, doing, |session| {
-            let mut finished_blocks = 0;
-            blocks::visit_all(session, &mut |_, state| {
-                finished_blocks += u64::from(state == Some(BlockState::Finished));
+            let mut ended = Vec::new();
+            blocks::visit_all(session, &mut |block, state| match state {
+                Some(BlockState::Finished) => ended.push((block, problem.length(block))),
+                Some(BlockState::Cut { starts }) if problem.finish.is_none() => {
+                    ended.push((block, starts.min(problem.length(block))));
+                }
+                Some(BlockState::Claimed | BlockState::Cut { .. }) | None => {}
             })?;
             Ok::<_, TransactionError>(Self {
                 longest: maximum(session, LONGEST)?,
                 largest: maximum(session, LARGEST)?,
-                finished_blocks,
+                blocks: blocks::given_out(session)?,
+                ended_blocks: ended.len() as u64,
+                completed: CompletedStarts::of_blocks(problem, ended),
             })
         })
     }
 
-    /// For an engine that keeps nothing.
-    fn from_findings(ended: &ExecutionSummary) -> Self {
-        let mut stored = Self {
-            longest: Maximum::default(),
-            largest: Maximum::default(),
-            finished_blocks: 0,
-        };
-        for findings in &ended.findings {
+    /// For an engine that keeps nothing: a worker had each of its blocks, which are as many places
+    /// apart as there are workers.
+    fn from_findings(problem: &Problem, workers: u32, ended: &ExecutionSummary) -> Self {
+        let mut stored = Self::default();
+        let mut blocks = Vec::new();
+        for (worker, findings) in (0..).zip(&ended.findings) {
             let named = |name: &str| finding(findings, name);
             let longest = Maximum::new(named("longest"), named("longest_start"));
             let largest = Maximum::new(named("largest"), named("largest_start"));
             stored.longest.consider(longest);
             stored.largest.consider(largest);
-            stored.finished_blocks += named("blocks");
+            let finished = named("blocks");
+            stored.ended_blocks += finished;
+            let place = |count: u64| worker + count * u64::from(workers.max(1));
+            let whole = (0..finished).map(|count| (place(count), problem.length(place(count))));
+            blocks.extend(whole);
+            blocks.extend(
+                problem
+                    .finish
+                    .is_none()
+                    .then(|| (place(finished), named("cut_starts"))),
+            );
         }
+        stored.blocks = stored.ended_blocks;
+        blocks.sort_unstable();
+        stored.completed = CompletedStarts::of_blocks(problem, blocks);
         stored
     }
 }
@@ -130,11 +161,14 @@ fn maximum(session: &mut dyn Session, key: &[u8]) -> Result<Maximum, Transaction
 fn results(
     problem: &Problem,
     stored: &StoredResults,
+    completed: &CompletedStarts,
     ended: &ExecutionSummary,
 ) -> BTreeMap<String, Value> {
     let blocks = ended.findings.iter();
     let blocks: Vec<u64> = blocks.map(|found| finding(found, "blocks")).collect();
-    let named: [(&str, u64); 10] = [
+    let fewest = blocks.iter().copied().min();
+    let most = blocks.iter().copied().max();
+    let mut named = vec![
         ("longest", stored.longest.value),
         ("longest_start", stored.longest.start),
         ("largest", stored.largest.value),
@@ -142,24 +176,25 @@ fn results(
         ("reads", ended.counts[kinds::READ]),
         ("updates", ended.counts[kinds::UPDATE]),
         ("block", problem.block),
-        ("blocks", problem.blocks()),
-        (
-            "worker_blocks_min",
-            blocks.iter().copied().min().unwrap_or_default(),
-        ),
-        (
-            "worker_blocks_max",
-            blocks.iter().copied().max().unwrap_or_default(),
-        ),
+        ("worker_blocks_min", fewest.unwrap_or_default()),
+        ("worker_blocks_max", most.unwrap_or_default()),
     ];
+    if problem.finish.is_some() {
+        named.push(("blocks", problem.blocks()));
+    } else {
+        named.push(("blocks", stored.ended_blocks));
+        named.push(("starts", completed.count()));
+        named.push(("last_start", completed.last().unwrap_or_default()));
+    }
+    let named = named.into_iter();
     named
         .map(|(name, value)| (name.to_owned(), Value::from(value)))
-        .into()
+        .collect()
 }
 
 fn check_answers(
     checks: &mut Vec<Check>,
-    problem: &Problem,
+    completed: &CompletedStarts,
     stored: &StoredResults,
     oracle: &Oracle,
 ) {
@@ -186,10 +221,7 @@ fn check_answers(
     let start = largest.start;
     let leads = match largest.value {
         0 => start == 0 && right.largest.value == 0,
-        _ => {
-            (problem.start..=problem.finish).contains(&start)
-                && Oracle::leads_to(start, right.largest.value)
-        }
+        _ => completed.contains(start) && Oracle::leads_to(start, right.largest.value),
     };
     let detail = if leads {
         format!("{start}")
@@ -203,21 +235,21 @@ fn check_answers(
 }
 
 /// Each start has one look-up that ends its way; each other look-up leads to one update.
-fn check_identity(problem: &Problem, reads: u64, updates: u64) -> Check {
-    let starts = problem.starts();
+fn check_identity(completed: &CompletedStarts, reads: u64, updates: u64) -> Check {
+    let starts = completed.count();
     let detail = format!("{reads} reads, {updates} updates, {starts} starts");
     let holds = reads.checked_sub(updates) == Some(starts);
     Check::new("reads less updates are the starts", holds, detail)
 }
 
 /// Every start but 1 is in the step table.
-fn starts_above_one(problem: &Problem) -> u64 {
-    problem.starts() - u64::from(problem.start == 1)
+fn starts_above_one(completed: &CompletedStarts) -> u64 {
+    completed.count() - u64::from(completed.contains(1))
 }
 
 fn check_table(
     checks: &mut Vec<Check>,
-    problem: &Problem,
+    completed: &CompletedStarts,
     counts: &TableCounts,
     missing: Option<u64>,
     ended: &ExecutionSummary,
@@ -231,14 +263,15 @@ fn check_table(
     checks.push(Check::new("stored steps", passed, detail));
     let (passed, detail) = outcome(&counts.open_end);
     checks.push(Check::new("successors stored", passed, detail));
-    let starts = starts_above_one(problem);
+    let starts = starts_above_one(completed);
     let detail = match missing {
         Some(number) => format!("{} of {starts} stored; {number} is missing", counts.starts),
         None => format!("{} of {starts} stored", counts.starts),
     };
     checks.push(Check::new("starts stored", counts.starts == starts, detail));
-    if problem.finish <= COUNTED_FINISH || problem.starts() <= COUNTED_STARTS {
-        let expected = distinct_numbers(problem.start..=problem.finish).unwrap_or_default();
+    let last = completed.last().unwrap_or_default();
+    if last <= COUNTED_FINISH || completed.count() <= COUNTED_STARTS {
+        let expected = distinct_numbers(completed.iter()).unwrap_or_default();
         checks.push(Check::equal("distinct numbers", &expected, &counts.stored));
     }
     if !ended.resumed {
@@ -253,12 +286,15 @@ fn check_table(
 }
 
 /// The first start that is not in the step table.
-fn first_missing<C: Codec>(problem: &Problem, target: &JobDatabase<'_>) -> Result<Option<u64>> {
+fn first_missing<C: Codec>(
+    completed: &CompletedStarts,
+    target: &JobDatabase<'_>,
+) -> Result<Option<u64>> {
     let mut session = target.open_session()?;
     let mut buffer = CodecBuffer::default();
     let doing = || "looking for the missing start".to_owned();
     transact_unmetered(&mut *session, Mode::Read, doing, |session| {
-        for start in problem.start.max(2)..=problem.finish {
+        for start in completed.iter().filter(|&start| start > 1) {
             if !session.get(C::number(start, &mut buffer), &mut |_| {})? {
                 return Ok(Some(start));
             }

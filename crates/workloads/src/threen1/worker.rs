@@ -14,7 +14,7 @@ use trueput_engine::{Mode, Session};
 /// Longer than any sequence below 10^18 has steps, so that the stack never grows.
 const STACK: usize = 4_096;
 
-/// Works on blocks until there are none left.
+/// Works on blocks until there are none left, or the time is over.
 ///
 /// # Errors
 /// Errors of the engine, except conflicts; an overflow; a stop by the user.
@@ -44,15 +44,27 @@ pub(super) fn run<C: Codec>(
             block
         };
         let Some(block) = block else {
-            return Ok(worker.findings(finished));
+            return Ok(worker.findings(finished, 0));
         };
-        match problem.commit {
+        let starts = match problem.commit {
             CommitScope::Block => worker.block_at_once(task, block)?,
             CommitScope::Store | CommitScope::Start => worker.block_by_starts(task, block)?,
+        };
+        if starts < problem.length(block) {
+            return Ok(worker.findings(finished, starts));
         }
         finished += 1;
     }
     Err(Error::Stopped)
+}
+
+/// An error if it is the user who stops the worker, and not the end of its time.
+fn check_stop(meter: &dyn Meter) -> Result<()> {
+    if meter.is_stopped() {
+        Err(Error::Stopped)
+    } else {
+        Ok(())
+    }
 }
 
 /// The number after `number` in the sequence from `start`.
@@ -157,6 +169,7 @@ fn get<C: Codec>(
 /// The maxima of a block, and the operations that were counted for it.
 #[derive(Default)]
 struct BlockCounts {
+    starts: u64,
     longest: Maximum,
     largest: Maximum,
     reads: u64,
@@ -188,13 +201,16 @@ impl<C: Codec> Worker<'_, C> {
         Ok(block)
     }
 
-    /// Works on a block whose starts, or their stores, are transactions of their own.
-    fn block_by_starts(&mut self, task: &mut JobTask<'_>, block: u64) -> Result<()> {
+    /// Works on a block whose starts, or their stores, are transactions of their own. Returns the
+    /// number of starts that are done: fewer than the block has if the time is over.
+    fn block_by_starts(&mut self, task: &mut JobTask<'_>, block: u64) -> Result<u64> {
         let (first, last) = self.problem.bounds(block);
         let mut longest = Maximum::default();
+        let mut done = 0;
         for start in first..=last {
             if !task.meter.next_unit() {
-                return Err(Error::Stopped);
+                check_stop(task.meter)?;
+                break;
             }
             task.meter.start();
             let known = self.look_up(task, start)?;
@@ -206,16 +222,18 @@ impl<C: Codec> Worker<'_, C> {
             self.largest.consider(self.path.peak(start));
             task.meter.finish_unit(0);
             task.meter.advance(1);
+            done += 1;
         }
         let doing = || format!("finishing block {block}");
+        let (problem, index) = (self.problem, self.index);
         task.meter.start();
         task.transact(Mode::Write, doing, |session, _| {
-            maximum::raise(session, LONGEST, longest)?;
-            blocks::finish(session, block, self.index)
+            raise_if(session, LONGEST, (done > 0).then_some(longest))?;
+            blocks::finish(session, problem, (block, done), index)
         })?;
         task.meter.finish(kinds::FINISH);
         self.longest.consider(longest);
-        Ok(())
+        Ok(done)
     }
 
     /// Follows the sequence from `start` through the step table.
@@ -258,7 +276,7 @@ impl<C: Codec> Worker<'_, C> {
             steps = add_step(steps, number).map_err(|failure| failure.into_error(doing))?;
             let path = &mut self.path;
             let raised = task.transact(Mode::Write, doing, |session, _| {
-                let raised = raise_if(session, largest)?;
+                let raised = raise_if(session, LARGEST, largest)?;
                 path.put(session, number, steps)?;
                 Ok::<_, TransactionError>(raised)
             })?;
@@ -289,7 +307,7 @@ impl<C: Codec> Worker<'_, C> {
                 meter.finish(kinds::UPDATE);
                 updates += 1;
             }
-            Ok::<_, TransactionError>((steps, raise_if(session, largest)?))
+            Ok::<_, TransactionError>((steps, raise_if(session, LARGEST, largest)?))
         });
         if stored.is_err() {
             task.meter.uncount(kinds::UPDATE, updates);
@@ -305,42 +323,50 @@ impl<C: Codec> Worker<'_, C> {
         (self.path.largest > self.largest_bound).then(|| self.path.peak(start))
     }
 
-    /// Works on a block as one transaction.
-    fn block_at_once(&mut self, task: &mut JobTask<'_>, block: u64) -> Result<()> {
+    /// Works on a block as one transaction, as [`Worker::block_by_starts`] does.
+    fn block_at_once(&mut self, task: &mut JobTask<'_>, block: u64) -> Result<u64> {
         let (first, last) = self.problem.bounds(block);
         let doing = || format!("working on block {block}");
         let mut counts = BlockCounts::default();
-        let (path, index, bound) = (&mut self.path, self.index, self.largest_bound);
+        let (problem, index, bound) = (self.problem, self.index, self.largest_bound);
+        let path = &mut self.path;
         task.meter.start();
         let done = task.transact(Mode::Write, doing, |session, meter| {
             meter.finish(kinds::BEGIN);
             uncount_attempt(meter, &std::mem::take(&mut counts));
             for start in first..=last {
-                if meter.is_stopped() {
-                    return Err(TransactionError::Fatal(Error::Stopped));
+                if !meter.next_unit() {
+                    check_stop(meter).map_err(TransactionError::Fatal)?;
+                    break;
                 }
                 walk_within(session, meter, path, start, &mut counts)?;
             }
             let largest = (counts.largest.value > bound).then_some(counts.largest);
-            let raised = raise_if(session, largest)?;
-            maximum::raise(session, LONGEST, counts.longest)?;
-            blocks::finish(session, block, index)?;
-            Ok(raised)
+            let raised = raise_if(session, LARGEST, largest)?;
+            raise_if(
+                session,
+                LONGEST,
+                (counts.starts > 0).then_some(counts.longest),
+            )?;
+            blocks::finish(session, problem, (block, counts.starts), index)?;
+            Ok::<_, TransactionError>(raised)
         });
         if done.is_err() {
             uncount_attempt(task.meter, &counts);
         }
         self.largest_bound = bound.max(done?);
         task.meter.finish(kinds::FINISH);
-        task.meter.advance(last - first + 1);
+        task.meter.advance(counts.starts);
         self.longest.consider(counts.longest);
         self.largest.consider(counts.largest);
-        Ok(())
+        Ok(counts.starts)
     }
 
-    fn findings(&self, blocks: u64) -> WorkerFindings {
+    /// The findings, after so many finished blocks and so many starts of a cut one.
+    fn findings(&self, blocks: u64, cut_starts: u64) -> WorkerFindings {
         let named = [
             ("blocks", blocks),
+            ("cut_starts", cut_starts),
             ("longest", self.longest.value),
             ("longest_start", self.longest.start),
             ("largest", self.largest.value),
@@ -370,6 +396,7 @@ fn walk_within<C: Codec>(
         meter.finish(kinds::UPDATE);
         counts.updates += 1;
     }
+    counts.starts += 1;
     counts.longest.consider(Maximum::new(steps.into(), start));
     counts.largest.consider(path.peak(start));
     Ok(())
@@ -399,10 +426,14 @@ fn get_in_snapshot<C: Codec>(
     Ok(steps)
 }
 
-/// Within a write transaction: raises the largest number if there is one to compare.
-fn raise_if(session: &mut dyn Session, largest: Option<Maximum>) -> Result<u64, TransactionError> {
-    match largest {
-        Some(largest) => Ok(maximum::raise(session, LARGEST, largest)?.value),
+/// Within a write transaction: raises a maximum if there is a value to compare.
+fn raise_if(
+    session: &mut dyn Session,
+    key: &[u8],
+    candidate: Option<Maximum>,
+) -> Result<u64, TransactionError> {
+    match candidate {
+        Some(candidate) => Ok(maximum::raise(session, key, candidate)?.value),
         None => Ok(0),
     }
 }

@@ -3,11 +3,14 @@
 mod faults;
 mod harness;
 mod restart;
+mod timed;
 
+use crate::job_bench::job_under;
 use harness::{Bench, COMMITS, Fate, KEYS, READ, UPDATE, assert_right, failures, job, result};
 use trueput_drivers::{Fjall, Redb, Sqlite};
 use trueput_engine::{Engine, Null};
-use trueput_record::VerifyLevel;
+use trueput_record::{Conditions, VerifyLevel};
+use trueput_workloads::threen1::ThreeN1;
 
 #[test]
 fn every_granularity_and_key_gives_the_same_answers() {
@@ -220,6 +223,15 @@ fn settings_that_do_not_go_together_are_refused_in_a_sentence() {
         refused("start=9 finish=3"),
         "the range 9 to 3 is reversed; write start=3 finish=9"
     );
+    let (settings, conditions) = (
+        "",
+        Conditions {
+            warm_up_s: 1.0,
+            ..Conditions::default()
+        },
+    );
+    let warm_up = job_under(&ThreeN1, settings, &conditions).err().unwrap();
+    assert!(warm_up.contains("leave warm_up out"), "{warm_up}");
     assert!(refused("start=0").contains("threen1.start: 0 is out of range (1 or more)"));
     assert!(refused("finish=ten").contains("'ten' is not a whole number"));
     assert!(refused("commit=per-stor").contains("did you mean 'per-store'"));

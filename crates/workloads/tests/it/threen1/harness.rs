@@ -18,7 +18,16 @@ pub const COMMITS: [&str; 3] = ["per-store", "per-start", "per-block"];
 pub const KEYS: [&str; 2] = ["integers", "words"];
 
 pub fn job(given: &str) -> Result<Box<dyn Job>, String> {
-    job_under(&ThreeN1, given, &Conditions::default())
+    job_under(&ThreeN1, &with_range(given), &Conditions::default())
+}
+
+/// Settings with a last number, where they have none.
+fn with_range(given: &str) -> String {
+    if given.contains("finish=") {
+        given.to_owned()
+    } else {
+        format!("{given} finish=100000")
+    }
 }
 
 /// The fate of a worker.
@@ -27,6 +36,8 @@ pub enum Fate {
     Lives,
     /// The user stops it after this many operations.
     Stopped(u64),
+    /// Its time is over after this many operations.
+    TimeIsOver(u64),
     /// Its put of this number, from 0, and everything after it fails, as if it had been killed.
     DiesAtPut(u64),
     /// The engine reports a conflict after this many calls, then after one call more, and so on.
@@ -48,6 +59,18 @@ impl Bench {
         }
     }
 
+    /// Like [`Bench::on`], with a duration that ends the work.
+    pub fn timed(engine: &dyn Engine, workers: u32, given: &str) -> Self {
+        let conditions = Conditions {
+            duration_s: Some(1.0),
+            ..Conditions::default()
+        };
+        let job = job_under(&ThreeN1, given, &conditions).unwrap();
+        Self {
+            bench: JobBench::new(engine, workers, job),
+        }
+    }
+
     /// On LMDB.
     pub fn lmdb(workers: u32, given: &str) -> Self {
         Self::on(&trueput_drivers::Lmdb::new(), workers, given)
@@ -65,14 +88,16 @@ impl Bench {
     /// One worker, on the calling thread.
     pub fn work(&self, worker: u32, fate: Fate) -> (CountingMeter<'_>, Result<WorkerFindings>) {
         let faults = FaultState::new(match fate {
-            Fate::Lives | Fate::Stopped(_) => Fault::None,
+            Fate::Lives | Fate::Stopped(_) | Fate::TimeIsOver(_) => Fault::None,
             Fate::DiesAtPut(last) => Fault::DiesAtPut(last),
             Fate::Conflicts(calls) => Fault::ConflictsLaterEachTime(calls),
         });
         let mut session = FaultySession::new(self.database.session().unwrap(), &faults);
         let mut meter = CountingMeter::new(self.job.kinds().len());
-        if let Fate::Stopped(limit) = fate {
-            meter.stop_after = Some(limit);
+        match fate {
+            Fate::Stopped(limit) => meter.stop_after = Some(limit),
+            Fate::TimeIsOver(limit) => meter.limit = Some(limit),
+            Fate::Lives | Fate::DiesAtPut(_) | Fate::Conflicts(_) => {}
         }
         let mut task = self.task(worker, &mut session, &mut meter);
         let found = self.job.execute(&mut task);

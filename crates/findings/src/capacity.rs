@@ -1,18 +1,18 @@
 //! Capacities: the highest rate at which each contender keeps an objective, from the trials of a
 //! search.
 //!
-//! A capacity is confirmed if as many trials at its rate kept the objective as the settings ask
-//! for, at most one did not, and two at [`CapacitySettings::EXCESS`] times the rate did not. One
-//! failure alone proves nothing: a pause of the machine causes it at any rate.
+//! A capacity is the median of a posterior ([`CapacityEstimate`]) from all trials of a contender at
+//! a rate. One failure alone proves nothing: a pause of the machine causes it at any rate. It is
+//! confirmed once enough trials have narrowed the posterior down to the precision.
 
 mod judgement;
-mod range;
+mod posterior;
 
 pub use judgement::{ObjectiveFigure, ObjectiveJudgement, Violation};
+pub use posterior::{CapacityEstimate, MAX_DIVISOR, MAX_FACTOR};
 
 use crate::marks::{REFUTED, is_refuted};
 use crate::power_loss::StoragePromise;
-use range::CapacityRange;
 use serde::Serialize;
 use trueput_record::folder::RunManifest;
 use trueput_record::host::FileSystemFacts;
@@ -35,10 +35,12 @@ pub struct Capacity {
     /// The operations per second in closed loop, as the units of an open loop count them; `None`
     /// until they are measured.
     pub closed_loop_per_s: Option<f64>,
-    /// The highest rate that holds, requests per second: the capacity, or a lower bound.
-    pub holds_per_s: Option<f64>,
-    /// The lowest rate above it that fails, requests per second.
-    pub fails_per_s: Option<f64>,
+    /// The capacity, requests per second: the median of the estimate, of three significant digits.
+    /// `None` if no trial kept the objective.
+    pub capacity_per_s: Option<f64>,
+    /// The estimate from the trials at a rate; `None` before one has ended, and for a contender
+    /// that was not measured or is not considered.
+    pub estimate: Option<CapacityEstimate>,
     /// Whether the search has ended for this contender, and how.
     pub state: CapacityState,
     /// Each trial in open loop, in the order in which they ran.
@@ -49,7 +51,7 @@ pub struct Capacity {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum CapacityState {
-    /// The rate was confirmed, and 1.1 times the rate failed twice.
+    /// There are trials enough, and both ends of the 90 % interval are within the precision.
     Confirmed,
     /// Trials are missing: the time was up, or the run was interrupted.
     Unconfirmed,
@@ -94,9 +96,12 @@ pub struct FailedTrials {
     pub all: usize,
 }
 
-/// The lowest rate that is tried is this share of the closed loop's, or that of
-/// [`MIN_TRIAL_REQUESTS`].
-const MIN_RATE_SHARE: f64 = 0.001;
+/// A capacity is not confirmed before so many trials at a rate.
+pub const MIN_PROBES: usize = 12;
+
+/// A contender that kept the objective at no rate is given up when so many trials at the lowest
+/// rate have failed.
+const MAX_FAILURES_AT_LOWEST: usize = 3;
 
 /// A trial takes at most this many times the usual duration.
 pub const MAX_DURATION_FACTOR: f64 = 6.0;
@@ -107,21 +112,42 @@ const MIN_TRIAL_REQUESTS: f64 = 30.0;
 /// A contender of which this many trials at a rate were not measured, and none was, is given up.
 const MAX_UNMEASURED_PROBES: usize = 3;
 
-/// A rate that held in a trial and is this many times the capacity contradicts it.
-const CONTRADICTION_FACTOR: f64 = 1.25;
-
 impl Capacity {
-    /// The trials at the capacity.
-    pub fn probes_at_capacity(&self) -> impl Iterator<Item = &CapacityProbe> {
-        let probes = self.probes.iter();
-        probes.filter(|probe| Some(probe.rate_per_s) == self.holds_per_s)
+    /// The probe that held at the rate nearest to the capacity.
+    #[must_use]
+    pub fn nearest_held(&self) -> Option<&CapacityProbe> {
+        let held = self.probes.iter().filter(|probe| probe.judgement.holds());
+        self.nearest_to_capacity(held)
     }
 
-    /// The number of trials at the capacity in which the objective held.
+    /// The probe that failed at the rate nearest to the capacity, of those above it.
     #[must_use]
-    pub fn held_trials(&self) -> usize {
-        let at_capacity = self.probes_at_capacity();
-        at_capacity.filter(|probe| probe.judgement.holds()).count()
+    pub fn nearest_failure_above(&self) -> Option<&CapacityProbe> {
+        let capacity_per_s = self.capacity_per_s?;
+        self.nearest_to_capacity(
+            self.probes
+                .iter()
+                .filter(|probe| !probe.judgement.holds() && probe.rate_per_s > capacity_per_s),
+        )
+    }
+
+    fn nearest_to_capacity<'p>(
+        &self,
+        probes: impl Iterator<Item = &'p CapacityProbe>,
+    ) -> Option<&'p CapacityProbe> {
+        let capacity_ln = self.capacity_per_s?.ln();
+        let distance = |probe: &CapacityProbe| (probe.rate_per_s.ln() - capacity_ln).abs();
+        probes.min_by(|one, other| distance(one).total_cmp(&distance(other)))
+    }
+
+    /// Whether the contender serves a rate, per second, as far as is known: most trials at it held,
+    /// or it is not above the capacity.
+    #[must_use]
+    pub fn serves(&self, rate_per_s: f64) -> bool {
+        let at_rate = self.probes.iter().filter(|it| it.rate_per_s == rate_per_s);
+        let (held, failed): (Vec<_>, Vec<_>) = at_rate.partition(|it| it.judgement.holds());
+        let is_below = self.capacity_per_s.is_some_and(|it| rate_per_s <= it);
+        held.len() > failed.len() || is_below && held.len() == failed.len()
     }
 
     /// The probe that came nearest to the objective; for a contender that never kept it.
@@ -146,7 +172,7 @@ impl Capacity {
         let message = match (&self.state, last) {
             (CapacityState::Unmeasured { message }, _) => message.clone(),
             (CapacityState::Unconfirmed, Some(last))
-                if self.holds_per_s.is_none() && failed == all =>
+                if self.capacity_per_s.is_none() && failed == all =>
             {
                 last
             }
@@ -186,11 +212,11 @@ impl Capacity {
         first.filter(|_| lowest.all(|it| it.failure.is_some()))
     }
 
-    /// Whether a rate is too low to be tried.
+    /// The lowest rate that is tried, per second.
     #[must_use]
-    pub fn is_too_low(&self, rate_per_s: f64) -> bool {
-        let closed = self.closed_loop_per_s.unwrap_or_default();
-        rate_per_s < (closed * MIN_RATE_SHARE).max(self.least_rate_per_s())
+    pub fn lowest_rate_per_s(&self) -> f64 {
+        let closed_per_s = self.closed_loop_per_s.unwrap_or_default();
+        round_rate((closed_per_s / MAX_DIVISOR).max(self.least_rate_per_s()))
     }
 
     /// The rate below which a trial would have too few requests, per second.
@@ -198,38 +224,6 @@ impl Capacity {
     pub fn least_rate_per_s(&self) -> f64 {
         let usual_s = self.spec.conditions.duration_s;
         MIN_TRIAL_REQUESTS / (usual_s.unwrap_or(DEFAULT_DURATION_S) * MAX_DURATION_FACTOR)
-    }
-
-    /// The highest rate at which a trial held, per second.
-    #[must_use]
-    pub fn highest_held_per_s(&self) -> Option<f64> {
-        let held = self.probes.iter().filter(|it| it.judgement.holds());
-        held.map(|it| it.rate_per_s).reduce(f64::max)
-    }
-
-    /// The lowest rate above the capacity at which a trial failed, even if a rate that held since
-    /// has overruled it, per second.
-    #[must_use]
-    pub fn lowest_failure_above_per_s(&self) -> Option<f64> {
-        let failed = self.probes.iter().filter(|it| !it.judgement.holds());
-        let above = failed.filter(|it| self.holds_per_s.is_some_and(|held| it.rate_per_s > held));
-        above.map(|it| it.rate_per_s).reduce(f64::min)
-    }
-
-    /// The highest rate at which a trial held, if it is so far above the capacity that noise may
-    /// have made that too low, per second.
-    #[must_use]
-    pub fn contradiction_per_s(&self) -> Option<f64> {
-        let least_per_s = self.holds_per_s.unwrap_or_default() * CONTRADICTION_FACTOR;
-        self.highest_held_per_s()
-            .filter(|held| *held >= least_per_s)
-    }
-
-    /// Whether the trials at the capacity that held are as many as the settings ask for: the probe
-    /// that found it, and the confirmations.
-    #[must_use]
-    pub fn has_confirmations(&self, settings: &CapacitySettings) -> bool {
-        self.held_trials() > settings.confirmations as usize
     }
 }
 
@@ -262,26 +256,41 @@ pub fn capacity(spec: &TrialSpec, settings: &CapacitySettings, trials: &[TrialRe
         spec: spec.clone(),
         storage: StoragePromise::default(),
         closed_loop_per_s: None,
-        holds_per_s: None,
-        fails_per_s: None,
+        capacity_per_s: None,
+        estimate: None,
         state: CapacityState::Unconfirmed,
         probes: Vec::new(),
     };
-    let mut range = CapacityRange::default();
     let ended = trials
         .iter()
         .filter(|it| it.outcome != Outcome::Interrupted);
     let own: Vec<_> = ended.filter(|trial| is_probe_of(spec, trial)).collect();
     capacity.storage = StoragePromise::of(own.iter().copied(), &FileSystemFacts::default());
     for trial in own {
-        add_trial(&mut capacity, &mut range, trial, settings);
+        add_trial(&mut capacity, trial, settings);
     }
     // An engine that gave a wrong result has no capacity.
     if capacity.state == CapacityState::Unconfirmed {
-        (capacity.holds_per_s, capacity.fails_per_s) = (range.holds_per_s, range.fails_per_s);
-        capacity.state = state(&capacity, settings);
+        estimate(&mut capacity, settings, &[]);
     }
     capacity
+}
+
+/// Estimates a capacity from its probes, and from results of other trials: their rates, per second,
+/// and whether the objective held.
+pub(crate) fn estimate(capacity: &mut Capacity, settings: &CapacitySettings, more: &[(f64, bool)]) {
+    let probes = capacity.probes.iter();
+    let results = probes.map(|it| (it.rate_per_s, it.judgement.holds()));
+    let results: Vec<_> = results.chain(more.iter().copied()).collect();
+    let closed_per_s = capacity.closed_loop_per_s.filter(|_| !results.is_empty());
+    let Some(closed_per_s) = closed_per_s else {
+        return;
+    };
+    let has_held = results.iter().any(|(_, held)| *held);
+    let estimate = CapacityEstimate::of(closed_per_s, results);
+    capacity.capacity_per_s = has_held.then(|| round_rate(estimate.median_per_s));
+    capacity.estimate = Some(estimate);
+    capacity.state = state(capacity, settings);
 }
 
 /// Whether a trial belongs to the search for the capacity of a contender, whose trial in closed
@@ -297,12 +306,7 @@ pub fn is_probe_of(closed_loop: &TrialSpec, trial: &TrialRecord) -> bool {
     role.is_some_and(|role| role.purpose.is_of_capacity() && is_same(role))
 }
 
-fn add_trial(
-    capacity: &mut Capacity,
-    range: &mut CapacityRange,
-    trial: &TrialRecord,
-    settings: &CapacitySettings,
-) {
+fn add_trial(capacity: &mut Capacity, trial: &TrialRecord, settings: &CapacitySettings) {
     let Some(role) = trial.spec.role else { return };
     let Some(rate_per_s) = trial.spec.conditions.rate.map(|rate| rate.per_s) else {
         capacity.closed_loop_per_s = closed_loop_per_s(trial);
@@ -313,7 +317,6 @@ fn add_trial(
     };
     let judgement = ObjectiveJudgement::of(trial, &settings.objective);
     let judgement = judgement.within(trial, &settings.limits);
-    range.add(rate_per_s, judgement.holds());
     // Wrong results are no matter of the rate.
     if let Some(message) = wrong_results(trial) {
         capacity.state = CapacityState::Rejected { message };
@@ -403,37 +406,26 @@ fn state(capacity: &Capacity, settings: &CapacitySettings) -> CapacityState {
             message: message.to_owned(),
         };
     }
-    match (capacity.holds_per_s, capacity.fails_per_s) {
-        (None, Some(fails)) if capacity.is_too_low(fails / 2.0) => {
-            // A trial that was not measured is none that failed the objective.
-            match capacity.failure_at_lowest_rate() {
-                Some(message) => CapacityState::Unmeasured {
-                    message: message.to_owned(),
-                },
-                None => CapacityState::NothingHolds,
-            }
+    let lowest_per_s = capacity.lowest_rate_per_s();
+    let at_lowest = capacity.probes.iter();
+    let at_lowest = at_lowest.filter(|probe| probe.rate_per_s <= lowest_per_s);
+    let Some(estimate) = capacity.capacity_per_s.and(capacity.estimate) else {
+        if at_lowest.count() < MAX_FAILURES_AT_LOWEST {
+            return CapacityState::Unconfirmed;
         }
-        (Some(holds), Some(_))
-            if capacity.has_confirmations(settings) && has_failed_in_excess(capacity, holds) =>
-        {
-            CapacityState::Confirmed
-        }
-        _ => CapacityState::Unconfirmed,
+        // A trial that was not measured is none that failed the objective.
+        return match capacity.failure_at_lowest_rate() {
+            Some(message) => CapacityState::Unmeasured {
+                message: message.to_owned(),
+            },
+            None => CapacityState::NothingHolds,
+        };
+    };
+    if capacity.probes.len() >= MIN_PROBES && estimate.is_within(settings.precision) {
+        CapacityState::Confirmed
+    } else {
+        CapacityState::Unconfirmed
     }
-}
-
-fn has_failed_in_excess(capacity: &Capacity, holds_per_s: f64) -> bool {
-    let excess_per_s = excess_rate_per_s(holds_per_s);
-    let in_excess = capacity.probes.iter();
-    let in_excess = in_excess.filter(|probe| probe.rate_per_s == excess_per_s);
-    let failed = in_excess.filter(|probe| !probe.judgement.holds());
-    failed.count() >= range::FAILURES as usize
-}
-
-/// The rate above a capacity at which the objective must fail, per second.
-#[must_use]
-pub fn excess_rate_per_s(capacity_per_s: f64) -> f64 {
-    round_rate(capacity_per_s * CapacitySettings::EXCESS)
 }
 
 /// Rounds a rate to three significant digits: more would be noise.
@@ -454,19 +446,17 @@ impl CapacityComparison {
     #[must_use]
     pub fn best(&self) -> Option<&Capacity> {
         let first = self.capacities.first();
-        first.filter(|capacity| capacity.holds_per_s.is_some())
+        first.filter(|capacity| capacity.capacity_per_s.is_some())
     }
 
-    /// Whether a contender's range overlaps that of the best one, or a trial of it held at that
-    /// rate, so that the order of the two is not known.
+    /// Whether a contender's interval overlaps that of the best one, so that the order of the two is
+    /// not known.
     #[must_use]
     pub fn overlaps_best(&self, capacity: &Capacity) -> bool {
-        let best_per_s = self.best().and_then(|best| best.holds_per_s);
-        let held_per_s = capacity.highest_held_per_s().unwrap_or_default();
-        let reaches = |limit_per_s: f64| {
-            held_per_s >= limit_per_s || capacity.fails_per_s.is_none_or(|it| it > limit_per_s)
-        };
-        capacity.holds_per_s.is_some() && best_per_s.is_some_and(reaches)
+        let best = self.best().and_then(|best| best.estimate);
+        let own = capacity.capacity_per_s.and(capacity.estimate);
+        best.zip(own)
+            .is_some_and(|(best, own)| own.high_per_s >= best.low_per_s)
     }
 }
 
@@ -487,7 +477,7 @@ pub fn comparisons(capacities: Vec<Capacity>) -> Vec<CapacityComparison> {
         }
     }
     for group in &mut groups {
-        let rate = |capacity: &Capacity| capacity.holds_per_s.unwrap_or_default();
+        let rate = |capacity: &Capacity| capacity.capacity_per_s.unwrap_or_default();
         let order = |one: &Capacity, other: &Capacity| rate(other).total_cmp(&rate(one));
         group.capacities.sort_by(order);
     }

@@ -2,7 +2,8 @@
 //! tuned, and what it costs beside the others.
 
 use crate::capacity::{
-    Capacity, CapacityState, ObjectiveJudgement, capacity, closed_loops, round_rate, wrong_results,
+    Capacity, CapacityState, ObjectiveJudgement, capacity, closed_loops, estimate, round_rate,
+    wrong_results,
 };
 use crate::limits::peak_memory_bytes;
 use crate::tuning::{TuningFindings, importance_of, tuning_of};
@@ -19,6 +20,10 @@ pub struct Choice {
     /// The comparison of the two with the highest capacities; `None` before it ends a pair, or if
     /// there are no two.
     pub run_off: Option<RunOff>,
+    /// The rate at which the two with the highest capacities are compared: between their
+    /// capacities, or the higher one if they are near each other. `None` if there are no two.
+    #[serde(skip)]
+    pub run_off_rate_per_s: Option<f64>,
     /// The contender that is recommended; `None` if none keeps the objective, and if the storage
     /// does not keep the level.
     pub recommended: Option<u32>,
@@ -34,6 +39,9 @@ pub struct Candidate {
     /// Its capacity with the knobs that the search found; `None` if they are no better, or were not
     /// measured.
     pub tuned: Option<Capacity>,
+    /// Whether the tuned knobs are the better ones, by the search: a run-off does not change it.
+    #[serde(skip)]
+    uses_tuned: bool,
     /// Its costs at its capacity; `None` without one.
     pub costs: Option<CandidateCosts>,
 }
@@ -87,6 +95,12 @@ pub enum RunOffResult {
 }
 
 impl RunOff {
+    /// Whether the contender with the lower capacity kept the objective more often.
+    #[must_use]
+    pub fn is_overruled(&self) -> bool {
+        self.second_held > self.first_held
+    }
+
     fn add(&mut self, first_held: bool, second_held: bool) {
         self.pairs += 1;
         self.first_held += usize::from(first_held);
@@ -108,8 +122,8 @@ impl Candidate {
         self.best().storage.is_lost()
     }
 
-    /// Its capacity with the better knobs. Tuned knobs are better only if the rate that they keep
-    /// is not below the lowest at which the default fails.
+    /// Its capacity with the better knobs. Tuned knobs are better only if their capacity is not
+    /// within the default's interval or below.
     #[must_use]
     pub fn best(&self) -> &Capacity {
         self.tuned
@@ -121,16 +135,24 @@ impl Candidate {
     /// Whether its capacity is that of the tuned knobs.
     #[must_use]
     pub fn is_tuned_better(&self) -> bool {
-        let tuned_per_s = self.tuned.as_ref().and_then(|it| it.holds_per_s);
-        tuned_per_s.is_some_and(|tuned_per_s| match self.default.holds_per_s {
-            Some(default_per_s) => tuned_per_s >= self.default.fails_per_s.unwrap_or(default_per_s),
-            None => true,
-        })
+        self.uses_tuned
+    }
+
+    /// Whether the interval of the tuned knobs is below the capacity of the default: they are no
+    /// better.
+    #[must_use]
+    pub fn is_tuned_refuted(&self) -> bool {
+        let tuned = self.tuned.as_ref().and_then(|it| it.estimate);
+        let default_per_s = self.default.capacity_per_s;
+        tuned
+            .zip(default_per_s)
+            .is_some_and(|(tuned, default)| tuned.high_per_s < default)
     }
 }
 
 impl Choice {
-    /// The contender to choose: that with the highest capacity, unless the run-off overrules it.
+    /// The contender to choose: that which kept the objective more often in the run-off, or else
+    /// that with the highest capacity.
     /// `None` if none keeps the objective.
     #[must_use]
     pub fn first(&self) -> Option<&Candidate> {
@@ -154,26 +176,22 @@ impl Choice {
     fn keeping(&self, place: usize) -> Option<&Candidate> {
         let candidate = self.candidates.get(place)?;
         let is_of_first = self.candidates[0].is_lost() == candidate.is_lost();
-        (is_of_first && candidate.best().holds_per_s.is_some()).then_some(candidate)
+        (is_of_first && candidate.best().capacity_per_s.is_some()).then_some(candidate)
     }
 
     fn is_overruled(&self) -> bool {
-        let result = self.run_off.map(|run_off| run_off.result);
-        result == Some(RunOffResult::Overruled)
+        self.run_off.is_some_and(|run_off| run_off.is_overruled())
     }
+}
 
-    /// The rate at which the highest two are compared: between their capacities, or the higher one
-    /// if they are near each other. `None` if there are no two.
-    #[must_use]
-    pub fn run_off_rate_per_s(&self) -> Option<f64> {
-        let [first, second] = self.highest_two()?;
-        let (first_per_s, second_per_s) = (first.best().holds_per_s?, second.best().holds_per_s?);
-        Some(if first_per_s > second_per_s * NEAR_FACTOR {
-            round_rate((first_per_s * second_per_s).sqrt())
-        } else {
-            first_per_s
-        })
-    }
+fn run_off_rate_per_s(choice: &Choice) -> Option<f64> {
+    let [first, second] = choice.highest_two()?;
+    let (first_per_s, second_per_s) = (first.best().capacity_per_s?, second.best().capacity_per_s?);
+    Some(if first_per_s > second_per_s * NEAR_FACTOR {
+        round_rate((first_per_s * second_per_s).sqrt())
+    } else {
+        first_per_s
+    })
 }
 
 /// Computes the choice of a run; `None` if the run is none.
@@ -193,7 +211,7 @@ pub fn choice(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<Choice> 
     });
     let mut candidates: Vec<_> = candidates.collect();
     candidates.sort_by(|one, other| {
-        let rate = |candidate: &Candidate| candidate.best().holds_per_s.unwrap_or_default();
+        let rate = |candidate: &Candidate| candidate.best().capacity_per_s.unwrap_or_default();
         // What the storage does not keep is no alternative to what it keeps.
         let kept_first = one.is_lost().cmp(&other.is_lost());
         kept_first.then(rate(other).total_cmp(&rate(one)))
@@ -201,9 +219,14 @@ pub fn choice(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<Choice> 
     let mut choice = Choice {
         candidates,
         run_off: None,
+        run_off_rate_per_s: None,
         recommended: None,
     };
+    choice.run_off_rate_per_s = run_off_rate_per_s(&choice);
     choice.run_off = run_off(&choice, settings, trials);
+    if let Some(run_off) = choice.run_off {
+        add_run_off(&mut choice.candidates, run_off, settings);
+    }
     let first = choice.first().filter(|first| !first.is_lost());
     choice.recommended = first.map(|first| first.default.contender);
     Some(choice)
@@ -236,11 +259,33 @@ pub fn candidate(
         default: capacity(spec, &settings.capacity, trials),
         tuning,
         tuned: tuned.map(|spec| capacity(spec, &settings.capacity, trials)),
+        uses_tuned: false,
         costs: None,
     };
     disqualify(&mut candidate, trials);
+    candidate.uses_tuned = is_tuned_better(&candidate);
     candidate.costs = costs(candidate.best(), trials);
     candidate
+}
+
+/// Whether the capacity of the tuned knobs is above the interval of the default's.
+fn is_tuned_better(candidate: &Candidate) -> bool {
+    let tuned_per_s = candidate.tuned.as_ref().and_then(|it| it.capacity_per_s);
+    let default = &candidate.default;
+    let default = default.capacity_per_s.and(default.estimate);
+    tuned_per_s.is_some_and(|tuned| default.is_none_or(|it| tuned >= it.high_per_s))
+}
+
+/// Adds the trials of the run-off to the evidence for the capacities of its two contenders.
+fn add_run_off(candidates: &mut [Candidate], run_off: RunOff, settings: &ChoiceSettings) {
+    let held = [run_off.first_held, run_off.second_held];
+    for (candidate, held) in candidates.iter_mut().zip(held) {
+        let results = (0..run_off.pairs).map(|trial| (run_off.rate_per_s, trial < held));
+        let results: Vec<_> = results.collect();
+        let tuned = candidate.tuned.as_mut().filter(|_| candidate.uses_tuned);
+        let best = tuned.unwrap_or(&mut candidate.default);
+        estimate(best, &settings.capacity, &results);
+    }
 }
 
 /// Takes the capacity of a contender whose trial in a run-off was invalid: a wrong result is no
@@ -254,7 +299,7 @@ fn disqualify(candidate: &mut Candidate, trials: &[TrialRecord]) {
         });
         let mut own = trials.iter().filter(|it| it.spec.role == of_run_off);
         if let Some(message) = own.find_map(wrong_results) {
-            (capacity.holds_per_s, capacity.fails_per_s) = (None, None);
+            (capacity.capacity_per_s, capacity.estimate) = (None, None);
             capacity.state = CapacityState::Rejected { message };
         }
     }
@@ -264,13 +309,12 @@ fn configuration(spec: &TrialSpec) -> Option<u32> {
     spec.role.and_then(|role| role.configuration)
 }
 
-/// The costs in the last trial at a capacity in which the objective held.
+/// The costs in the trial nearest to the capacity in which the objective held.
 fn costs(capacity: &Capacity, trials: &[TrialRecord]) -> Option<CandidateCosts> {
-    let at_capacity = capacity.probes_at_capacity();
-    let last = at_capacity.filter(|probe| probe.judgement.holds()).last()?;
+    let nearest = capacity.nearest_held()?;
     let trial = trials
         .iter()
-        .find(|trial| trial.spec.id == last.id && trial.outcome != Outcome::Interrupted)?;
+        .find(|trial| trial.spec.id == nearest.id && trial.outcome != Outcome::Interrupted)?;
     let measurement = trial.measurement.as_ref()?;
     let engine = trial.engine.as_ref();
     Some(CandidateCosts {
@@ -283,7 +327,7 @@ fn costs(capacity: &Capacity, trials: &[TrialRecord]) -> Option<CandidateCosts> 
 
 /// The run-off of the first two contenders, as far as its trials have ended in pairs.
 fn run_off(choice: &Choice, settings: &ChoiceSettings, trials: &[TrialRecord]) -> Option<RunOff> {
-    let rate_per_s = choice.run_off_rate_per_s()?;
+    let rate_per_s = choice.run_off_rate_per_s?;
     let [first, second] = choice.highest_two()?;
     let mut run_off = RunOff {
         rate_per_s,

@@ -176,8 +176,6 @@ pub(crate) fn search(settings: &SearchSettings) -> RangeCheck {
 
 fn capacity(settings: &CapacitySettings) -> RangeCheck {
     number("precision", settings.precision, CapacitySettings::PRECISION)?;
-    let most = CapacitySettings::MAX_CONFIRMATIONS as usize;
-    count("confirmations", settings.confirmations, 1, most)?;
     number("budget_s", settings.budget_s, TIME_S)?;
     limits(&settings.limits)
 }
@@ -315,14 +313,10 @@ mod tests {
     fn numbers_of_a_search_are_in_the_ranges_of_its_options() {
         let said = |field: &str, value: f64| {
             let mut text = json!({
-                "kind": "capacity", "objective": "p99<5ms", "precision": 0.05, "confirmations": 3,
-                "budget_s": 60.0, "arrival": "constant",
+                "kind": "capacity", "objective": "p99<5ms", "precision": 0.05, "budget_s": 60.0,
+                "arrival": "constant",
             });
-            text[field] = if value.fract() == 0.0 && field == "confirmations" {
-                json!(value as u32)
-            } else {
-                json!(value)
-            };
+            text[field] = json!(value);
             let read: SearchSettings = serde_json::from_value(text).unwrap();
             search(&read).map_or_else(|wrong| wrong.message(), |()| String::new())
         };
@@ -332,8 +326,6 @@ mod tests {
             "search.precision is -5; it must be between 0.01 and 0.5"
         );
         for (field, value) in [
-            ("confirmations", 0.0),
-            ("confirmations", 1e6),
             ("budget_s", -1.0),
             ("budget_s", 1e300),
             ("precision", 1e300),

@@ -87,12 +87,9 @@ pub struct ChoiceSettings {
 pub struct CapacitySettings {
     /// The objective that the rate must keep.
     pub objective: Objective,
-    /// The search ends when the lowest rate that fails is at most this part above the highest that
-    /// holds.
+    /// The search ends when both ends of the 90 % interval are at most this part away from the
+    /// capacity.
     pub precision: f64,
-    /// Trials that must keep the objective at the rate that was found, besides the one that found
-    /// it. One more may fail.
-    pub confirmations: u32,
     /// The time for all contenders, seconds.
     pub budget_s: f64,
     /// When the requests of the open loops become due.
@@ -100,17 +97,27 @@ pub struct CapacitySettings {
     /// What a trial must keep beside the objective.
     #[serde(default, skip_serializing_if = "TuningLimits::is_none")]
     pub limits: TuningLimits,
+    /// The caches that were set because the default does not fit the memory limit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fitted_caches: Vec<FittedCache>,
+}
+
+/// A cache that was set because the default does not fit the memory limit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FittedCache {
+    /// The contender, by its place in the plan, from 0.
+    pub contender: u32,
+    /// The knob, as in `redb.cache_size`.
+    pub knob: String,
+    /// The size by default, bytes.
+    pub default_bytes: u64,
+    /// The size that it has instead, bytes.
+    pub bytes: u64,
 }
 
 impl CapacitySettings {
     /// The values that [`CapacitySettings::precision`] can have.
     pub const PRECISION: RangeInclusive<f64> = 0.01..=0.5;
-
-    /// The most confirmations.
-    pub const MAX_CONFIRMATIONS: u32 = 20;
-
-    /// The rate at which the objective must fail, as a multiple of the capacity.
-    pub const EXCESS: f64 = 1.1;
 }
 
 /// A contender whose knobs cannot be tuned.
@@ -398,10 +405,10 @@ mod tests {
         let capacity = CapacitySettings {
             objective: "p99<5ms".parse().unwrap(),
             precision: 0.1,
-            confirmations: 2,
             budget_s: 60.0,
             arrival: Arrival::Constant,
             limits: TuningLimits::default(),
+            fitted_caches: Vec::new(),
         };
         let settings = SearchSettings::Choice(ChoiceSettings {
             capacity,

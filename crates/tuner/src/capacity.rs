@@ -2,9 +2,8 @@
 
 mod probe;
 
-pub use probe::MAX_CONFIRMATIONS;
 pub(crate) use probe::{
-    NextProbe, fewest_trials, next_probe, retry_probe, trial_duration_s, usual_trials,
+    MIN_TRIALS, USUAL_TRIALS, next_rate_per_s, retry_rate_per_s, trial_duration_s,
 };
 
 use crate::budget::{Budget, BudgetShortage, SharedBudget};
@@ -21,7 +20,7 @@ use trueput_record::{TrialRecord, TrialSpec};
 #[derive(Debug)]
 pub(crate) struct CapacitySearch<'a> {
     contenders: Vec<&'a TrialSpec>,
-    settings: &'a CapacitySettings,
+    question: CapacityQuestion<'a>,
     /// The time of the first pass.
     budget: SharedBudget,
     /// A contender's part of the time for the first pass, seconds.
@@ -31,6 +30,25 @@ pub(crate) struct CapacitySearch<'a> {
     /// The second pass, from when the first one is over.
     again: Option<SecondPass>,
     news: Vec<SearchNews>,
+}
+
+/// The question of a search for a capacity.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CapacityQuestion<'a> {
+    /// The settings.
+    pub settings: &'a CapacitySettings,
+    /// The rate that the user needs, which is tried first, per second.
+    pub needed_per_s: Option<f64>,
+}
+
+impl CapacityQuestion<'_> {
+    /// The next trial of a contender, whose trial in closed loop is given; `None` if its search has
+    /// ended.
+    pub fn next_trial(self, closed: &TrialSpec, records: &[TrialRecord]) -> Option<TrialSpec> {
+        let found = capacity(closed, self.settings, records);
+        let rate_per_s = next_rate_per_s(&found, self.needed_per_s)?;
+        Some(trial_at(closed, rate_per_s, self.settings, records))
+    }
 }
 
 /// The contenders that are searched again, and their time.
@@ -47,14 +65,14 @@ impl<'a> CapacitySearch<'a> {
     #[must_use]
     pub fn new(
         contenders: Vec<&'a TrialSpec>,
-        settings: &'a CapacitySettings,
+        question: CapacityQuestion<'a>,
         budget_s: f64,
         longest_s: f64,
     ) -> Self {
         Self {
             share_s: budget_s / contenders.len().max(1) as f64,
             contenders,
-            settings,
+            question,
             budget: SharedBudget::new(Budget::new(0.0, budget_s)),
             whole: Budget::new(0.0, longest_s),
             again: None,
@@ -72,7 +90,7 @@ impl<'a> CapacitySearch<'a> {
     pub(crate) fn is_open(&self, records: &[TrialRecord]) -> bool {
         let mut places = 0..self.contenders.len();
         places.any(|place| {
-            let next = next_trial(self.contenders[place], self.settings, records);
+            let next = self.question.next_trial(self.contenders[place], records);
             next.is_some() || self.retry_trial(place, records).is_some()
         })
     }
@@ -90,10 +108,11 @@ impl<'a> CapacitySearch<'a> {
     /// The next trial of the first contender whose search has not ended and that has time for it.
     fn next_of_first_pass(&mut self, records: &[TrialRecord], elapsed_s: f64) -> Option<TrialSpec> {
         for (contender, closed) in self.contenders.iter().enumerate() {
-            let Some(spec) = next_trial(closed, self.settings, records) else {
+            let Some(spec) = self.question.next_trial(closed, records) else {
                 continue;
             };
-            let waiting = open_searches(&self.contenders[contender..], self.settings, records);
+            let is_open = |it: &&&TrialSpec| self.question.next_trial(it, records).is_some();
+            let waiting = self.contenders[contender..].iter().filter(is_open).count();
             let needed_s = estimated_s(&spec);
             if self
                 .budget
@@ -121,11 +140,9 @@ impl<'a> CapacitySearch<'a> {
             .zip((1..=again.contenders.len()).rev())
         {
             let closed = self.contenders[contender];
-            let has_held = capacity(closed, self.settings, records)
-                .holds_per_s
-                .is_some();
-            let spec = if has_held {
-                next_trial(closed, self.settings, records)
+            let found = capacity(closed, self.question.settings, records);
+            let spec = if found.capacity_per_s.is_some() {
+                self.question.next_trial(closed, records)
             } else {
                 self.retry_trial(contender, records)
             };
@@ -159,14 +176,15 @@ impl<'a> CapacitySearch<'a> {
     /// The trial with which a contender that kept the objective at no rate is looked at again.
     fn retry_trial(&self, contender: usize, records: &[TrialRecord]) -> Option<TrialSpec> {
         let closed = self.contenders[contender];
-        let probe = retry_probe(&capacity(closed, self.settings, records))?;
-        Some(trial_at(closed, probe, self.settings, records))
+        let settings = self.question.settings;
+        let rate_per_s = retry_rate_per_s(&capacity(closed, settings, records))?;
+        Some(trial_at(closed, rate_per_s, settings, records))
     }
 }
 
 impl TrialSearch for CapacitySearch<'_> {
     fn next(&mut self, records: &[TrialRecord], elapsed_s: f64) -> Proposal {
-        let last = last_probed(&self.contenders, self.settings, records);
+        let last = last_probed(&self.contenders, self.question.settings, records);
         self.news.extend(last.map(|capacity| SearchNews::Probe {
             capacity: Box::new(capacity),
             is_tuned: false,
@@ -185,14 +203,10 @@ impl TrialSearch for CapacitySearch<'_> {
 ///
 /// # Errors
 /// The given time is too short.
-pub fn budget_s(
-    given_s: Option<f64>,
-    confirmations: u32,
-    contenders: &[TrialSpec],
-) -> Result<f64, BudgetShortage> {
+pub fn budget_s(given_s: Option<f64>, contenders: &[TrialSpec]) -> Result<f64, BudgetShortage> {
     let one_each_s: f64 = contenders.iter().map(estimated_s).sum();
-    let least_s = (one_each_s * f64::from(fewest_trials(confirmations))).ceil();
-    let usual_s = (one_each_s * f64::from(usual_trials(confirmations))).ceil();
+    let least_s = (one_each_s * f64::from(MIN_TRIALS)).ceil();
+    let usual_s = (one_each_s * f64::from(USUAL_TRIALS)).ceil();
     BudgetShortage::check(given_s, usual_s, least_s)
 }
 
@@ -238,47 +252,26 @@ pub(crate) fn judged_trial(
     spec
 }
 
-/// The next trial of a contender, whose trial in closed loop is given; `None` if its search has
-/// ended.
-pub(crate) fn next_trial(
-    closed: &TrialSpec,
-    settings: &CapacitySettings,
-    records: &[TrialRecord],
-) -> Option<TrialSpec> {
-    let probe = next_probe(&capacity(closed, settings, records), settings)?;
-    Some(trial_at(closed, probe, settings, records))
-}
-
 /// A contender's trial at a rate.
 fn trial_at(
     closed: &TrialSpec,
-    probe: NextProbe,
+    rate_per_s: f64,
     settings: &CapacitySettings,
     records: &[TrialRecord],
 ) -> TrialSpec {
-    let mut spec = judged_trial(closed, probe.rate_per_s, settings);
+    let mut spec = judged_trial(closed, rate_per_s, settings);
     let is_repeat = |trial: &&TrialRecord| {
         is_probe_of(closed, trial) && trial.spec.conditions.rate == spec.conditions.rate
     };
     let last = records.iter().rfind(is_repeat);
     spec.repeat = last.map_or(1, |last| last.spec.repeat + 1);
-    spec.id = trial_id(&spec, &probe.rate_per_s.to_string(), records.len());
+    spec.id = trial_id(&spec, &rate_per_s.to_string(), records.len());
     spec.role = closed.role.map(|role| TrialRole {
-        purpose: probe.purpose,
+        purpose: TrialPurpose::Probe,
         ..role
     });
     number_cells(std::slice::from_mut(&mut spec), records);
     spec
-}
-
-/// The number of contenders whose search has not ended.
-fn open_searches(
-    contenders: &[&TrialSpec],
-    settings: &CapacitySettings,
-    records: &[TrialRecord],
-) -> usize {
-    let is_open = |closed: &&&TrialSpec| next_trial(closed, settings, records).is_some();
-    contenders.iter().filter(is_open).count()
 }
 
 /// The capacity that the last trial belongs to, if it is of one of these contenders.

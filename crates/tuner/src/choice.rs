@@ -3,7 +3,7 @@
 
 use crate::budget::{Budget, BudgetShortage, SharedBudget};
 use crate::capacity::{
-    CapacitySearch, fewest_trials, judged_trial, last_probed, next_trial, usual_trials,
+    CapacityQuestion, CapacitySearch, MIN_TRIALS, USUAL_TRIALS, judged_trial, last_probed,
 };
 use crate::rounds;
 use crate::trial_search::{SearchNews, TrialSearch, number_cells, proposal, trial_id};
@@ -16,8 +16,8 @@ use trueput_findings::choice::{
 };
 use trueput_findings::tuning::TunedConfiguration;
 use trueput_record::search::{
-    CapacitySettings, ChoiceSettings, SearchEnd, SearchSettings, TrialPurpose, TrialRole,
-    TuningSettings, UntunableContender,
+    ChoiceSettings, SearchEnd, SearchSettings, TrialPurpose, TrialRole, TuningSettings,
+    UntunableContender,
 };
 use trueput_record::trial::Proposal;
 use trueput_record::trial_time::{estimated_s, expected_s, search_times_s};
@@ -82,28 +82,25 @@ pub enum TuningPolicy {
 /// The given time is too short.
 pub fn budget_s(
     given_s: Option<f64>,
-    confirmations: u32,
     tuning: TuningPolicy,
     contenders: &[TrialSpec],
 ) -> Result<f64, BudgetShortage> {
     let one_each_s: f64 = contenders.iter().map(estimated_s).sum();
-    let fewest = fewest_trials(confirmations);
     let is_tuned = tuning != TuningPolicy::Never;
-    let of_defaults = f64::from(fewest) / default_part(is_tuned);
-    let all = f64::from(2 * fewest + MIN_TUNING_TRIALS) / SEARCH_PART;
+    let of_defaults = f64::from(MIN_TRIALS) / default_part(is_tuned);
+    let all = f64::from(2 * MIN_TRIALS + MIN_TUNING_TRIALS) / SEARCH_PART;
     let least = if tuning == TuningPolicy::Required {
         of_defaults.max(all)
     } else {
         of_defaults
     };
     let least_s = (one_each_s * least).ceil();
-    let usual = usual_trials(confirmations);
     let tuned_trials = if is_tuned {
-        usual + 2 * MIN_TUNING_TRIALS
+        USUAL_TRIALS + 2 * MIN_TUNING_TRIALS
     } else {
         0
     };
-    let usual_s = one_each_s * f64::from(usual + tuned_trials) / SEARCH_PART;
+    let usual_s = one_each_s * f64::from(USUAL_TRIALS + tuned_trials) / SEARCH_PART;
     BudgetShortage::check(given_s, usual_s.max(least_s).ceil(), least_s)
 }
 
@@ -142,6 +139,7 @@ pub(crate) fn engine_of(
 /// A search, its time, and its contenders.
 pub(crate) struct ChoiceSearch<'a> {
     settings: &'a ChoiceSettings,
+    question: CapacityQuestion<'a>,
     manifest: &'a RunManifest,
     engines: &'a [&'static dyn Engine],
     /// The searches for the capacities of the defaults.
@@ -175,13 +173,18 @@ impl<'a> ChoiceSearch<'a> {
             |spec: &&TrialSpec| spec.role.is_some_and(|role| role.configuration.is_none());
         let budget_s = settings.budget_s;
         let part = default_part(settings.tuning.is_some());
+        let question = CapacityQuestion {
+            settings: &settings.capacity,
+            needed_per_s: settings.needed_per_s,
+        };
         Self {
             settings,
+            question,
             manifest,
             engines,
             defaults: CapacitySearch::new(
                 closed_loops(manifest).filter(is_default).collect(),
-                &settings.capacity,
+                question,
                 budget_s * part,
                 budget_s * SEARCH_PART,
             ),
@@ -280,7 +283,7 @@ impl<'a> ChoiceSearch<'a> {
             let found = capacity(closed, &self.settings.capacity, ended);
             let is_tunable = self.settings.untunable_reason(found.contender).is_none();
             let rates = (
-                found.holds_per_s.unwrap_or_default(),
+                found.capacity_per_s.unwrap_or_default(),
                 found.closed_loop_per_s?,
             );
             is_tunable.then_some((rates, *closed))
@@ -294,8 +297,7 @@ impl<'a> ChoiceSearch<'a> {
 
     /// The least time in which a contender's knobs and its capacity with them can be searched for.
     fn least_share_s(&self, closed: &TrialSpec, before: &[TrialRecord]) -> f64 {
-        let confirmations = self.settings.capacity.confirmations;
-        let trials = MIN_TUNING_TRIALS + fewest_trials(confirmations);
+        let trials = MIN_TUNING_TRIALS + MIN_TRIALS;
         expected_s(closed, before) * f64::from(trials)
     }
 
@@ -375,7 +377,7 @@ impl<'a> ChoiceSearch<'a> {
         }));
         let has_begun = ended.iter().any(|trial| is_probe_of(&tuned, trial));
         let next = if has_begun {
-            next_trial(&tuned, &self.settings.capacity, ended)
+            self.question.next_trial(&tuned, ended)
         } else {
             Some(tuned)
         };
@@ -403,13 +405,13 @@ impl<'a> ChoiceSearch<'a> {
         found: &'f Choice,
         ended: &'f [TrialRecord],
     ) -> impl Iterator<Item = TrialSpec> + 'f {
-        let settings = &self.settings.capacity;
+        let question = self.question;
         let of_best = move |candidate: &Candidate| {
-            let spec = next_trial(&candidate.best().spec, settings, ended);
-            spec.or_else(|| next_of_tuned(candidate, settings, ended))
+            let spec = question.next_trial(&candidate.best().spec, ended);
+            spec.or_else(|| next_of_tuned(candidate, question, ended))
         };
         let of_default =
-            move |candidate: &Candidate| next_trial(&candidate.default.spec, settings, ended);
+            move |candidate: &Candidate| question.next_trial(&candidate.default.spec, ended);
         let candidates = found.candidates.iter();
         let specs = candidates.clone().filter_map(of_best);
         specs.chain(candidates.filter_map(of_default))
@@ -434,7 +436,7 @@ impl<'a> ChoiceSearch<'a> {
     /// are no two contenders to compare.
     fn missing_pair(&self, found: &Choice, ended: &[TrialRecord]) -> Vec<TrialSpec> {
         let (Some([first, second]), Some(rate_per_s)) =
-            (found.highest_two(), found.run_off_rate_per_s())
+            (found.highest_two(), found.run_off_rate_per_s)
         else {
             return Vec::new();
         };
@@ -497,7 +499,7 @@ impl<'a> ChoiceSearch<'a> {
             None => (candidate.tuning.as_ref()).is_some_and(|found| found.winner.is_none()),
         };
         let tuned = candidate.tuned.as_ref();
-        let next = tuned.and_then(|it| next_trial(&it.spec, &self.settings.capacity, ended));
+        let next = tuned.and_then(|it| self.question.next_trial(&it.spec, ended));
         is_tuning_short || next.is_some()
     }
 
@@ -575,12 +577,12 @@ fn tuned_closed_loop(
 /// The next trial for the capacity of tuned knobs that may prove to be the better ones.
 fn next_of_tuned(
     candidate: &Candidate,
-    settings: &CapacitySettings,
+    question: CapacityQuestion<'_>,
     ended: &[TrialRecord],
 ) -> Option<TrialSpec> {
     match &candidate.tuned {
-        Some(tuned) if tuned.fails_per_s.is_none() => next_trial(&tuned.spec, settings, ended),
-        Some(_) => None,
+        Some(_) if candidate.is_tuned_refuted() => None,
+        Some(tuned) => question.next_trial(&tuned.spec, ended),
         None => {
             let better = candidate.tuning.as_ref()?.better()?;
             Some(tuned_closed_loop(&candidate.default.spec, better, ended))

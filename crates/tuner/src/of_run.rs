@@ -1,6 +1,6 @@
 //! The search of a run.
 
-use crate::capacity::CapacitySearch;
+use crate::capacity::{CapacityQuestion, CapacitySearch};
 use crate::choice::{ChoiceSearch, engine_of};
 use crate::error::SearchError;
 use crate::trial_search::TrialSearch;
@@ -24,7 +24,11 @@ pub fn search_of<'a>(
         Some(SearchSettings::Capacity(settings)) => {
             let contenders = closed_loops(manifest).collect();
             let budget_s = settings.budget_s;
-            let search = CapacitySearch::new(contenders, settings, budget_s, budget_s);
+            let question = CapacityQuestion {
+                settings,
+                needed_per_s: None,
+            };
+            let search = CapacitySearch::new(contenders, question, budget_s, budget_s);
             Ok(Box::new(search))
         }
         Some(SearchSettings::Choice(settings)) => {

@@ -132,10 +132,10 @@ pub fn manifest() -> RunManifest {
             trueput_record::search::CapacitySettings {
                 objective: "p99<5ms,errors<0.1%".parse().unwrap(),
                 precision: 0.05,
-                confirmations: 3,
                 budget_s: 600.0,
                 arrival: trueput_record::conditions::Arrival::Poisson,
                 limits: trueput_record::search::TuningLimits::default(),
+                fitted_caches: Vec::new(),
             },
         )),
     }

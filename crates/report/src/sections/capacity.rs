@@ -8,8 +8,8 @@ use crate::objective::violation;
 use crate::storage_words;
 use trueput_findings::Run;
 use trueput_findings::capacity::{
-    Capacity, CapacityComparison, CapacityProbe, CapacityState, FailedTrials, ObjectiveFigure,
-    capacities, comparisons,
+    Capacity, CapacityComparison, CapacityEstimate, CapacityProbe, CapacityState, FailedTrials,
+    ObjectiveFigure, capacities, comparisons,
 };
 use trueput_findings::power_loss::StoragePromise;
 use trueput_findings::rankings::groups;
@@ -18,6 +18,7 @@ use trueput_findings::units::{counted, number, per_cent, seconds, separate};
 use trueput_record::objective::{Objective, ObjectiveLimit, ObjectiveMetric};
 use trueput_record::search::{CapacitySettings, SearchSettings, TrialPurpose};
 use trueput_record::trial::KILLED_BY_MEMORY_LIMIT;
+use trueput_record::value::format_bytes;
 use trueput_record::{TrialRecord, TrialSpec};
 
 /// Nanoseconds in a second.
@@ -74,21 +75,17 @@ pub fn last_probe(capacity: &Capacity) -> Option<String> {
     let figures: Vec<_> = figures
         .map(|figure| format!("{} {}", figure.metric, formatted(figure)))
         .collect();
-    let is_at_capacity = capacity.holds_per_s == Some(last.rate_per_s);
     let verdict = if last.judgement.holds() {
         format!("holds, {}", figures.join(", "))
-    } else if is_at_capacity {
-        format!("failed once: {}", violations(last))
     } else {
         format!("fails: {}", violations(last))
     };
-    let known = match (capacity.holds_per_s, capacity.fails_per_s) {
-        (Some(holds), Some(fails)) => {
-            format!("; capacity between {} and {}/s", rate(holds), rate(fails))
+    let known = match (capacity.capacity_per_s, capacity.estimate) {
+        (Some(per_s), Some(estimate)) => {
+            format!("; capacity {}/s ({})", rate(per_s), ends(&estimate))
         }
-        (Some(holds), None) => format!("; capacity {}/s{}", rate(holds), or_more(capacity)),
-        (None, Some(fails)) => format!("; capacity below {}/s", rate(fails)),
-        (None, None) => String::new(),
+        (None, Some(estimate)) => format!("; capacity below {}/s", rate(estimate.high_per_s)),
+        (_, None) => String::new(),
     };
     let name = capacity.spec.contender();
     Some(format!(
@@ -173,10 +170,11 @@ fn blocks(
     let answer = answer(group, settings, names) + &left_out(&named);
     blocks.extend(storage_note(capacities()));
     blocks.push(Block::Text(answer + &unconfirmed(capacities())));
+    blocks.extend(cache_note(capacities(), settings));
     blocks.extend(Block::Table(table(group, settings, names)).filled());
     blocks.extend(mark_note(capacities()));
     blocks.extend(failure_blocks(&named));
-    let notes = named.iter().flat_map(|(it, name)| notes(it, name));
+    let notes = named.iter().filter_map(|(it, name)| note(it, name));
     blocks.extend(Block::List(notes.collect()).filled());
     blocks
 }
@@ -194,6 +192,26 @@ pub(super) fn storage_note<'a>(
     let level = capacities.next()?.spec.durability;
     let sentence = storage_words::sentence(level, &storage)?;
     Some(Block::Warnings(vec![sentence]))
+}
+
+/// The caches of contenders that were set to fit the memory limit.
+pub(super) fn cache_note<'a>(
+    capacities: impl Iterator<Item = &'a Capacity>,
+    settings: &CapacitySettings,
+) -> Option<Block> {
+    let sentence = |capacity: &Capacity| {
+        let mut fitted = settings.fitted_caches.iter();
+        let fitted = fitted.find(|it| it.contender == capacity.contender)?;
+        let limit = capacity.spec.conditions.memory_bytes?;
+        Some(format!(
+            "{}={}, because the default, {}, does not fit the memory limit of {}.",
+            fitted.knob,
+            format_bytes(fitted.bytes),
+            format_bytes(fitted.default_bytes),
+            format_bytes(limit)
+        ))
+    };
+    Block::List(capacities.filter_map(sentence).collect()).filled()
 }
 
 /// How many contenders' capacities are not confirmed, as a sentence that begins with a space; empty
@@ -247,15 +265,41 @@ fn short_reason(message: &str) -> &str {
     }
 }
 
-/// The rate that a contender keeps, with a mark if it is not confirmed.
+/// The ends of the 90 % interval.
+fn ends(estimate: &CapacityEstimate) -> String {
+    format!(
+        "{} to {}",
+        rate(estimate.low_per_s),
+        rate(estimate.high_per_s)
+    )
+}
+
+/// The capacity of a contender, with a mark if it is not confirmed; without one, what is known
+/// instead.
 pub(super) fn marked_rate(capacity: &Capacity) -> String {
     let mark = if is_marked(capacity) { "?" } else { "" };
-    let holds_per_s = capacity.holds_per_s;
-    holds_per_s.map_or_else(dash, |holds_per_s| format!("{}{mark}", rate(holds_per_s)))
+    if let Some(per_s) = capacity.capacity_per_s {
+        return format!("{}{mark}", rate(per_s));
+    }
+    if capacity.rejection().is_some() {
+        return "rejected".to_owned();
+    }
+    match capacity.estimate {
+        Some(estimate) if capacity.failed_trials().is_none() => {
+            format!("<{}", rate(estimate.high_per_s))
+        }
+        _ => "not measured".to_owned(),
+    }
+}
+
+/// The 90 % interval of a contender that has a capacity.
+pub(super) fn interval(capacity: &Capacity) -> String {
+    let estimate = capacity.capacity_per_s.and(capacity.estimate);
+    estimate.map_or_else(dash, |estimate| ends(&estimate))
 }
 
 fn is_marked(capacity: &Capacity) -> bool {
-    capacity.holds_per_s.is_some() && capacity.state != CapacityState::Confirmed
+    capacity.capacity_per_s.is_some() && capacity.state != CapacityState::Confirmed
 }
 
 /// The meaning of the mark at rates, if one of them has it.
@@ -265,22 +309,16 @@ pub(super) fn mark_note<'a>(mut capacities: impl Iterator<Item = &'a Capacity>) 
         .then(|| Block::Text("?: not confirmed; the search ended first.".to_owned()))
 }
 
-/// What failed at the capacities of contenders and beyond them, each given with its name; with
-/// lines that say which is which.
+/// What failed next above the capacities of contenders, each given with its name; after a line
+/// that says so.
 pub(super) fn failure_blocks(contenders: &[(&Capacity, String)]) -> Vec<Block> {
-    let listed = |heading: &str, failure: fn(&Capacity, &str) -> Option<String>| {
-        let failures = contenders.iter();
-        let failures = failures.filter_map(|(capacity, name)| failure(capacity, name));
-        let list = Block::List(failures.collect()).filled();
-        list.map(|list| vec![Block::Text(heading.to_owned()), list])
+    let failures = contenders.iter();
+    let failures = failures.filter_map(|(capacity, name)| failure(capacity, name));
+    let Some(list) = Block::List(failures.collect()).filled() else {
+        return Vec::new();
     };
-    let beyond = listed("What failed above these rates:", failure);
-    let at_capacity = listed(
-        "Failed once at these rates, and held in the other trials:",
-        failure_at_capacity,
-    );
-    let both = [beyond, at_capacity].into_iter().flatten();
-    both.flatten().collect()
+    let heading = "The next failures above these rates:".to_owned();
+    vec![Block::Text(heading), list]
 }
 
 /// The highest capacity in a sentence or two.
@@ -292,25 +330,16 @@ fn answer(
     let objective = &settings.objective;
     let best = group
         .best()
-        .and_then(|best| Some((best, best.holds_per_s?)));
-    let Some((best, holds)) = best else {
+        .and_then(|best| Some((best, best.capacity_per_s?)));
+    let Some((best, per_s)) = best else {
         return none_keeps(objective, group.capacities.iter());
     };
-    let name = names.name(best);
-    let first = match best.state {
-        CapacityState::Confirmed => format!(
-            "{name} keeps {objective} up to {} requests/s: it held in {} there, and failed at \
-             {}/s.",
-            rate(holds),
-            held_trials(best),
-            best.fails_per_s.map_or_else(String::new, rate)
-        ),
-        _ => format!(
-            "{name} keeps {objective} at {} requests/s{}.",
-            rate(holds),
-            or_more(best)
-        ),
-    };
+    let first = format!(
+        "{} keeps {objective} up to {} requests/s ({}).",
+        names.name(best),
+        rate(per_s),
+        certainty(best)
+    );
     let others = group.capacities.iter().skip(1);
     let tied: Vec<_> = others
         .clone()
@@ -319,19 +348,18 @@ fn answer(
     let next = others.clone().find(|it| !group.overlaps_best(it));
     let second = match (
         tied.as_slice(),
-        next.and_then(|next| Some((next, next.holds_per_s?))),
+        next.and_then(|next| Some((next, next.capacity_per_s?))),
     ) {
         ([], Some((next, next_per_s))) => format!(
-            " That is {} the rate of {}, the next{}.",
-            factor(holds / next_per_s),
-            names.name(next),
-            doubt(next)
+            " That is {} the rate of {}, the next.",
+            factor(per_s / next_per_s),
+            names.name(next)
         ),
         ([], None) => String::new(),
         (tied, _) => {
             let tied: Vec<_> = tied.iter().map(|it| names.name(it)).collect();
             format!(
-                " Its range overlaps that of {}: too close to call.",
+                " Its interval overlaps that of {}: too close to call.",
                 tied.join(" and ")
             )
         }
@@ -339,41 +367,25 @@ fn answer(
     first + &second
 }
 
-/// A clause on a trial that held far above a capacity; empty if none did.
-fn doubt(capacity: &Capacity) -> String {
-    let held_per_s = capacity.contradiction_per_s();
-    held_per_s.map_or_else(String::new, |held_per_s| {
-        format!(", a trial of which held at {}/s, too", rate(held_per_s))
-    })
+/// How sure a capacity is: its interval, and the share of its trials that were disturbed.
+pub(super) fn certainty(capacity: &Capacity) -> String {
+    let Some(estimate) = capacity.estimate else {
+        return String::new();
+    };
+    let open = match capacity.state {
+        CapacityState::Confirmed => "",
+        _ => "not confirmed; ",
+    };
+    format!(
+        "{open}90 % interval {}; {} disturbed",
+        ends(&estimate),
+        share_of_trials(capacity, estimate.disturbed_share)
+    )
 }
 
-/// What is known above a rate that holds and is not confirmed: ` or more` only if nothing failed.
-pub(super) fn or_more(capacity: &Capacity) -> String {
-    let failed_at = capacity.lowest_failure_above_per_s();
-    let failed_there = failure_at_capacity(capacity, "").is_some();
-    match (failed_at, failed_there) {
-        (Some(failed), false) => format!(" (not confirmed; failed at {})", rate(failed)),
-        (Some(failed), true) => format!(
-            " (not confirmed; held in {} there, failed at {})",
-            held_trials(capacity),
-            rate(failed)
-        ),
-        (None, true) => format!(" (not confirmed; held in {} there)", held_trials(capacity)),
-        (None, false) => " or more".to_owned(),
-    }
-}
-
-/// The trials at a capacity that held, in words.
-fn held_trials(capacity: &Capacity) -> String {
-    let (held, all) = (
-        capacity.held_trials(),
-        capacity.probes_at_capacity().count(),
-    );
-    if held == all {
-        format!("{held} trials")
-    } else {
-        format!("{held} of {all} trials")
-    }
+fn share_of_trials(capacity: &Capacity, share: f64) -> String {
+    let trials = counted(capacity.probes.len() as u64, "trial");
+    format!("{:.0} % of {trials}", 100.0 * share)
 }
 
 /// That no contender keeps the objective, as far as is known.
@@ -440,7 +452,7 @@ fn table(group: &CapacityComparison, settings: &CapacitySettings, names: &Conten
     let mut table = Table::of(&rows)
         .text("contender", 0, |it| names.name(it))
         .figures("requests/s", 0, |it| marked_rate(it))
-        .figures("fails at", 0, |it| it.fails_per_s.map_or_else(dash, rate));
+        .figures("90 % interval", 0, |it| interval(it));
     for limit in limits {
         let metric = limit.metric.word();
         table = table.figures(metric, 1, move |it| figure_at_capacity(it, metric));
@@ -450,8 +462,12 @@ fn table(group: &CapacityComparison, settings: &CapacitySettings, names: &Conten
             it.closed_loop_per_s.map_or_else(dash, rate)
         })
         .figures("of it", 3, |it| {
-            let part = it.holds_per_s.zip(it.closed_loop_per_s);
-            part.map_or_else(dash, |(holds, closed)| per_cent(holds / closed))
+            let part = it.capacity_per_s.zip(it.closed_loop_per_s);
+            part.map_or_else(dash, |(capacity, closed)| per_cent(capacity / closed))
+        })
+        .figures("disturbed", 2, |it| {
+            let estimate = it.capacity_per_s.and(it.estimate);
+            estimate.map_or_else(dash, |it| format!("{:.0} %", 100.0 * it.disturbed_share))
         })
         .figures("trials", 3, |it| it.probes.len() + 1)
         .build()
@@ -461,54 +477,23 @@ fn dash() -> String {
     "–".to_owned()
 }
 
-/// The worst value of a figure in the trials at the capacity that held.
+/// A figure of the trial that held at the rate nearest to the capacity.
 pub(super) fn figure_at_capacity(capacity: &Capacity, metric: &str) -> String {
-    let held = capacity
-        .probes_at_capacity()
-        .filter(|it| it.judgement.holds());
-    let figures = held.flat_map(|probe| &probe.judgement.figures);
-    let of_metric = figures.filter(|figure| figure.metric == metric);
-    let worst = of_metric.max_by(|one, other| one.value.total_cmp(&other.value));
-    worst.map_or_else(dash, formatted)
+    let nearest = capacity.nearest_held();
+    let mut figures = nearest.iter().flat_map(|probe| &probe.judgement.figures);
+    let of_metric = figures.find(|figure| figure.metric == metric);
+    of_metric.map_or_else(dash, formatted)
 }
 
-/// How a contender fails beyond its confirmed capacity.
+/// How a contender fails next above its capacity.
 fn failure(capacity: &Capacity, name: &str) -> Option<String> {
-    if capacity.state != CapacityState::Confirmed {
-        return None;
-    }
-    let fails = capacity.fails_per_s?;
-    let mut probes = capacity.probes.iter();
-    let failed = probes.find(|it| it.rate_per_s == fails && !it.judgement.holds())?;
-    Some(failure_at(fails, failed, name))
-}
-
-fn failure_at(per_s: f64, failed: &CapacityProbe, name: &str) -> String {
-    format!("{name} at {}/s: {}.", rate(per_s), violations(failed))
-}
-
-/// The trial at a contender's capacity that failed, if one did.
-fn failure_at_capacity(capacity: &Capacity, name: &str) -> Option<String> {
-    let mut probes = capacity.probes_at_capacity();
-    let failed = probes.find(|it| !it.judgement.holds())?;
-    Some(failure_at(failed.rate_per_s, failed, name))
-}
-
-/// What is to know of a contender's capacity beside its figures.
-pub(super) fn notes(capacity: &Capacity, name: &str) -> Vec<String> {
-    let contradiction = capacity.contradiction_per_s().map(|held_per_s| {
-        format!(
-            "{name}: a trial held at {}/s, too, before the rate failed: noise may have made its \
-             capacity too low.",
-            rate(held_per_s)
-        )
-    });
-    let reason = note(capacity, name).into_iter();
-    reason.chain(contradiction).collect()
+    let failed = capacity.nearest_failure_above()?;
+    let (per_s, violations) = (rate(failed.rate_per_s), violations(failed));
+    Some(format!("{name} at {per_s}/s: {violations}."))
 }
 
 /// The reason why a contender has no confirmed capacity.
-fn note(capacity: &Capacity, name: &str) -> Option<String> {
+pub(super) fn note(capacity: &Capacity, name: &str) -> Option<String> {
     if let Some(FailedTrials { message, .. }) = capacity.failed_trials() {
         return Some(format!("{name}: not measured: {message}"));
     }
@@ -517,7 +502,7 @@ fn note(capacity: &Capacity, name: &str) -> Option<String> {
     }
     match &capacity.state {
         CapacityState::Confirmed => None,
-        CapacityState::Unconfirmed => Some(match capacity.holds_per_s {
+        CapacityState::Unconfirmed => Some(match capacity.capacity_per_s {
             Some(_) => format!("{name}: the search ended before its capacity was confirmed."),
             None => format!("{name}: the search ended before a rate was found that it keeps."),
         }),

@@ -1,8 +1,9 @@
 //! The section on a choice between contenders.
 
 use super::capacity::{
-    ContenderNames, curves, factor, failure_blocks, figure_at_capacity, left_out, mark_note,
-    marked_rate, none_keeps, notes, or_more, rate, storage_note, storage_of, unconfirmed, which,
+    ContenderNames, cache_note, certainty, curves, factor, failure_blocks, figure_at_capacity,
+    interval, left_out, mark_note, marked_rate, none_keeps, note, rate, storage_note, storage_of,
+    unconfirmed, which,
 };
 use super::header;
 use super::search_stop::SearchStop;
@@ -26,9 +27,6 @@ use trueput_record::{Isolation, TrialRecord};
 
 /// A cost is mentioned if it is this many times that of another contender.
 const NOTABLE_FACTOR: f64 = 1.5;
-
-/// With fewer pairs of a run-off, holding in most of them may be chance.
-const MIN_PAIRS: usize = 3;
 
 /// Contenders that are far behind are no alternative: theirs is below this part of the first one's
 /// capacity.
@@ -81,25 +79,6 @@ fn titled(title: &str, content: Vec<Block>) -> Vec<Block> {
         blocks.insert(0, Block::Heading(2, title.to_owned()));
     }
     blocks
-}
-
-/// That a contender kept the objective in most trials of a run-off at this rate, if its search had
-/// found that the rate fails; it begins with a space.
-fn above_capacity(candidate: &Candidate, rate_per_s: f64) -> String {
-    let best = candidate.best();
-    let (Some(holds_per_s), Some(fails_per_s)) = (best.holds_per_s, best.fails_per_s) else {
-        return String::new();
-    };
-    if rate_per_s >= fails_per_s {
-        format!(
-            " {} kept the objective in most of these trials, although its search found only {}/s: \
-             its capacity may be higher.",
-            name(candidate),
-            rate(holds_per_s)
-        )
-    } else {
-        String::new()
-    }
 }
 
 /// A choice and what its text needs.
@@ -160,6 +139,8 @@ impl<'a> ChoiceView<'a> {
             .into_iter()
             .collect();
         blocks.push(Block::Text(self.answer() + &left_out + &unconfirmed));
+        let defaults = candidates().map(|it| &it.default);
+        blocks.extend(cache_note(defaults, &self.settings.capacity));
         if let Some(first) = self.choice.first() {
             blocks.extend(tuned_knobs_blocks(first));
             let costs = self.extra_costs(first);
@@ -201,10 +182,10 @@ impl<'a> ChoiceView<'a> {
     /// The recommendation: what, by how much, how sure.
     fn answer(&self) -> String {
         let objective = &self.settings.capacity.objective;
-        let Some((first, holds_per_s)) = self
+        let Some((first, capacity_per_s)) = self
             .choice
             .first()
-            .and_then(|first| Some((first, first.best().holds_per_s?)))
+            .and_then(|first| Some((first, first.best().capacity_per_s?)))
         else {
             let capacities = self.choice.candidates.iter().map(Candidate::best);
             return none_keeps(objective, capacities);
@@ -218,25 +199,22 @@ impl<'a> ChoiceView<'a> {
             } else {
                 " with its default knobs"
             },
-            match first.best().state {
-                CapacityState::Confirmed => format!("up to {} requests/s", rate(holds_per_s)),
-                _ => format!(
-                    "at {} requests/s{}",
-                    rate(holds_per_s),
-                    or_more(first.best())
-                ),
-            }
+            format_args!(
+                "up to {} requests/s ({})",
+                rate(capacity_per_s),
+                certainty(first.best())
+            )
         );
         text += &match self.settings.needed_per_s {
-            Some(needed_per_s) if needed_per_s <= holds_per_s => format!(
-                ", {} times the {}/s that you need.",
-                number(holds_per_s / needed_per_s),
-                separate(&needed_per_s.to_string())
-            ),
             Some(needed_per_s) => {
                 let needed = separate(&needed_per_s.to_string());
                 let best = || self.choice.candidates.iter().map(Candidate::best);
-                if self.fails_everywhere(needed_per_s) {
+                if needed_per_s <= capacity_per_s {
+                    let times = number(capacity_per_s / needed_per_s);
+                    format!(", {times} times the {needed}/s that you need.")
+                } else if first.best().serves(needed_per_s) {
+                    format!(". It kept the objective at the {needed}/s that you need, too.")
+                } else if self.fails_everywhere(needed_per_s) {
                     format!(
                         ". None{} reaches the {needed}/s that you need.",
                         which(best())
@@ -248,22 +226,20 @@ impl<'a> ChoiceView<'a> {
             None => ".".to_owned(),
         };
         if first.is_tuned_better()
-            && let Some(default_per_s) = first.default.holds_per_s
+            && let Some(default_per_s) = first.default.capacity_per_s
         {
             text += &format!(" By default it takes {}/s.", rate(default_per_s));
         }
-        text + &self.comparison(first, holds_per_s)
+        text + &self.comparison(first, capacity_per_s)
     }
 
-    /// Whether every contender that is considered fails at a rate or below.
+    /// Whether no contender that is considered serves a rate, or may.
     fn fails_everywhere(&self, per_s: f64) -> bool {
         self.choice.candidates.iter().all(|candidate| {
             let best = candidate.best();
-            let has_no_capacity = best.state == CapacityState::NothingHolds;
-            has_no_capacity
-                || best.failed_trials().is_some()
-                || best.rejection().is_some()
-                || best.fails_per_s.is_some_and(|fails| fails <= per_s)
+            let is_out = best.failed_trials().is_some() || best.rejection().is_some();
+            let is_above = best.estimate.is_some_and(|it| it.high_per_s < per_s);
+            is_out || is_above && !best.serves(per_s)
         })
     }
 
@@ -272,7 +248,7 @@ impl<'a> ChoiceView<'a> {
         let Some((second, second_per_s)) = self
             .choice
             .second()
-            .and_then(|second| Some((second, second.best().holds_per_s?)))
+            .and_then(|second| Some((second, second.best().capacity_per_s?)))
         else {
             return String::new();
         };
@@ -284,10 +260,10 @@ impl<'a> ChoiceView<'a> {
                 factor(first_per_s / second_per_s)
             );
         };
-        let result = run_off.result;
-        let (own_held, other_held) = match result {
-            RunOffResult::Overruled => (run_off.second_held, run_off.first_held),
-            _ => (run_off.first_held, run_off.second_held),
+        let (own_held, other_held) = if run_off.is_overruled() {
+            (run_off.second_held, run_off.first_held)
+        } else {
+            (run_off.first_held, run_off.second_held)
         };
         let in_turns = format!(
             "run alternately at {}/s, {own_name} kept the objective in {own_held} of {} and \
@@ -295,42 +271,29 @@ impl<'a> ChoiceView<'a> {
             rate(run_off.rate_per_s),
             counted(run_off.pairs as u64, "trial"),
         );
-        let text = match result {
-            RunOffResult::Overruled => format!(
-                " The search had found {}/s for {name}, but {in_turns}.",
+        match run_off.result {
+            RunOffResult::Confirmed | RunOffResult::Overruled => format!(
+                " {name} is next, with {}/s: {in_turns}.",
                 rate(second_per_s)
-            ),
-            RunOffResult::Confirmed => format!(
-                " That is {} the rate of {name}, the next: {in_turns}.",
-                factor(first_per_s / second_per_s)
             ),
             RunOffResult::Unsure => format!(
                 " {name} is next, with {}/s. Too close to call: {in_turns}.",
                 rate(second_per_s)
             ),
-        };
-        let surprises = [(first, own_held), (second, other_held)].map(|(candidate, held)| {
-            let is_most = run_off.pairs >= MIN_PAIRS && 2 * held > run_off.pairs;
-            if is_most {
-                above_capacity(candidate, run_off.rate_per_s)
-            } else {
-                String::new()
-            }
-        });
-        text + &surprises.concat()
+        }
     }
 
     /// What the first contender costs more, or promises less, than alternatives to it.
     fn extra_costs(&self, first: &Candidate) -> Vec<String> {
-        let Some((own, first_per_s)) = first.costs.as_ref().zip(first.best().holds_per_s) else {
+        let Some((own, first_per_s)) = first.costs.as_ref().zip(first.best().capacity_per_s) else {
             return Vec::new();
         };
         let alternatives = self.choice.candidates.iter().filter(|it| {
             if it.default.contender == first.default.contender {
                 return false;
             }
-            let holds_per_s = it.best().holds_per_s.unwrap_or_default();
-            holds_per_s >= first_per_s * ALTERNATIVE_PART
+            let capacity_per_s = it.best().capacity_per_s.unwrap_or_default();
+            capacity_per_s >= first_per_s * ALTERNATIVE_PART
         });
         let alternatives: Vec<_> = alternatives
             .filter_map(|it| Some((name(it), it.costs.as_ref()?)))
@@ -384,10 +347,11 @@ impl<'a> ChoiceView<'a> {
                 it.tuned.as_ref().map_or_else(dash, marked_rate)
             });
         }
+        table = table.figures("90 % interval", 1, |it| interval(it.best()));
         if let Some(needed_per_s) = needed_per_s {
             table = table.figures("of need", 0, move |it| {
-                let holds_per_s = it.best().holds_per_s;
-                holds_per_s.map_or_else(dash, |it| format!("{:.2}×", it / needed_per_s))
+                let capacity_per_s = it.best().capacity_per_s;
+                capacity_per_s.map_or_else(dash, |it| format!("{:.2}×", it / needed_per_s))
             });
         }
         for limit in self.settings.capacity.objective.limits() {
@@ -475,7 +439,7 @@ impl<'a> ChoiceView<'a> {
     /// tuned.
     fn notes(&self) -> Vec<String> {
         let candidates = self.choice.candidates.iter();
-        let reasons = candidates.flat_map(|it| notes(it.best(), &name(it)));
+        let reasons = candidates.filter_map(|it| note(it.best(), &name(it)));
         reasons.chain(self.tuning_notes()).collect()
     }
 
@@ -548,7 +512,7 @@ impl<'a> ChoiceView<'a> {
             Block::Text("Its capacity, in a search of its own:".to_owned()),
             Block::Command(capacity),
         ]);
-        let wanted_per_s = self.settings.needed_per_s.or(best.holds_per_s);
+        let wanted_per_s = self.settings.needed_per_s.or(best.capacity_per_s);
         if let Some(per_s) = wanted_per_s {
             let mut run = trial_command(self.run, "run", &best.spec, &first.default.spec);
             run.extend(["--rate".to_owned(), per_s.to_string()]);
@@ -592,7 +556,7 @@ fn tuning_result(candidate: &Candidate, found: &TuningFindings, stop: SearchStop
         ) => format!(
             "{trials} found better knobs, but their capacity could not be measured: {message}"
         ),
-        (Some(tuned), _) if tuned.fails_per_s.is_some() => format!(
+        (Some(_), _) if candidate.is_tuned_refuted() => format!(
             "{trials} found knobs with a higher rate in closed loop, but not at the objective"
         ),
         (Some(_), _) | (None, Some(_)) => {

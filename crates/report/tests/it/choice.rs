@@ -133,8 +133,8 @@ fn rates() -> Vec<Situation> {
     vec![
         ("one is confirmed", one),
         ("both are confirmed", both),
-        ("a trial held far above the capacity", contradicted),
-        ("a trial failed once at the capacity", failed_once),
+        ("trials disagree above the capacity", contradicted),
+        ("a trial failed below the capacity", failed_once),
     ]
 }
 
@@ -328,6 +328,58 @@ fn the_document_of_a_choice_has_its_states_and_failures() {
     let killed = &json["choice"]["candidates"][1]["default"];
     assert_eq!(killed["state"]["state"], "unmeasured");
     assert_eq!(killed["probes"][0]["failure"], KILLED);
+    assert_eq!(killed["capacity_per_s"], serde_json::Value::Null);
+    let measured = &json["choice"]["candidates"][0]["default"];
+    let figure = |name: &str| measured["estimate"][name].as_f64().unwrap();
+    let capacity_per_s = measured["capacity_per_s"].as_f64().unwrap();
+    assert!(figure("low_per_s") < capacity_per_s && capacity_per_s < figure("high_per_s"));
+    assert!((0.0..1.0).contains(&figure("disturbed_share")));
+}
+
+#[test]
+fn an_answer_has_the_interval_the_share_of_disturbed_trials_and_no_empty_cell() {
+    let confirmed = with(usual(), |run| run.trials.extend(confirmation(0, "lmdb")));
+    let text = flat(&terminal(&as_capacities(confirmed), 120));
+    assert_has!(
+        text,
+        "lmdb keeps p99<5ms up to 90",
+        "90 % interval 8",
+        " % of 12 trials disturbed)."
+    );
+    for run in [as_capacities(all_killed()), all_killed()] {
+        assert_has!(terminal(&run, 140), "not measured");
+    }
+    let slow = with(usual(), |run| {
+        run.trials
+            .retain(|it| it.spec.engine != "sqlite" || it.spec.conditions.rate.is_none());
+        run.trials.push(probe_with(1, "sqlite", 200.0, SLOW_NS));
+    });
+    let text = terminal(&as_capacities(slow), 140);
+    let row = text
+        .lines()
+        .find(|line| line.starts_with("sqlite"))
+        .unwrap();
+    assert!(row.contains(" <"), "what its capacity is below: {row}");
+}
+
+#[test]
+fn a_cache_that_was_set_to_fit_is_said() {
+    let run = with(all_killed(), |run| {
+        let fitted = trueput_record::search::FittedCache {
+            contender: 1,
+            knob: "rocksdb.block_cache".to_owned(),
+            default_bytes: 1 << 30,
+            bytes: 32 << 20,
+        };
+        choice_settings(&mut run.manifest).capacity.fitted_caches = vec![fitted];
+        for spec in &mut run.manifest.trials {
+            spec.conditions.memory_bytes = Some(64 << 20);
+        }
+    });
+    let said = "rocksdb.block_cache=32MiB, because the default, 1GiB, does not fit the memory limit \
+        of 64MiB.";
+    assert_has!(flat(&terminal(&run, 120)), said);
+    assert_has!(flat(&terminal(&as_capacities(run.clone()), 120)), said);
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod skipped;
 mod steps;
 mod time_slices;
 
+pub use cache::fit_caches;
 pub use names::name_trials;
 
 use crate::Registry;

@@ -14,7 +14,6 @@ use trueput_record::objective::Objective;
 use trueput_record::search::SearchSettings;
 use trueput_record::value::parse_seconds;
 use trueput_runner::Registry;
-use trueput_tuner::capacity::MAX_CONFIRMATIONS;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,21 +41,16 @@ pub struct Arguments {
     #[arg(long, value_name = "LIMITS")]
     objective: Option<Objective>,
     /// Time for all contenders together, as in 10m
-    /// [default: enough for 17 trials of each, or more for more confirmations]
+    /// [default: enough for 18 trials of each]
     #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     budget: Option<f64>,
-    /// Stop when the lowest rate that fails is at most this much above the highest that holds
+    /// Stop when both ends of the 90 % interval are at most this far from the capacity
     #[arg(long, value_name = "FRACTION", value_parser = parse_precision,
-        default_value = "5%")]
+        default_value = "10%")]
     precision: f64,
-    /// Trials that must keep the objective at the rate found, besides the first; one more may fail
-    #[arg(long, value_name = "N", default_value_t = 3,
-        value_parser = clap::value_parser!(u32).range(1..=MAX_CONFIRMATIONS))]
-    confirmations: u32,
     /// Continue an interrupted search, with a new time budget
     #[arg(long, value_name = "RUN", conflicts_with_all = OF_A_NEW_RUN,
-        conflicts_with_all = ["target", "objective", "precision",
-        "confirmations"])]
+        conflicts_with_all = ["target", "objective", "precision"])]
     resume: Option<std::path::PathBuf>,
     #[command(flatten)]
     run: RunOptions,
@@ -87,7 +81,6 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
                 objective: arguments.objective.as_ref(),
                 budget_s: arguments.budget,
                 precision: arguments.precision,
-                confirmations: arguments.confirmations,
             };
             let request = search_run::request(target, given, trust, registry)?;
             capacity::create(&question, request)?

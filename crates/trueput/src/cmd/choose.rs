@@ -4,7 +4,7 @@ use crate::failure::{EXIT_CODES, Failure};
 use crate::plan_overrides::OF_A_NEW_RUN;
 use crate::resumed::FolderChecks;
 use crate::run_options::RunOptions;
-use crate::search_run::choice::{self, ChoiceQuestion, DEFAULT_CONFIRMATIONS, KnobSearch};
+use crate::search_run::choice::{self, ChoiceQuestion, KnobSearch};
 use crate::search_run::limits::Limits;
 use crate::search_run::{self, parse_precision};
 use crate::size_limit::SizeLimit;
@@ -16,7 +16,6 @@ use trueput_record::objective::Objective;
 use trueput_record::search::{SearchSettings, TuningStrategy};
 use trueput_record::value::parse_seconds;
 use trueput_runner::Registry;
-use trueput_tuner::capacity::MAX_CONFIRMATIONS;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,21 +45,16 @@ pub struct Arguments {
     /// Time for everything, as in 1h [default: enough for each contender, tuned]
     #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     budget: Option<f64>,
-    /// Stop when the lowest rate that fails is at most this much above the highest that holds
+    /// Stop when both ends of the 90 % interval are at most this far from the capacity
     #[arg(long, value_name = "FRACTION", value_parser = parse_precision,
         default_value = "10%")]
     precision: f64,
-    /// Trials that must keep the objective at the rate found, besides the first; one more may fail
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_CONFIRMATIONS,
-        value_parser = clap::value_parser!(u32).range(1..=MAX_CONFIRMATIONS))]
-    confirmations: u32,
     /// Compare the contenders with the knobs of the plan, or their defaults, only
     #[arg(long)]
     no_tuning: bool,
     /// Continue an interrupted search, with a new time budget
     #[arg(long, value_name = "RUN", conflicts_with_all = OF_A_NEW_RUN,
-        conflicts_with_all = ["target", "objective", "precision",
-        "confirmations", "no_tuning"])]
+        conflicts_with_all = ["target", "objective", "precision", "no_tuning"])]
     resume: Option<PathBuf>,
     #[command(flatten)]
     run: RunOptions,
@@ -100,7 +94,6 @@ impl Arguments {
             objective: self.objective.as_ref(),
             budget_s: self.budget,
             precision: self.precision,
-            confirmations: self.confirmations,
             tuning: (!self.no_tuning).then_some(KnobSearch {
                 limits: Limits::default(),
                 strategy: TuningStrategy::Model,

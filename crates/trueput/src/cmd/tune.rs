@@ -5,9 +5,7 @@ use crate::plan_overrides::OF_A_NEW_RUN;
 use crate::resumed::FolderChecks;
 use crate::run_options::RunOptions;
 use crate::search_run;
-use crate::search_run::choice::{
-    self, ChoiceQuestion, DEFAULT_CONFIRMATIONS, DEFAULT_PRECISION, KnobSearch,
-};
+use crate::search_run::choice::{self, ChoiceQuestion, DEFAULT_PRECISION, KnobSearch};
 use crate::search_run::limits::Limits;
 use crate::search_run::tuning::{self, TuningQuestion};
 use crate::size_limit::SizeLimit;
@@ -216,7 +214,6 @@ fn capacity_question<'a>(
         objective,
         budget_s: Some(budget_s),
         precision: DEFAULT_PRECISION,
-        confirmations: DEFAULT_CONFIRMATIONS,
         tuning: Some(knobs),
     })
 }

@@ -6,6 +6,7 @@ use crate::prepared_run::PreparedRun;
 use crate::run_request::RunRequest;
 use trueput_record::objective::Objective;
 use trueput_record::search::{CapacitySettings, SearchSettings, TuningLimits};
+use trueput_runner::matrix::fit_caches;
 use trueput_tuner::capacity;
 
 /// A question that a search for capacities answers.
@@ -16,8 +17,6 @@ pub struct CapacityQuestion<'a> {
     pub budget_s: Option<f64>,
     /// The precision of a capacity, as a part of it.
     pub precision: f64,
-    /// Trials that confirm a rate.
-    pub confirmations: u32,
 }
 
 /// Makes the run of a search for capacities.
@@ -38,15 +37,16 @@ pub fn create<'a>(
     let objective = objective(question.objective, &request, "p99<5ms")?;
     let arrival = std::mem::take(&mut request.plan.conditions.arrival);
     let matrix = request.expand()?;
-    let trials = capacity::contenders(matrix.trials);
-    let budget_s = capacity::budget_s(question.budget_s, question.confirmations, &trials);
+    let mut trials = capacity::contenders(matrix.trials);
+    let fitted_caches = fit_caches(&mut trials, request.registry);
+    let budget_s = capacity::budget_s(question.budget_s, &trials);
     let settings = CapacitySettings {
         objective,
         precision: question.precision,
-        confirmations: question.confirmations,
         budget_s: budget_s.map_err(|it| too_short(it, trials.len(), ""))?,
         arrival,
         limits: TuningLimits::default(),
+        fitted_caches,
     };
     let open = capacity::open_loops(&trials, arrival);
     trueput_runner::check_proposals(&open, &request.options, request.registry)?;

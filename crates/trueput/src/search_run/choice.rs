@@ -22,15 +22,13 @@ use trueput_record::search::{
 };
 use trueput_record::skipped::SkippedPart;
 use trueput_runner::Registry;
+use trueput_runner::matrix::fit_caches;
 use trueput_tuner::capacity;
 use trueput_tuner::choice::{self, MIN_TUNING_TRIALS, TuningPolicy};
 use trueput_tuner::tuning::{SearchSpace, searched_knobs};
 
 /// The precision of a capacity, as a part of it.
 pub const DEFAULT_PRECISION: f64 = 0.1;
-
-/// Trials that confirm a rate.
-pub const DEFAULT_CONFIRMATIONS: u32 = 2;
 
 /// A question that a choice answers.
 pub struct ChoiceQuestion<'a> {
@@ -40,8 +38,6 @@ pub struct ChoiceQuestion<'a> {
     pub budget_s: Option<f64>,
     /// The precision of a capacity, as a part of it.
     pub precision: f64,
-    /// Trials that confirm a rate.
-    pub confirmations: u32,
     /// How knobs are tuned; `None` if they are not.
     pub tuning: Option<KnobSearch<'a>>,
 }
@@ -54,7 +50,7 @@ impl ChoiceQuestion<'_> {
             Some(tuning) if tuning.named_knobs.is_some() => (TuningPolicy::Required, ""),
             Some(_) => (TuningPolicy::Possible, ", or --no-tuning"),
         };
-        let budget_s = choice::budget_s(self.budget_s, self.confirmations, tuning, trials);
+        let budget_s = choice::budget_s(self.budget_s, tuning, trials);
         budget_s.map_err(|shortage| too_short(shortage, trials.len(), or_else))
     }
 }
@@ -175,8 +171,10 @@ pub fn create<'a>(
     if has_one {
         only_contender(&matrix.trials, target)?;
     }
-    let trials = one_question(capacity::contenders(matrix.trials), target)?;
+    let mut trials = one_question(capacity::contenders(matrix.trials), target)?;
+    let fitted_caches = fit_caches(&mut trials, registry);
     let mut settings = settings(question, &request, arrival, needed_per_s, &trials)?;
+    settings.capacity.fitted_caches = fitted_caches;
     if let Some(tuning) = tuning {
         settings.presets = tuning.presets(&settings, &trials, registry)?;
     }
@@ -220,10 +218,10 @@ fn settings(
         capacity: CapacitySettings {
             objective: objective(question.objective, request, example)?,
             precision: question.precision,
-            confirmations: question.confirmations,
             budget_s: budget_s * choice::default_part(is_tuned),
             arrival,
             limits,
+            fitted_caches: Vec::new(),
         },
         tuning: tuning.transpose()?,
         untunable: Vec::new(),

@@ -7,8 +7,9 @@ use crate::support::{
 };
 use std::process::Output;
 use trueput_findings::Run;
-use trueput_record::TrialRecord;
 use trueput_record::accounting::CacheUse;
+use trueput_record::{Durability, TrialRecord, Value};
+use trueput_runner::matrix::fit_caches;
 
 /// Runs a small tpcc on an engine whose cache is empty at first, then with all tables primed; both
 /// trials, and the run's report.
@@ -264,4 +265,39 @@ fn a_cache_of_a_plan_or_of_the_command_line_stands_among_what_all_trials_share()
     bench.run_expecting(ALL_WELL, &[&ablation.words()[..], &[step]].concat());
     let run = Run::load(bench.run_folder().path()).unwrap();
     assert_eq!((run.trials.len(), run.manifest.cache_bytes), (2, None));
+}
+
+#[test]
+fn a_default_cache_above_the_memory_limit_becomes_half_of_the_limit() {
+    let trial = |engine: &str, memory_bytes: Option<u64>| {
+        let mut spec = trueput_record::testing::spec(0, engine, Durability::Sync, 1);
+        spec.knobs.clear();
+        spec.conditions.memory_bytes = memory_bytes;
+        spec
+    };
+    let limit = 64 << 20;
+    let mut given = trial("redb", Some(limit));
+    given
+        .knobs
+        .insert("cache_size".to_owned(), (1_i64 << 30).into());
+    let mut trials = [
+        trial("redb", Some(limit)),
+        trial("redb", None),
+        given.clone(),
+        trial("lmdb", Some(limit)),
+        trial("sqlite", Some(limit)),
+    ];
+    let before = trials.clone();
+    let fitted = fit_caches(&mut trials, &trueput::registry());
+    // redb's cache has 1 GiB by default; sqlite's is small, lmdb has none, and one was given.
+    let [redb] = &fitted[..] else {
+        panic!("{fitted:?}");
+    };
+    assert_eq!((redb.contender, redb.bytes), (0, limit / 2));
+    assert_eq!(
+        (redb.knob.as_str(), redb.default_bytes),
+        ("redb.cache_size", 1 << 30)
+    );
+    assert_eq!(trials[0].knobs["cache_size"], Value::from(limit / 2));
+    assert_eq!(trials[1..], before[1..]);
 }

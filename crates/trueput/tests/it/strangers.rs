@@ -372,7 +372,7 @@ fn a_search_believes_no_number_that_its_options_would_refuse() {
     let bench = Bench::new();
     bench.run(
         "capacity ycsb --engine lmdb --durability process --workers 1 --set recordcount=50 \
-         --duration 100ms --objective p99<9s --precision 50% --confirmations 1 --budget 10m",
+         --duration 100ms --objective p99<9s --precision 50% --budget 10m",
     );
     let run = only_folder(&bench.path().join("results"));
     for (pointer, value, words) in [
@@ -385,11 +385,6 @@ fn a_search_believes_no_number_that_its_options_would_refuse() {
             "/search/precision",
             json!(1e300),
             "search.precision is 1e300",
-        ),
-        (
-            "/search/confirmations",
-            json!(0),
-            "search.confirmations is 0",
         ),
         ("/search/budget_s", json!(-1), "search.budget_s is -1"),
         ("/search/budget_s", json!(1e300), "search.budget_s is 1e300"),

@@ -10,7 +10,7 @@ use trueput_record::conditions::Arrival;
 use trueput_record::measurement::{
     LatencySummary, Measurement, OpenLoop, OperationSummary, ResponseSummary,
 };
-use trueput_record::search::{TuningLimits, TuningScore, TuningStrategy};
+use trueput_record::search::{CapacitySettings, TuningLimits, TuningScore, TuningStrategy};
 use trueput_record::trial_time::OVERHEAD_S;
 
 /// The duration of a trial.
@@ -21,10 +21,10 @@ fn settings() -> ChoiceSettings {
         capacity: CapacitySettings {
             objective: "p99<5ms".parse().unwrap(),
             precision: 0.1,
-            confirmations: 2,
             budget_s: 400.0,
             arrival: Arrival::Constant,
             limits: TuningLimits::default(),
+            fitted_caches: Vec::new(),
         },
         tuning: Some(TuningSettings {
             score: TuningScore::Rate,
@@ -40,6 +40,13 @@ fn settings() -> ChoiceSettings {
         presets: Vec::new(),
         needed_per_s: None,
         budget_s: 1_000.0,
+    }
+}
+
+fn question(settings: &CapacitySettings) -> CapacityQuestion<'_> {
+    CapacityQuestion {
+        settings,
+        needed_per_s: None,
     }
 }
 
@@ -132,10 +139,9 @@ fn a_choice_finds_better_knobs_and_goes_on_alike_when_it_is_resumed() {
     let (manifest, trials) = run(vec![ended(closed_loop())]);
     let found = choice(&manifest, &trials).unwrap();
     let first = found.first().unwrap();
-    let holds_per_s = |capacity: &trueput_findings::capacity::Capacity| capacity.holds_per_s;
-    let (default, best) = (holds_per_s(&first.default), holds_per_s(first.best()));
-    assert!((800.0..=900.0).contains(&default.unwrap()), "{default:?}");
-    assert!((2_400.0..=2_700.0).contains(&best.unwrap()), "{best:?}");
+    let (default, best) = (first.default.capacity_per_s, first.best().capacity_per_s);
+    assert!((850.0..=950.0).contains(&default.unwrap()), "{default:?}");
+    assert!((2_550.0..=2_850.0).contains(&best.unwrap()), "{best:?}");
 }
 
 #[test]
@@ -146,7 +152,8 @@ fn a_contender_that_was_disturbed_is_searched_again_after_the_others() {
         ..role
     });
     let mut trials = vec![ended(disturbed.clone()), ended(other.clone())];
-    let mut search = CapacitySearch::new(vec![&disturbed, &other], &settings, 400.0, 400.0);
+    let mut search =
+        CapacitySearch::new(vec![&disturbed, &other], question(&settings), 400.0, 400.0);
     while let Some(spec) = search.next_trial(&trials, 0.0) {
         let is_of_other = trials
             .iter()
@@ -162,8 +169,8 @@ fn a_contender_that_was_disturbed_is_searched_again_after_the_others() {
     for closed in [&disturbed, &other] {
         let found = capacity(closed, &settings, &trials);
         assert_eq!(found.state, CapacityState::Confirmed, "{found:?}");
-        let holds_per_s = found.holds_per_s.unwrap();
-        assert!((800.0..=900.0).contains(&holds_per_s), "{holds_per_s}");
+        let per_s = found.capacity_per_s.unwrap();
+        assert!((800.0..=950.0).contains(&per_s), "{per_s}");
     }
 }
 
@@ -171,7 +178,7 @@ fn a_contender_that_was_disturbed_is_searched_again_after_the_others() {
 fn a_contender_that_keeps_the_objective_at_no_rate_is_looked_at_again_once() {
     let (settings, closed) = (settings().capacity, closed_loop());
     let mut trials = vec![ended(closed.clone())];
-    let mut search = CapacitySearch::new(vec![&closed], &settings, 400.0, 400.0);
+    let mut search = CapacitySearch::new(vec![&closed], question(&settings), 400.0, 400.0);
     while let Some(spec) = search.next_trial(&trials, 0.0) {
         let mut trial = ended(spec);
         let open_loop = trial.measurement.as_mut().unwrap().open_loop.as_mut();
@@ -182,8 +189,8 @@ fn a_contender_that_keeps_the_objective_at_no_rate_is_looked_at_again_once() {
         .iter()
         .filter_map(|trial| trial.spec.conditions.rate)
         .collect();
-    assert_eq!(rates.first().unwrap().per_s, 250.0);
-    assert!(rates[rates.len() - 2].per_s < 2.0 && rates[rates.len() - 1].per_s == 225.0);
+    assert_eq!(rates.first().unwrap().per_s, 333.0);
+    assert!(rates[rates.len() - 2].per_s < 4.0 && rates[rates.len() - 1].per_s == 300.0);
     let found = capacity(&closed, &settings, &trials);
     assert_eq!(found.state, CapacityState::NothingHolds);
 }
@@ -333,9 +340,35 @@ fn the_best_of_several_contenders_is_tuned_first_and_meets_the_second_in_a_run_o
 }
 
 #[test]
+fn the_needed_rate_is_the_first_of_each_contender() {
+    let settings = ChoiceSettings {
+        needed_per_s: Some(700.0),
+        tuning: None,
+        budget_s: 4_000.0,
+        ..settings()
+    };
+    let (_, trials, ..) = timed_choice(&settings, &[1_000.0, 600.0]);
+    for contender in [0, 1] {
+        let own = trials.iter().filter(|trial| {
+            let role = trial.spec.role.unwrap();
+            role.contender == contender && role.purpose == TrialPurpose::Probe
+        });
+        let rates: Vec<_> = own
+            .map(|trial| trial.spec.conditions.rate.unwrap().per_s)
+            .collect();
+        let tried = rates.iter().take_while(|rate| **rate == 700.0).count();
+        assert_eq!(
+            tried,
+            1 + contender as usize,
+            "once more where it failed: {rates:?}"
+        );
+    }
+}
+
+#[test]
 fn a_choice_that_is_short_of_time_leaves_some_for_the_run_off_and_says_so() {
     let settings = ChoiceSettings {
-        budget_s: 200.0,
+        budget_s: 260.0,
         tuning: None,
         ..settings()
     };

@@ -4,7 +4,7 @@ use super::{EngineCandidate, Error, Expansion};
 use crate::Registry;
 use trueput_engine::parameter::resolve_knobs;
 use trueput_engine::{CacheKnob, Engine, Parameter, ParameterValues};
-use trueput_record::search::SearchSettings;
+use trueput_record::search::{FittedCache, SearchSettings};
 use trueput_record::skipped::SkippedPart;
 use trueput_record::value::{Settings, format_bytes};
 use trueput_record::{TrialSpec, Value};
@@ -137,6 +137,53 @@ pub(crate) fn shared_cache_bytes(
         .then_some(bytes)
 }
 
+/// Sets the caches that fit neither their memory limit nor a knob of the plan: a default that is
+/// larger than the limit becomes what [`suggest_memory`] suggests. Returns what it set.
+pub fn fit_caches(trials: &mut [TrialSpec], registry: &Registry) -> Vec<FittedCache> {
+    let mut fitted = Vec::new();
+    for (contender, spec) in (0..).zip(trials) {
+        let Some((knob, bytes)) = fitting_cache(spec, registry) else {
+            continue;
+        };
+        spec.knobs.insert(knob.name.to_owned(), knob.value(bytes));
+        fitted.push(FittedCache {
+            contender: spec.role.map_or(contender, |role| role.contender),
+            knob: format!("{}.{}", spec.engine, knob.name),
+            default_bytes: knob.size_bytes,
+            bytes,
+        });
+    }
+    fitted
+}
+
+/// The knob of a default cache that is larger than the memory limit, and the size that fits.
+fn fitting_cache(spec: &TrialSpec, registry: &Registry) -> Option<(CacheKnob, u64)> {
+    let limit = spec.conditions.memory_bytes?;
+    let engine = registry.engine(&spec.engine).ok()?;
+    let resolved = resolve_knobs(&spec.engine, engine.knobs(), &spec.knobs).ok()?;
+    let knob = engine.cache_knob(&resolved).ok()?;
+    let copies = cache_copies(&knob, spec.workers);
+    let is_default = !spec.knobs.contains_key(knob.name);
+    let is_too_large = knob.size_bytes.saturating_mul(copies) > limit;
+    let bytes = limit / CACHE_PART / copies;
+    let mut knobs = spec.knobs.clone();
+    knobs.insert(knob.name.to_owned(), knob.value(bytes));
+    let is_possible = || resolve_knobs(&spec.engine, engine.knobs(), &knobs).is_ok();
+    (is_default && is_too_large && is_possible()).then_some((knob, bytes))
+}
+
+/// The number of caches of a knob's size.
+fn cache_copies(knob: &CacheKnob, workers: u32) -> u64 {
+    if knob.per_session {
+        u64::from(workers)
+    } else {
+        1
+    }
+}
+
+/// A cache fits a memory limit if it takes at most one part of so many.
+const CACHE_PART: u64 = 2;
+
 /// Suggests what to change for a user whose memory limit killed an engine: the cache if that is too
 /// large, else the largest of the other knobs that size memory.
 pub(crate) fn suggest_memory(
@@ -162,13 +209,13 @@ pub(crate) fn suggest_memory(
         size_bytes: size,
         ..
     } = knob;
-    let (copies, each) = if knob.per_session {
-        (u64::from(workers), " for each worker")
+    let each = if knob.per_session {
+        " for each worker"
     } else {
-        (1, "")
+        ""
     };
     let size_text = format!("{}{each}", format_bytes(size));
-    let fitting = limit / 2 / copies;
+    let fitting = limit / CACHE_PART / cache_copies(&knob, workers);
     if size > fitting {
         let fits = plain_size(fitting);
         let also = if others.is_empty() {

@@ -30,14 +30,11 @@ pub struct Folders {
 /// Makes small folders of real searches and of an audit.
 pub fn make_folders(bench: &Bench) -> Folders {
     let of_search = [
-        (
-            "capacity",
-            "--objective p99<2s --precision 50% --confirmations 1 --budget 5m",
-        ),
+        ("capacity", "--objective p99<2s --precision 50% --budget 5m"),
         ("tune", "--budget 40s"),
         (
             "choose",
-            "--objective p99<2s --precision 50% --confirmations 1 --budget 5m --no-tuning",
+            "--objective p99<2s --precision 50% --budget 5m --no-tuning",
         ),
     ];
     let searches = of_search.map(|(command, options)| {

@@ -1,0 +1,251 @@
+//! What the trials of a search say of a capacity: a posterior over its logarithm.
+//!
+//! A trial at a rate keeps the objective with a probability that falls from about 1 to about 0
+//! around the capacity, over a width that differs between contenders; and something else on the
+//! machine disturbs some trials, which then fail at any rate (a lapse, as psychometric functions
+//! have one: Prins 2012). The capacity, the width and the share of lapses are estimated together,
+//! on a grid, as Waeber, Frazier and Henderson (2011) do for a noisy bisection.
+
+use serde::Serialize;
+
+/// The lowest capacity is the rate in closed loop divided by this.
+pub const MAX_DIVISOR: f64 = 300.0;
+
+/// The highest capacity is this many times the rate in closed loop.
+pub const MAX_FACTOR: f64 = 1.5;
+
+/// The step of the grid of the logarithm.
+const STEP: f64 = 0.01;
+
+/// The prior of the logarithm is normal around this part of the rate in closed loop …
+const PRIOR_PART: f64 = 1.0 / 3.0;
+
+/// … with this standard deviation.
+const PRIOR_SD: f64 = 1.2;
+
+/// The widths of the transition, as differences of logarithms.
+const WIDTHS: [f64; 5] = [0.015, 0.03, 0.06, 0.12, 0.24];
+
+/// The shares of disturbed trials, with their weights.
+const LAPSES: [(f64, f64); 6] = [
+    (0.005, 0.25),
+    (0.02, 0.20),
+    (0.05, 0.20),
+    (0.10, 0.15),
+    (0.20, 0.12),
+    (0.30, 0.08),
+];
+
+/// The part of the results that the model does not explain, half of them either way.
+const UNEXPLAINED: f64 = 0.005;
+
+/// An estimate of a capacity.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CapacityEstimate {
+    /// The median, requests per second.
+    pub median_per_s: f64,
+    /// The lower end of the 90 % interval, requests per second.
+    pub low_per_s: f64,
+    /// The upper end of the 90 % interval, requests per second.
+    pub high_per_s: f64,
+    /// The 25 % and 75 % quantiles, requests per second.
+    pub quartiles_per_s: [f64; 2],
+    /// The share of the trials that failed because something disturbed them, not because of their
+    /// rate.
+    pub disturbed_share: f64,
+}
+
+impl CapacityEstimate {
+    /// Estimates the capacity of a contender with this rate in closed loop, from the rates of its
+    /// trials, per second, and whether the objective held.
+    #[must_use]
+    pub fn of(closed_loop_per_s: f64, trials: impl IntoIterator<Item = (f64, bool)>) -> Self {
+        let trials: Vec<_> = trials.into_iter().collect();
+        let mut grid = Grid::new(closed_loop_per_s);
+        for (rate_per_s, held) in &trials {
+            grid.observe(rate_per_s.ln(), *held);
+        }
+        grid.normalize();
+        let failed = trials.iter().filter(|(_, held)| !held);
+        let disturbed: f64 = failed.map(|(rate, _)| grid.disturbance(rate.ln())).sum();
+        let quantiles = grid.quantiles([0.05, 0.25, 0.5, 0.75, 0.95]);
+        let [low_per_s, lower, median_per_s, upper, high_per_s] = quantiles.map(f64::exp);
+        Self {
+            median_per_s,
+            low_per_s,
+            high_per_s,
+            quartiles_per_s: [lower, upper],
+            disturbed_share: disturbed / trials.len().max(1) as f64,
+        }
+    }
+
+    /// Whether the ends of the interval are at most this part away from the median.
+    #[must_use]
+    pub fn is_within(&self, part: f64) -> bool {
+        let most = 1.0 + part;
+        self.high_per_s <= self.median_per_s * most && self.median_per_s <= self.low_per_s * most
+    }
+}
+
+/// The probability of each capacity, width and share of disturbed trials.
+struct Grid {
+    lowest_ln: f64,
+    /// The number of capacities.
+    count: usize,
+    slices: Vec<Slice>,
+}
+
+/// The capacities of the grid for one width.
+struct Slice {
+    width: f64,
+    /// The share of disturbed trials, and the probability of each capacity.
+    by_lapse: Vec<(f64, Vec<f64>)>,
+}
+
+impl Grid {
+    fn new(closed_loop_per_s: f64) -> Self {
+        let lowest_ln = (closed_loop_per_s / MAX_DIVISOR).ln();
+        let center_ln = (closed_loop_per_s * PRIOR_PART).ln();
+        let count = ((MAX_DIVISOR * MAX_FACTOR).ln() / STEP) as usize + 1;
+        let prior = |place: usize| {
+            let deviation = (lowest_ln + place as f64 * STEP - center_ln) / PRIOR_SD;
+            (-0.5 * deviation * deviation).exp()
+        };
+        let prior: Vec<_> = (0..count).map(prior).collect();
+        let slice = |width: f64| Slice {
+            width,
+            by_lapse: LAPSES
+                .map(|(lapse, weight)| (lapse, prior.iter().map(|it| it * weight).collect()))
+                .into(),
+        };
+        Self {
+            lowest_ln,
+            count,
+            slices: WIDTHS.map(slice).into(),
+        }
+    }
+
+    fn weights(&self) -> impl Iterator<Item = &Vec<f64>> {
+        let slices = self.slices.iter();
+        slices.flat_map(|slice| slice.by_lapse.iter().map(|(_, weights)| weights))
+    }
+
+    fn observe(&mut self, rate_ln: f64, held: bool) {
+        for Slice { width, by_lapse } in &mut self.slices {
+            let holding = holding(self.lowest_ln - rate_ln, *width, self.count);
+            for (lapse, weights) in by_lapse {
+                for (weight, holding) in weights.iter_mut().zip(&holding) {
+                    let modelled = (1.0 - *lapse) * holding;
+                    let holds = modelled * (1.0 - UNEXPLAINED) + UNEXPLAINED / 2.0;
+                    *weight *= if held { holds } else { 1.0 - holds };
+                }
+            }
+        }
+    }
+
+    fn normalize(&mut self) {
+        let sum: f64 = self.weights().flatten().sum();
+        let slices = self.slices.iter_mut().flat_map(|slice| &mut slice.by_lapse);
+        slices
+            .flat_map(|(_, weights)| weights)
+            .for_each(|weight| *weight /= sum);
+    }
+
+    /// The probability that a trial that failed at a rate would have held undisturbed.
+    fn disturbance(&self, rate_ln: f64) -> f64 {
+        let mut probability = 0.0;
+        for Slice { width, by_lapse } in &self.slices {
+            let holding = holding(self.lowest_ln - rate_ln, *width, self.count);
+            for (lapse, weights) in by_lapse {
+                for (weight, holding) in weights.iter().zip(&holding) {
+                    let disturbed = lapse * holding;
+                    probability += weight * disturbed / (1.0 - holding + disturbed);
+                }
+            }
+        }
+        probability
+    }
+
+    /// The logarithms of the capacities below which these parts of the probability lie, which
+    /// ascend.
+    fn quantiles<const COUNT: usize>(&self, parts: [f64; COUNT]) -> [f64; COUNT] {
+        let mut found = [self.lowest_ln; COUNT];
+        let mut open = parts.iter().zip(&mut found).peekable();
+        let (mut below, mut place) = (0.0, 0);
+        while let Some(own) = self.probability_of(place) {
+            while let Some((part, found)) = open.next_if(|(part, _)| **part <= below + own) {
+                // Within the cell around a point of the grid.
+                let within = (part - below) / own - 0.5;
+                *found = self.lowest_ln + (place as f64 + within) * STEP;
+            }
+            below += own;
+            place += 1;
+        }
+        found
+    }
+
+    /// The probability of one capacity; `None` beyond the grid.
+    fn probability_of(&self, place: usize) -> Option<f64> {
+        self.weights().map(|weights| weights.get(place)).sum()
+    }
+}
+
+/// The probability that an undisturbed trial keeps the objective, for each capacity of the grid,
+/// the lowest of which is this far above the rate.
+fn holding(lowest_ln: f64, width: f64, count: usize) -> Vec<f64> {
+    let of = |place: usize| {
+        let above_ln = lowest_ln + place as f64 * STEP;
+        1.0 / (1.0 + (-above_ln / width).exp())
+    };
+    (0..count).map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clean_step_is_found_without_a_disturbed_trial() {
+        let rates = [
+            100.0, 150.0, 170.0, 180.0, 190.0, 195.0, 205.0, 210.0, 220.0, 250.0,
+        ];
+        let trials = rates.map(|rate| (rate, rate < 200.0));
+        let found = CapacityEstimate::of(600.0, trials);
+        assert!((found.median_per_s - 200.0).abs() < 4.0, "{found:?}");
+        assert!(found.is_within(0.1) && !found.is_within(0.001), "{found:?}");
+        assert!(found.disturbed_share < 0.02, "{found:?}");
+        let [lower, upper] = found.quartiles_per_s;
+        let ordered = [
+            found.low_per_s,
+            lower,
+            found.median_per_s,
+            upper,
+            found.high_per_s,
+        ];
+        assert!(ordered.is_sorted(), "{ordered:?}");
+    }
+
+    #[test]
+    fn a_failure_far_below_the_capacity_is_a_disturbed_trial() {
+        let rates = [
+            100.0, 180.0, 190.0, 195.0, 205.0, 210.0, 220.0, 190.0, 195.0, 205.0,
+        ];
+        let clean = rates.map(|rate| (rate, rate < 200.0));
+        let disturbed = clean.into_iter().chain([(80.0, false), (120.0, true)]);
+        let found = CapacityEstimate::of(600.0, disturbed);
+        assert!((found.median_per_s - 200.0).abs() < 6.0, "{found:?}");
+        let one_of_twelve = 1.0 / 12.0;
+        assert!(
+            (found.disturbed_share - one_of_twelve).abs() < 0.02,
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn without_trials_the_estimate_is_a_third_of_the_closed_loop_and_wide() {
+        let found = CapacityEstimate::of(900.0, []);
+        assert!((200.0..=300.0).contains(&found.median_per_s), "{found:?}");
+        assert!(found.high_per_s > 10.0 * found.low_per_s, "{found:?}");
+        assert_eq!(found.disturbed_share, 0.0);
+    }
+}

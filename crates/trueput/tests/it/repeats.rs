@@ -176,12 +176,15 @@ fn a_trial_that_would_have_no_end_is_given_ten_seconds() {
         ("micro --set test=read-random --rate 1000", &[Some(10.0)]),
         ("ycsb --rate 1000", &[Some(10.0)]),
         ("tpcc --rate 10", &[Some(10.0)]),
+        ("threen1", &[Some(10.0)]),
+        ("threen1 --set finish=0,1000", &[Some(10.0), None]),
         ("ycsb --rate 0,1000", &[None, Some(10.0)]),
         // The controls: what has an end, or was given a duration, is left as it is.
         ("micro --set test=read-random", &[None]),
         ("micro --set test=fill-random --rate 1000", &[None]),
         ("ycsb --rate 1000 --set operationcount=500", &[None]),
-        ("threen1 --rate 1000", &[None]),
+        ("threen1 --rate 1000 --set finish=1000", &[None]),
+        ("threen1 --set finish=1000", &[None]),
         ("ycsb --rate 1000 --duration 3", &[Some(3.0)]),
     ] {
         assert_eq!(durations(plan), expected, "{plan}");

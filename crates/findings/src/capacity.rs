@@ -449,8 +449,8 @@ impl CapacityComparison {
         first.filter(|capacity| capacity.capacity_per_s.is_some())
     }
 
-    /// Whether a contender's interval overlaps that of the best one, so that the order of the two is
-    /// not known.
+    /// Whether a contender's interval overlaps that of the best one, so that the order of the two
+    /// is not known.
     #[must_use]
     pub fn overlaps_best(&self, capacity: &Capacity) -> bool {
         let best = self.best().and_then(|best| best.estimate);

@@ -231,12 +231,12 @@ mod tests {
             100.0, 180.0, 190.0, 195.0, 205.0, 210.0, 220.0, 190.0, 195.0, 205.0,
         ];
         let clean = rates.map(|rate| (rate, rate < 200.0));
-        let disturbed = clean.into_iter().chain([(80.0, false), (120.0, true)]);
+        let disturbed = clean.into_iter().chain([(80.0, false), (300.0, false)]);
         let found = CapacityEstimate::of(600.0, disturbed);
         assert!((found.median_per_s - 200.0).abs() < 6.0, "{found:?}");
         let one_of_twelve = 1.0 / 12.0;
         assert!(
-            (found.disturbed_share - one_of_twelve).abs() < 0.02,
+            (found.disturbed_share - one_of_twelve).abs() < 0.04,
             "{found:?}"
         );
     }

@@ -205,32 +205,34 @@ impl<'a> ChoiceView<'a> {
                 certainty(first.best())
             )
         );
-        text += &match self.settings.needed_per_s {
-            Some(needed_per_s) => {
-                let needed = separate(&needed_per_s.to_string());
-                let best = || self.choice.candidates.iter().map(Candidate::best);
-                if needed_per_s <= capacity_per_s {
-                    let times = number(capacity_per_s / needed_per_s);
-                    format!(", {times} times the {needed}/s that you need.")
-                } else if first.best().serves(needed_per_s) {
-                    format!(". It kept the objective at the {needed}/s that you need, too.")
-                } else if self.fails_everywhere(needed_per_s) {
-                    format!(
-                        ". None{} reaches the {needed}/s that you need.",
-                        which(best())
-                    )
-                } else {
-                    format!(". Whether any reaches the {needed}/s that you need is open.")
-                }
-            }
-            None => ".".to_owned(),
-        };
+        text += &self.beside_need(capacity_per_s);
         if first.is_tuned_better()
             && let Some(default_per_s) = first.default.capacity_per_s
         {
             text += &format!(" By default it takes {}/s.", rate(default_per_s));
         }
         text + &self.comparison(first, capacity_per_s)
+    }
+
+    /// The capacity of the first contender beside the rate that is needed, as the end of a sentence.
+    fn beside_need(&self, capacity_per_s: f64) -> String {
+        let Some(needed_per_s) = self.settings.needed_per_s else {
+            return ".".to_owned();
+        };
+        let needed = separate(&needed_per_s.to_string());
+        let mut candidates = self.choice.candidates.iter();
+        if needed_per_s <= capacity_per_s {
+            let times = number(capacity_per_s / needed_per_s);
+            format!(", {times} times the {needed}/s that you need.")
+        } else if let Some(serving) = candidates.find(|it| it.best().serves(needed_per_s)) {
+            let name = name(serving);
+            format!(". {name} kept the objective in most trials at the {needed}/s that you need.")
+        } else if self.fails_everywhere(needed_per_s) {
+            let which = which(self.choice.candidates.iter().map(Candidate::best));
+            format!(". None{which} reaches the {needed}/s that you need.")
+        } else {
+            format!(". Whether any reaches the {needed}/s that you need is open.")
+        }
     }
 
     /// Whether no contender that is considered serves a rate, or may.

@@ -102,7 +102,8 @@ pub(crate) enum Refusal {
     /// A native program cannot follow the conditions.
     #[error(
         "the native program of {engine} runs all of its work at once: it accepts cpus, numa and \
-         allocator only; remove rate, warm_up, duration and other conditions, and give it a range by finish"
+         allocator only; remove rate, warm_up, duration and other conditions, and give it a range \
+         by finish"
     )]
     NativeProgram {
         /// The engine.

@@ -141,7 +141,7 @@ impl Oracle {
         }
     }
 
-    /// Shows the starts to all threads, chunk by chunk and upwards, until one of them returns false.
+    /// Shows the starts to all threads, in chunks and upwards, until one of them returns false.
     fn each_chunk(&self, work: impl Fn(RangeInclusive<u64>) -> bool + Sync) {
         let chunks = self.starts.ranges().iter().flat_map(|range| {
             let lows = (*range.start()..=*range.end()).step_by(CHUNK);

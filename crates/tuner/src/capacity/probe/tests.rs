@@ -243,7 +243,7 @@ struct Simulated {
 /// disturbed, in bursts of this length.
 fn simulate(searches: u64, disturbed: f64, burst: u32) -> Simulated {
     const CLOSED_PER_S: f64 = 10_000.0;
-    const WIDTH: f64 = 0.03;
+    const WIDTH: f64 = 0.02;
     let mut all = Simulated::default();
     for seed in 0..searches {
         let mut random = seed;
@@ -298,7 +298,7 @@ fn many_searches_are_as_near_and_as_sure_as_in_the_simulation_that_chose_the_rul
         (0.1, 1, 0.015, 19.0),
         (0.2, 3, 0.06, 25.0),
     ] {
-        let found = simulate(400, disturbed, burst);
+        let found = simulate(200, disturbed, burst);
         println!("{disturbed} disturbed, bursts of {burst}: {found:?}");
         assert!(
             found.bias.abs() < 0.015 && found.off <= most_off,

@@ -15,6 +15,7 @@ mod interval;
 mod level;
 mod noise;
 mod rank;
+mod sequential;
 mod summary;
 
 pub use change::{Shape, change_points, drift, shape};
@@ -29,6 +30,7 @@ pub use interval::{
 pub use level::level_changes;
 pub use noise::{Disturbance, Noise, Shares, noise};
 pub use rank::{RankTest, outliers, rank_test};
+pub use sequential::{Judgement, Observation, SequentialRule, Standing, StandingKind};
 pub use summary::{MIN_REPEATS, Summary, maximum, median, quantile};
 
 /// The chance that any of the comparisons that are read together claims a difference although there

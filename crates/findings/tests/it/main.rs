@@ -20,6 +20,7 @@ mod prediction;
 mod prediction_runs;
 mod rankings;
 mod scaling;
+mod sequential;
 mod storage;
 mod support;
 mod tuning;

@@ -141,7 +141,8 @@ pub struct StepFigures {
 /// A rate over another one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Gain {
-    /// Median over median.
+    /// The mean ratio of the repeats in pairs, which the interval belongs to; for fewer than three
+    /// the ratio of the medians.
     pub ratio: f64,
     /// Whether that is a difference, and its interval.
     pub comparison: Comparison,
@@ -356,11 +357,12 @@ impl<'a> Builder<'a> {
     /// The gain of a row over another, from the repeats that both have; `None` if they share none.
     fn gain(&self, before: &StepTrials<'_>, after: &StepTrials<'_>) -> Option<Gain> {
         let middle = |step: &StepTrials<'_>| median(step.rates.values().copied());
-        let ratio = middle(after)? / middle(before)?;
+        let of_medians = middle(after)? / middle(before)?;
         let pairs = before.rates.iter();
         let pairs = pairs.filter_map(|(repeat, rate)| Some((*rate, *after.rates.get(repeat)?)));
         let (first, second): (Vec<f64>, Vec<f64>) = pairs.unzip();
         let comparison = compare_among(&first, &second, true, self.comparisons);
+        let ratio = comparison.ratio.map_or(of_medians, |it| it.estimate);
         Some(Gain { ratio, comparison })
     }
 }

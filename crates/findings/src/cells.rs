@@ -2,6 +2,7 @@
 
 use crate::audits::{AuditState, audit_state};
 use crate::contender::ContenderNames;
+use crate::eligibility::rate;
 use crate::fixed_rate::FixedRateResult;
 use crate::marks::{Mark, marked, marks_of};
 use crate::objective::ObjectiveResult;
@@ -53,8 +54,13 @@ pub struct RankedCell {
     pub verified: Option<VerifyLevel>,
     /// Trials that count.
     pub repeats: usize,
-    /// The median rate of the headline operation, over that of the ranking's best cell; `None` for
-    /// the harness.
+    /// The geometric mean of the repeats' rates of the headline operation, per second, by which the
+    /// cells of a ranking are ordered.
+    #[serde(skip)]
+    pub headline_mean_per_s: f64,
+    /// Its rate of the headline operation over that of the ranking's best cell: the estimate of
+    /// `against_best`, from the repeats in pairs, or for fewer than three the ratio of the geometric
+    /// means; `None` for the harness.
     pub relative_to_best: Option<f64>,
     /// Comparison of its repeats with those of the ranking's best cell; `None` for that cell itself
     /// and for the harness.
@@ -204,12 +210,20 @@ pub fn cell(
             .max_by_key(thoroughness)
             .filter(|level| *level != VerifyLevel::Off),
         repeats: repeats.len(),
+        headline_mean_per_s: headline_mean(repeats, headline),
         relative_to_best: None,
         against_best: None,
         at_rate: None,
         objective: None,
         figures: figures(repeats, headline)?,
     })
+}
+
+/// The geometric mean of the repeats' rates of the headline operation, per second; 0 if one is.
+fn headline_mean(repeats: &[&TrialRecord], headline: &str) -> f64 {
+    let rates = repeats.iter().filter_map(|trial| rate(trial, headline));
+    let logarithms: Vec<f64> = rates.map(f64::ln).collect();
+    (logarithms.iter().sum::<f64>() / logarithms.len().max(1) as f64).exp()
 }
 
 fn figures(repeats: &[&TrialRecord], headline: &str) -> Option<CellFigures> {

@@ -21,6 +21,7 @@ pub use rows::{AnswerRow, LatencyFigure};
 pub use subject::RankingSubject;
 pub use verdict::{RankingVerdict, RowVerdict, refuses};
 
+use crate::decision::RankingDecision;
 use crate::eligibility::{HARNESS_ENGINE, Ineligibility, UnrankedStatus};
 use crate::rankings::{Ranking, UnrankedTrial, rankings};
 use crate::statistics::{Disturbance, Interval, Noise};
@@ -114,6 +115,9 @@ pub struct RankingAnswer {
     /// The smallest difference that the repeats of all inconclusive contenders would show four
     /// times in five, as a ratio above 1; `None` if nothing is inconclusive or it is not known.
     pub smallest_ratio: Option<f64>,
+    /// How it stands, if the run goes on until its rankings are decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<RankingDecision>,
 }
 
 impl RankingAnswer {
@@ -127,10 +131,11 @@ impl RankingAnswer {
 /// A ratio, with the interval that its verdict is based on, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LeaderShare {
-    /// The ratio of the medians that are shown with it.
+    /// The mean ratio of the repeats in pairs; for fewer than three repeats on a side that of the
+    /// geometric means, at one rate that of the medians.
     pub estimate: f64,
-    /// The interval that the verdict used, of the repeats in pairs; `None` for fewer than three
-    /// repeats on a side.
+    /// The interval that the verdict used, around it; `None` for fewer than three repeats on a
+    /// side.
     pub interval: Option<Interval>,
 }
 
@@ -138,15 +143,9 @@ impl LeaderShare {
     /// The inverse ratio, of the first to the second.
     #[must_use]
     pub fn inverted(self) -> Self {
-        let inverted = |interval: Interval| Interval {
-            estimate: 1.0 / interval.estimate,
-            low: 1.0 / interval.high,
-            high: 1.0 / interval.low,
-            level: interval.level,
-        };
         Self {
             estimate: 1.0 / self.estimate,
-            interval: self.interval.map(inverted),
+            interval: self.interval.map(Interval::inverted),
         }
     }
 }
@@ -204,6 +203,7 @@ impl Answer {
         let listed = || rankings.iter().zip(&subjects);
         let ranked: Vec<_> = listed()
             .filter_map(|(ranking, subject)| ranking_answer(ranking, subject, noise))
+            .map(|ranking| with_end(ranking, report))
             .collect();
         Self {
             name: report.manifest.name.clone(),
@@ -231,12 +231,10 @@ impl Answer {
         rankings.find(|ranking| ranking.subject.index == index)
     }
 
-    /// The option and the command that would distinguish contenders.
-    pub fn more_repeats(&self) -> Option<(&str, &[String])> {
-        self.next_steps.iter().find_map(|step| match step {
-            NextStep::MoreRepeats { option, command } => Some((&**option, &**command)),
-            NextStep::Resume { .. } => None,
-        })
+    /// The step that would distinguish contenders.
+    pub fn distinguishing_step(&self) -> Option<&NextStep> {
+        let mut steps = self.next_steps.iter();
+        steps.find(|step| !matches!(step, NextStep::Resume { .. }))
     }
 }
 
@@ -310,7 +308,16 @@ fn ranking_answer(
         not_comparable: rows::unplaced(ranking, &ranking.not_comparable),
         rows,
         verdict,
+        decision: ranking.decision.clone(),
     })
+}
+
+/// Sets the reason why the run of a decision ended.
+fn with_end(mut ranking: RankingAnswer, report: &Run) -> RankingAnswer {
+    if let Some(decision) = &mut ranking.decision {
+        decision.search_end = report.end.as_ref().and_then(|end| end.search_end);
+    }
+    ranking
 }
 
 fn not_ranked((ranking, subject): (&Ranking, &RankingSubject)) -> Vec<UnrankedContender> {

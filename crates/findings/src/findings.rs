@@ -27,10 +27,10 @@ impl<'a> Findings<'a> {
     /// Computes the findings of a run.
     #[must_use]
     pub fn of(run: &'a Run) -> Self {
-        // The trials of a search have the rates and knobs that it tries: they are not ranked.
-        match run.manifest.search {
-            Some(_) => Self::without_rankings(run),
-            None => Self::with_rankings(run, rankings(&run.manifest, &run.trials)),
+        if run.manifest.is_ranked() {
+            Self::with_rankings(run, rankings(&run.manifest, &run.trials))
+        } else {
+            Self::without_rankings(run)
         }
     }
 

@@ -16,6 +16,7 @@
 //! - `choice`: the contender that keeps an objective at the highest rate, and what it costs
 //! - `compare`: comparison of two runs, or of two contenders of one run
 //! - `contender`: the names of contenders
+//! - `decision`: the verdicts of a run that goes on until its rankings are decided
 //! - `disturbance`: use of the machine by other programs
 //! - `eligibility`: trials that are ranked, compared and charted
 //! - `findings`: rankings, answer, names and measured trials of a run, for every format
@@ -60,6 +61,7 @@ pub mod cells;
 pub mod choice;
 pub mod compare;
 pub mod contender;
+pub mod decision;
 pub mod disturbance;
 pub mod eligibility;
 pub mod failover;

@@ -13,6 +13,7 @@ use crate::audits::{AuditCoverage, coverage};
 use crate::builds::{EngineBuild, builds};
 use crate::cells::RankedCell;
 use crate::contender::ContenderNames;
+use crate::decision::RankingDecision;
 use crate::eligibility::{
     HARNESS_ENGINE, Ineligibility, LastAttempts, UnrankedStatus, headline, ineligibility,
 };
@@ -89,6 +90,9 @@ pub struct Ranking {
     pub builds: Vec<EngineBuild>,
     /// Trials that do not count, with the reason.
     pub unranked: Vec<UnrankedTrial>,
+    /// How it stands, if the run goes on until its rankings are decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<RankingDecision>,
 }
 
 impl Ranking {
@@ -356,7 +360,12 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
     } else {
         partition_comparable(cells, manifest.include_assertions)
     };
-    let cells = with_shares(cells, rate_per_s);
+    let mut cells = with_shares(cells, rate_per_s);
+    let decided = manifest.decision().filter(|_| rate_per_s.is_none());
+    let decision = decided.map(|rule| RankingDecision::of(rule, &cells, trials, &headline));
+    if let Some(decision) = &decision {
+        decision.apply(&mut cells);
+    }
     let notes: BTreeSet<_> = trials
         .iter()
         .filter_map(|trial| trial.spec.note.clone())
@@ -382,6 +391,7 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         harness,
         builds: builds(trials, &names),
         unranked,
+        decision,
     }
 }
 
@@ -410,15 +420,15 @@ fn partition_comparable(
         .partition(|cell| cell.marks.iter().all(permits))
 }
 
-/// The highest median rate first.
+/// The highest rate first: the geometric mean of the repeats, as the ratios of pairs have it.
 fn sort_by_rate(cells: &mut [RankedCell]) {
-    let rate = |cell: &RankedCell| cell.figures.headline_per_s.median;
+    let rate = |cell: &RankedCell| cell.headline_mean_per_s;
     cells.sort_by(|one, other| rate(other).total_cmp(&rate(one)));
 }
 
 /// Sets the ranked cells' shares of the best rate, unless all were offered one rate.
 fn with_shares(mut cells: Vec<RankedCell>, rate_per_s: Option<f64>) -> Vec<RankedCell> {
-    let rate = |cell: &RankedCell| cell.figures.headline_per_s.median;
+    let rate = |cell: &RankedCell| cell.headline_mean_per_s;
     let best = cells.first().map(rate);
     let best = best.filter(|best| *best > 0.0 && rate_per_s.is_none());
     for cell in &mut cells {
@@ -449,7 +459,10 @@ fn compare_with_best(rankings: &mut [Ranking], groups: &[Vec<&TrialRecord>]) {
         let cells = 1..ranking.cells.len();
         cells.map(move |cell| (index, cell))
     };
-    let places: Vec<_> = rankings.iter().enumerate().flat_map(behind).collect();
+    // A decided ranking has its comparisons.
+    let open = rankings.iter().enumerate();
+    let open = open.filter(|(_, ranking)| ranking.decision.is_none());
+    let places: Vec<_> = open.flat_map(behind).collect();
     let compared = compare_together(places.len(), |place, comparisons| {
         let (index, cell) = places[place];
         compare_cell(&rankings[index], &groups[index], cell, comparisons)
@@ -460,7 +473,12 @@ fn compare_with_best(rankings: &mut [Ranking], groups: &[Vec<&TrialRecord>]) {
         let cell = &mut ranking.cells[cell];
         match &mut cell.at_rate {
             Some(at_rate) if at_one_rate => at_rate.against_best = compared,
-            _ => cell.against_best = compared.filter(|_| !at_one_rate),
+            _ => {
+                cell.against_best = compared.filter(|_| !at_one_rate);
+                // The estimate of the verdict, so that one report has one.
+                let ratio = cell.against_best.and_then(|compared| compared.ratio);
+                cell.relative_to_best = ratio.map(|it| it.estimate).or(cell.relative_to_best);
+            }
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::objective::Objective;
 use crate::ranges::RangeCheck;
 use crate::regular_file::{self, OpenMode};
 use crate::reserve;
-use crate::search::{SearchEnd, SearchSettings};
+use crate::search::{DecisionSettings, SearchEnd, SearchSettings};
 use crate::skipped::{SkipKind, SkippedPart};
 use crate::text::decode_utf8;
 use crate::trial::check_id;
@@ -126,6 +126,23 @@ pub struct RunManifest {
 }
 
 impl RunManifest {
+    /// Returns whether the trials are those of a plan, so that its contenders are ranked: those of
+    /// most searches have rates and knobs that the search tries.
+    #[must_use]
+    pub fn is_ranked(&self) -> bool {
+        self.search.is_none() || self.decision().is_some()
+    }
+
+    /// Returns the settings by which the rankings are decided while the run goes on; `None` if the
+    /// number of repeats does not depend on the results, or is to give a precision.
+    #[must_use]
+    pub fn decision(&self) -> Option<&DecisionSettings> {
+        match &self.search {
+            Some(SearchSettings::Decision(settings)) => Some(settings),
+            _ => None,
+        }
+    }
+
     /// Returns the parts of the plan that do not run.
     pub fn skipped_parts(&self) -> impl Iterator<Item = SkippedPart> {
         let mut kinds = self.skipped_kinds.iter();

@@ -49,6 +49,7 @@ pub use crate::conditions::{CONDITIONS, Condition, ConditionLists};
 pub use step::PlanStep;
 
 use crate::objective::Objective;
+use crate::search::EqualWithin;
 use crate::text::decode_utf8;
 use crate::value::{Settings, format_bytes};
 use crate::{Durability, Error, Value, VerifyLevel, WorkerKind, regular_file};
@@ -99,6 +100,9 @@ pub struct PlanFile {
     pub seed: u64,
     /// The run conditions.
     pub conditions: ConditionLists,
+    /// The part within which contenders are equal, if the plan is to be repeated until its rankings
+    /// are decided; `None` if `repeat` says how often.
+    pub decide: Option<EqualWithin>,
     /// What a rate must keep, for a search for capacity; `None` if the plan states none.
     pub objective: Option<Objective>,
     /// The treatment of a level or a kind of worker that an engine does not support.
@@ -294,6 +298,7 @@ impl PlanFile {
             verify: VerifyLevel::Full,
             seed: 1,
             conditions: ConditionLists::default(),
+            decide: None,
             objective: None,
             unsupported: UnsupportedPolicy::Refuse,
             settings: Dimensions::new(),

@@ -4,7 +4,8 @@
 use crate::conditions::{CONDITIONS, Condition};
 use crate::plan::{MAX_REPEAT, MAX_WORKERS};
 use crate::search::{
-    CapacitySettings, ChoiceSettings, SearchSettings, SearchedKnob, TuningLimits, TuningSettings,
+    CapacitySettings, ChoiceSettings, DecisionSettings, SearchSettings, SearchedKnob, TuningLimits,
+    TuningSettings,
 };
 use crate::trial::check_id;
 use crate::{Conditions, TrialRecord, TrialSpec};
@@ -170,6 +171,7 @@ pub(crate) fn search(settings: &SearchSettings) -> RangeCheck {
         SearchSettings::Capacity(settings) => capacity(settings),
         SearchSettings::Tuning(settings) => tuning(settings),
         SearchSettings::Choice(settings) => choice(settings),
+        SearchSettings::Decision(settings) => decision(settings),
     };
     checked.map_err(|wrong| wrong.within("search"))
 }
@@ -178,6 +180,15 @@ fn capacity(settings: &CapacitySettings) -> RangeCheck {
     number("precision", settings.precision, CapacitySettings::PRECISION)?;
     number("budget_s", settings.budget_s, TIME_S)?;
     limits(&settings.limits)
+}
+
+fn decision(settings: &DecisionSettings) -> RangeCheck {
+    let range = DecisionSettings::EQUAL_WITHIN;
+    number("equal_within", settings.equal_within, range)?;
+    let repeats = settings.max_repeats;
+    let [min, max] = [DecisionSettings::MIN_REPEATS, DecisionSettings::MAX_REPEATS];
+    count("max_repeats", repeats, min, max as usize)?;
+    option("budget_s", settings.budget_s, TIME_S)
 }
 
 fn choice(settings: &ChoiceSettings) -> RangeCheck {

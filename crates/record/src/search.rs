@@ -6,6 +6,7 @@ use crate::objective::Objective;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+use std::str::FromStr;
 
 /// The question that a run's trials are proposed to answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -17,16 +18,19 @@ pub enum SearchSettings {
     Tuning(TuningSettings),
     /// The contender that keeps an objective at the highest rate, with its default knobs or tuned.
     Choice(ChoiceSettings),
+    /// The contender with the highest rate in each ranking of a plan, or those that are equal.
+    Decision(DecisionSettings),
 }
 
 impl SearchSettings {
-    /// The time for the whole search, seconds.
+    /// The time for the whole search, seconds; `None` if it has no limit.
     #[must_use]
-    pub fn budget_s(&self) -> f64 {
+    pub fn budget_s(&self) -> Option<f64> {
         match self {
-            Self::Capacity(settings) => settings.budget_s,
-            Self::Tuning(settings) => settings.budget_s,
-            Self::Choice(settings) => settings.budget_s,
+            Self::Capacity(settings) => Some(settings.budget_s),
+            Self::Tuning(settings) => Some(settings.budget_s),
+            Self::Choice(settings) => Some(settings.budget_s),
+            Self::Decision(settings) => settings.budget_s,
         }
     }
 
@@ -37,6 +41,7 @@ impl SearchSettings {
             Self::Capacity(_) => "capacity",
             Self::Tuning(_) => "tune",
             Self::Choice(_) => "choose",
+            Self::Decision(_) => "run",
         }
     }
 
@@ -46,6 +51,7 @@ impl SearchSettings {
             Self::Capacity(settings) => settings.budget_s = budget_s,
             Self::Tuning(settings) => settings.budget_s = budget_s,
             Self::Choice(settings) => settings.budget_s = budget_s,
+            Self::Decision(settings) => settings.budget_s = Some(budget_s),
         }
     }
 }
@@ -58,6 +64,78 @@ pub enum SearchEnd {
     TimeUp,
     /// Every planned trial had ended.
     NothingLeft,
+}
+
+/// The settings of a run that ends when its rankings are decided: it repeats the trials of a plan
+/// until each ranking has a leader or equals.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct DecisionSettings {
+    /// Contenders are equal if their rates differ by less than this part.
+    pub equal_within: f64,
+    /// The most repeats, fixed before the first: the verdicts depend on it.
+    pub max_repeats: u32,
+    /// The time for all repeats, seconds; absent if only the number of repeats ends them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_s: Option<f64>,
+}
+
+impl DecisionSettings {
+    /// The values that [`DecisionSettings::equal_within`] can have.
+    pub const EQUAL_WITHIN: RangeInclusive<f64> = 0.005..=0.5;
+
+    /// The part within which contenders are equal if nobody names another.
+    pub const DEFAULT_EQUAL_WITHIN: f64 = 0.05;
+
+    /// The most repeats. With some noise and equals that are hard to tell, a longer run would
+    /// seldom end sooner.
+    pub const MAX_REPEATS: u32 = 60;
+
+    /// The fewest repeats that decide.
+    pub const MIN_REPEATS: u32 = 4;
+
+    /// Returns the part within which contenders are equal.
+    #[must_use]
+    pub fn equal_within(&self) -> EqualWithin {
+        EqualWithin(self.equal_within)
+    }
+}
+
+/// The part within which a decided run calls contenders equal.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EqualWithin(f64);
+
+impl EqualWithin {
+    /// Returns the part.
+    #[must_use]
+    pub fn part(self) -> f64 {
+        self.0
+    }
+}
+
+impl Default for EqualWithin {
+    fn default() -> Self {
+        Self(DecisionSettings::DEFAULT_EQUAL_WITHIN)
+    }
+}
+
+/// A text that is no part within which contenders can be equal.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is no difference to decide by: write 5% or 0.05, from 0.5% to 50%")]
+pub struct ParseEqualWithinError(String);
+
+impl FromStr for EqualWithin {
+    type Err = ParseEqualWithinError;
+
+    fn from_str(text: &str) -> Result<Self, ParseEqualWithinError> {
+        let number = |digits: &str| digits.trim().parse::<f64>().ok();
+        let part = match text.strip_suffix('%') {
+            Some(percent) => number(percent).map(|percent| percent / 100.0),
+            None => number(text),
+        };
+        let fits = |part: &f64| DecisionSettings::EQUAL_WITHIN.contains(part);
+        let error = || ParseEqualWithinError(text.to_owned());
+        part.filter(fits).map(Self).ok_or_else(error)
+    }
 }
 
 /// The settings of a choice between contenders.
@@ -429,5 +507,39 @@ mod tests {
         };
         assert_eq!(read.untunable_reason(3), Some("it has no knobs"));
         assert_eq!(read.untunable_reason(0), None);
+    }
+
+    #[test]
+    fn a_difference_to_decide_by_is_a_percentage_or_a_fraction() {
+        let read = |text: &str| text.parse::<EqualWithin>().map(EqualWithin::part);
+        assert_eq!((read("5%"), read("0.05")), (Ok(0.05), Ok(0.05)));
+        assert_eq!(read("12.5%"), Ok(0.125));
+        for wrong in ["5", "0", "60%", "NaN", "", "%", "-1%"] {
+            let message = read(wrong).unwrap_err().to_string();
+            assert!(
+                message.starts_with(&format!("'{wrong}' is no")),
+                "{message}"
+            );
+        }
+        assert_eq!(EqualWithin::default().part(), 0.05);
+    }
+
+    #[test]
+    fn a_decision_is_read_as_it_was_written() {
+        let settings = SearchSettings::Decision(DecisionSettings {
+            equal_within: 0.05,
+            max_repeats: 60,
+            budget_s: None,
+        });
+        let text = serde_json::to_string(&settings).unwrap();
+        assert_eq!(
+            text,
+            r#"{"kind":"decision","equal_within":0.05,"max_repeats":60}"#
+        );
+        assert_eq!(
+            serde_json::from_str::<SearchSettings>(&text).unwrap(),
+            settings
+        );
+        assert_eq!((settings.budget_s(), settings.command()), (None, "run"));
     }
 }

@@ -1,5 +1,6 @@
 //! The answer of a run for a terminal: its first screen.
 
+pub(crate) mod decision;
 mod layout;
 mod shared_marks;
 mod standings;
@@ -8,6 +9,7 @@ pub(crate) mod table;
 mod terminal;
 pub(crate) mod words;
 
+pub use decision::decided_lines;
 pub use layout::Layout;
 pub use standings::{round_lines, standings};
 pub use terminal::AnswerText;

@@ -65,6 +65,8 @@ impl RunReport for Run {
             SearchSettings::Capacity(_) => sections::capacity::document(self),
             SearchSettings::Choice(_) => sections::choice::document(self),
             SearchSettings::Tuning(_) => sections::tuning::document(self),
+            // Its answer is that of a plan.
+            SearchSettings::Decision(_) => return None,
         };
         Some(terminal::render_with(&document, style, REPORT_AS_JSON))
     }

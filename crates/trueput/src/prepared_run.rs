@@ -13,7 +13,7 @@ use trueput_findings::Run;
 use trueput_findings::answer::{Answer, Standings};
 use trueput_findings::shell::quoted;
 use trueput_findings::units::counted;
-use trueput_record::search::SearchSettings;
+use trueput_record::search::{DecisionSettings, SearchSettings};
 use trueput_record::value::format_seconds;
 use trueput_record::{Outcome, RunFolder, RunManifest, TrialRecord};
 use trueput_report::answer::AnswerText;
@@ -112,14 +112,18 @@ impl PreparedRun<'_> {
                 settings.trials,
                 format_seconds(settings.budget_s)
             ))),
+            Some(SearchSettings::Decision(settings)) => Ok(Some(decision_estimate(
+                settings,
+                self.manifest.trials.len(),
+            ))),
             Some(search) => {
                 let roles = self.manifest.trials.iter().filter_map(|spec| spec.role);
                 let contenders: BTreeSet<_> = roles.map(|role| role.contender).collect();
-                Ok(Some(format!(
-                    "{}, at most {}",
-                    counted(contenders.len() as u64, "contender"),
-                    format_seconds(search.budget_s())
-                )))
+                let most = search.budget_s().map_or_else(String::new, |budget_s| {
+                    format!(", at most {}", format_seconds(budget_s))
+                });
+                let contenders = counted(contenders.len() as u64, "contender");
+                Ok(Some(format!("{contenders}{most}")))
             }
         }
     }
@@ -141,6 +145,21 @@ impl PreparedRun<'_> {
             .may_be_long()
             .then(|| format!("{}{sooner}", estimate.to_text())))
     }
+}
+
+/// What to expect of a run that decides, whose first repeat has so many trials.
+fn decision_estimate(settings: &DecisionSettings, trials: usize) -> String {
+    let least = DecisionSettings::MIN_REPEATS;
+    let most = settings.max_repeats;
+    let within = settings.budget_s.map_or_else(String::new, |budget_s| {
+        format!(", within {}", format_seconds(budget_s))
+    });
+    format!(
+        "{} a repeat; {least} to {most} repeats until each ranking has a leader or equals within \
+         {} %{within}",
+        counted(trials as u64, "trial"),
+        settings.equal_within * 100.0
+    )
 }
 
 /// Warns of inferior builds that are used because a better one was not found, of engine folders

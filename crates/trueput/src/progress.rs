@@ -6,14 +6,15 @@ mod table;
 mod time_left;
 
 use crate::output;
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 use table::LiveTable;
 use time_left::TimeLeftEstimator;
 use trueput_findings::answer::{Round, Standings};
 use trueput_record::measurement::OperationSummary;
-use trueput_record::{Outcome, TrialRecord};
-use trueput_report::answer::round_lines;
+use trueput_record::{Outcome, TrialRecord, TrialSpec};
+use trueput_report::answer::{decided_lines, round_lines};
 use trueput_runner::{Event, Phase};
 use trueput_tuner::SearchNews;
 
@@ -46,6 +47,8 @@ pub struct Progress {
     completed: Option<Round>,
     /// Whether any round was completed.
     has_round: bool,
+    /// The rankings whose decision was told, by place.
+    told: BTreeSet<usize>,
 }
 
 enum ProgressStyle {
@@ -82,6 +85,7 @@ impl Progress {
             standings: None,
             completed: None,
             has_round: false,
+            told: BTreeSet::new(),
         }
     }
 
@@ -90,6 +94,13 @@ impl Progress {
     pub fn with_standings(mut self, standings: Standings) -> Self {
         self.standings = Some(standings);
         self
+    }
+
+    /// Takes the trials that a search adds to the plan.
+    pub fn add_trials(&mut self, trials: &[TrialSpec]) {
+        if let Some(standings) = &mut self.standings {
+            standings.add_trials(trials);
+        }
     }
 
     /// Shows one event.
@@ -126,10 +137,12 @@ impl Progress {
             }
             Event::TrialStarted { number, of, spec } => {
                 let (number, of) = (number + self.done_before, of + self.done_before);
-                let name = match spec.role {
-                    // Nobody knows how many trials a search takes.
-                    Some(_) => format!("trial {}", spec.id),
-                    None => format!("trial {number} of {of}, {}", spec.id),
+                // Nobody knows how many trials a search takes.
+                let is_decision = self.standings.as_ref().is_some_and(Standings::is_decision);
+                let name = if spec.role.is_some() || is_decision {
+                    format!("trial {}", spec.id)
+                } else {
+                    format!("trial {number} of {of}, {}", spec.id)
                 };
                 self.begin_trial(&name, spec.cell, now);
                 self.trials.push((spec.id.clone(), name));
@@ -237,11 +250,19 @@ impl Progress {
         }
         let completed = self.completed.take();
         let mut lines = Vec::new();
+        if standings.is_decision() {
+            let decided = completed.map(|_| decided_lines(&standings.answer().rankings));
+            let mut new = decided.unwrap_or_default();
+            new.retain(|(place, _)| self.told.insert(*place));
+            lines.extend(new.into_iter().map(|(_, line)| line));
+        }
         match (&mut self.style, completed) {
             (ProgressStyle::Bar(live), Some(_)) => live.show(standings.answer()),
             // The first round's table grows by each contender.
             (ProgressStyle::Bar(live), None) if !self.has_round => live.show(standings.answer()),
-            (ProgressStyle::Lines, Some(round)) if round.of != Some(1) => {
+            (ProgressStyle::Lines, Some(round))
+                if round.of != Some(1) && !standings.is_decision() =>
+            {
                 lines = round_lines(round, &standings.answer(), LINE_WIDTH);
             }
             _ => {}

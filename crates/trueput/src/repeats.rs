@@ -50,7 +50,7 @@ fn parse_half_width(text: &str) -> Result<f64, Failure> {
 }
 
 /// Parses a time budget for repeats.
-fn parse_budget(text: &str) -> Result<f64, Failure> {
+pub fn parse_budget(text: &str) -> Result<f64, Failure> {
     let budget_s = parse_seconds(text).map_err(Failure::usage)?;
     let fits = budget_s > 0.0;
     fits.then_some(budget_s).ok_or_else(|| {
@@ -147,9 +147,11 @@ pub fn print_stop_reason(folder: &RunFolder) -> Result<(), Failure> {
         }
         None => "a cell has fewer than 3 valid repeats".to_owned(),
     };
+    let is_whole = report.end.as_ref().is_some_and(|end| end.complete);
     let enough = report.end.and_then(|end| end.stop_reason);
     let reason = match (enough, until.half_width) {
         (Some(enough), _) => enough.words().to_owned(),
+        (None, _) if !is_whole => "the run was interrupted".to_owned(),
         (None, Some(half_width)) => {
             format!(
                 "all repeats were run; ±{} % was requested",

@@ -67,6 +67,7 @@ fn other_command(manifest: &RunManifest, path: &Path) -> Failure {
         Some(SearchSettings::Capacity(_)) => "a search for capacity",
         Some(SearchSettings::Tuning(_)) => "a search for knobs",
         Some(SearchSettings::Choice(_)) => "a choice",
+        Some(SearchSettings::Decision(_)) => "a run of a plan",
         None => "no search",
     };
     Failure::usage(format!(

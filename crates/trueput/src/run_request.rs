@@ -131,8 +131,11 @@ impl<'a> RunRequest<'a> {
             command: command_line(),
             include_assertions: overrides.include_assertions,
             split_by: overrides.split_by,
-            // That of a search is among its settings.
-            objective: self.plan.objective.filter(|_| search.is_none()),
+            // That of another search is among its settings.
+            objective: self
+                .plan
+                .objective
+                .filter(|_| matches!(search, None | Some(SearchSettings::Decision(_)))),
             search,
         };
         let (folder, manifest) = run.create(&self.options, self.registry)?;

@@ -2,6 +2,7 @@
 
 pub mod capacity;
 pub mod choice;
+pub mod decision;
 pub mod limits;
 pub mod tuning;
 
@@ -21,6 +22,7 @@ use std::cell::{Cell, RefCell};
 use std::process::ExitCode;
 use std::time::Instant;
 use trueput_findings::Run;
+use trueput_findings::answer::Answer;
 use trueput_findings::capacity::capacities;
 use trueput_findings::choice::choice;
 use trueput_findings::tuning::tuning;
@@ -28,7 +30,9 @@ use trueput_record::conditions::TimeSlice;
 use trueput_record::objective::Objective;
 use trueput_record::parameter::resolve;
 use trueput_record::plan::PlanFile;
-use trueput_record::search::{CapacitySettings, SearchSettings, TuningPreset, TuningStrategy};
+use trueput_record::search::{
+    CapacitySettings, DecisionSettings, SearchSettings, TuningPreset, TuningStrategy,
+};
 use trueput_record::trial::Proposal;
 use trueput_record::trial_time::DEFAULT_DURATION_S;
 use trueput_record::value::format_seconds;
@@ -243,6 +247,19 @@ fn too_short(shortage: BudgetShortage, contenders: usize, or_else: &str) -> Fail
     ))
 }
 
+/// The failure for a time that does not suffice for one repeat of so many trials.
+fn too_short_for_repeat(given_s: f64, trials: usize, repeat_s: f64) -> Failure {
+    let least_s = f64::from(DecisionSettings::MIN_REPEATS) * repeat_s;
+    Failure::usage(format!(
+        "--within {} is shorter than one repeat: its {trials} trials take at least {}, and a \
+         verdict takes {} repeats: give {} or more, fewer engines, or a shorter --duration",
+        format_seconds(given_s),
+        at_least(repeat_s.ceil()),
+        DecisionSettings::MIN_REPEATS,
+        at_least(least_s.ceil())
+    ))
+}
+
 /// Formats a least time for people: above two minutes in whole ones, rounded up so that the time is
 /// enough.
 fn at_least(seconds: f64) -> String {
@@ -319,6 +336,7 @@ fn found(run: &Run) -> serde_json::Value {
         Some(SearchSettings::Capacity(_)) => json!({ "capacities": capacities(manifest, trials) }),
         Some(SearchSettings::Tuning(_)) => json!({ "tuning": tuning(manifest, trials) }),
         Some(SearchSettings::Choice(_)) => json!({ "choice": choice(manifest, trials) }),
+        Some(SearchSettings::Decision(_)) => json!({ "rankings": Answer::of(run).rankings }),
         None => json!({}),
     }
 }

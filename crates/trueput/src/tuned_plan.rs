@@ -67,7 +67,7 @@ impl TunedPlan {
         match manifest.search.as_ref()? {
             SearchSettings::Tuning(settings) => Self::of_tuning(settings, manifest, ended),
             SearchSettings::Choice(settings) => Self::of_choice(settings, manifest, ended),
-            SearchSettings::Capacity(_) => None,
+            SearchSettings::Capacity(_) | SearchSettings::Decision(_) => None,
         }
     }
 

@@ -9,6 +9,7 @@
 //! - `capacity`: the highest rate at which a contender keeps an objective
 //! - `tuning`: the knobs of a contender that serve it best
 //! - `choice`: the contender that keeps an objective at the highest rate, by default and tuned
+//! - `decision`: the repeats of a plan until its rankings are decided
 //! - `error`: why a search cannot be made, and why a configuration may not run
 //! - `fence`: which configurations keep the promise that was asked for
 //! - `space`: the parameters that a search may change, as a unit cube
@@ -23,6 +24,7 @@ pub mod ablation;
 pub mod budget;
 pub mod capacity;
 pub mod choice;
+pub mod decision;
 pub mod error;
 pub mod fence;
 pub mod holdout;

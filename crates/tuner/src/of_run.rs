@@ -2,6 +2,7 @@
 
 use crate::capacity::{CapacityQuestion, CapacitySearch};
 use crate::choice::{ChoiceSearch, engine_of};
+use crate::decision::DecisionSearch;
 use crate::error::SearchError;
 use crate::trial_search::TrialSearch;
 use crate::tuning::TuningSearch;
@@ -33,6 +34,9 @@ pub fn search_of<'a>(
         }
         Some(SearchSettings::Choice(settings)) => {
             Ok(Box::new(ChoiceSearch::new(settings, manifest, engines)))
+        }
+        Some(SearchSettings::Decision(settings)) => {
+            Ok(Box::new(DecisionSearch::new(*settings, manifest)))
         }
         Some(SearchSettings::Tuning(settings)) => {
             let first = manifest.trials.first();

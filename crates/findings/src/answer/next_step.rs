@@ -3,11 +3,15 @@
 use super::{RankingAnswer, RankingVerdict};
 use crate::Run;
 use crate::shell::quoted;
+use crate::statistics::{StandingKind, median};
 use serde::Serialize;
-use trueput_record::search::SearchSettings;
+use std::collections::BTreeMap;
+use trueput_record::search::{DecisionSettings, SearchSettings};
+use trueput_record::trial_time::gap_s;
+use trueput_record::{TrialRecord, TrialSpec};
 
-/// More repeats than these are not proposed: `--until` finds how many it takes.
-const MAX_PROPOSED_REPEATS: f64 = 50.0;
+/// More repeats than these are not proposed: it may be impossible to know how many it takes.
+const MAX_PROPOSED_REPEATS: f64 = DecisionSettings::MAX_REPEATS as f64;
 
 /// Something to do next.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -18,10 +22,17 @@ pub enum NextStep {
         /// The words of the command, quoted for a shell.
         command: Vec<String>,
     },
-    /// Run again with more repeats, to distinguish contenders.
+    /// Continue the run until its contenders are distinguished or equal.
+    Decide {
+        /// The time that may take, seconds; `None` if it is not known, or longer than the run would
+        /// go on.
+        more_s: Option<f64>,
+        /// The words of the command, quoted for a shell.
+        command: Vec<String>,
+    },
+    /// Run again with more repeats, to distinguish contenders: of a run that cannot decide.
     MoreRepeats {
-        /// The option to add: `--repeat 15`, or `--until 2%` if no number of repeats is certain to
-        /// suffice.
+        /// The option to add: `--repeat 15`.
         option: String,
         /// The words of the run's command with that option, quoted for a shell.
         command: Vec<String>,
@@ -29,11 +40,22 @@ pub enum NextStep {
 }
 
 impl NextStep {
+    /// The words of its command, quoted for a shell.
+    #[must_use]
+    pub fn command(&self) -> &[String] {
+        let (Self::Resume { command }
+        | Self::Decide { command, .. }
+        | Self::MoreRepeats { command, .. }) = self;
+        command
+    }
+
     /// The same step, its command with this name of the program, quoted for a shell: the one that
     /// the user calls.
     #[must_use]
     pub fn called(mut self, program: &str) -> Self {
-        let (Self::Resume { command } | Self::MoreRepeats { command, .. }) = &mut self;
+        let (Self::Resume { command }
+        | Self::Decide { command, .. }
+        | Self::MoreRepeats { command, .. }) = &mut self;
         if let Some(first) = command.first_mut() {
             program.clone_into(first);
         }
@@ -51,11 +73,80 @@ pub(super) fn next_steps(report: &Run, rankings: &[RankingAnswer]) -> Vec<NextSt
             RankingVerdict::TooFewRepeats | RankingVerdict::TooNoisy
         )
     };
-    let needed: Vec<_> = rankings.iter().filter(unsure).map(repeats_needed).collect();
-    if !needed.is_empty() && steps.is_empty() {
-        steps.push(more_repeats(report, needed.into_iter().reduce(f64::max)));
+    let unsure: Vec<_> = rankings.iter().filter(unsure).collect();
+    if steps.is_empty() {
+        let step = if report.manifest.decision().is_some() {
+            go_on_deciding(report, rankings)
+        } else if unsure.is_empty() {
+            None
+        } else if can_decide(report) {
+            decide(report, &unsure)
+        } else {
+            more_repeats(report, &unsure)
+        };
+        steps.extend(step);
     }
     steps
+}
+
+/// Whether a run with a number of repeats can go on until its rankings are decided: rates of closed
+/// loops are, and its folder is here.
+fn can_decide(report: &Run) -> bool {
+    let is_of_rates = |spec: &TrialSpec| spec.step.is_none() && spec.conditions.rate.is_none();
+    report.manifest.search.is_none()
+        && report.shown_as == report.folder
+        && report.manifest.trials.iter().all(is_of_rates)
+}
+
+/// Goes on with a decided run whose time was up.
+fn go_on_deciding(report: &Run, rankings: &[RankingAnswer]) -> Option<NextStep> {
+    let decisions = rankings.iter().filter_map(|it| it.decision.as_ref());
+    let mut open = decisions.filter(|it| it.next_look.is_some()).peekable();
+    open.peek()?;
+    let is_here = report.shown_as == report.folder;
+    let times = open.flat_map(|it| it.of_kind(StandingKind::Open).map(|one| one.more_s));
+    let times = times.collect::<Option<Vec<_>>>();
+    is_here.then(|| NextStep::Decide {
+        more_s: times.and_then(|all| all.into_iter().reduce(f64::max)),
+        command: decide_command(report),
+    })
+}
+
+/// Goes on with a run of a number of repeats until its rankings are decided.
+fn decide(report: &Run, unsure: &[&RankingAnswer]) -> Option<NextStep> {
+    let more = unsure.iter().map(|ranking| {
+        let ended = ranking.rows.iter().map(|row| row.repeats).max();
+        let needed = repeats_needed(ranking);
+        let fits = needed <= MAX_PROPOSED_REPEATS;
+        fits.then(|| needed - ended.unwrap_or_default() as f64)
+    });
+    let more = more.collect::<Option<Vec<_>>>();
+    let more = more.and_then(|all| all.into_iter().reduce(f64::max));
+    Some(NextStep::Decide {
+        more_s: more
+            .zip(repeat_s(report))
+            .map(|(more, s)| more.max(1.0) * s),
+        command: decide_command(report),
+    })
+}
+
+/// The time from one repeat of the plan to the next, seconds.
+fn repeat_s(report: &Run) -> Option<f64> {
+    let mut first: BTreeMap<u32, &TrialRecord> = BTreeMap::new();
+    for trial in &report.trials {
+        first.entry(trial.spec.repeat).or_insert(trial);
+    }
+    let first: Vec<_> = first.values().collect();
+    let gaps = first.windows(2).filter_map(|two| gap_s(two[0], two[1]));
+    median(gaps.filter(|gap_s| *gap_s > 0.0))
+}
+
+fn decide_command(report: &Run) -> Vec<String> {
+    let program = report.manifest.host.program.command.first();
+    let program = program.map_or("trueput", String::as_str);
+    let folder = report.shown_as.to_string_lossy();
+    let words = [program, "run", "--resume", &folder, "--decide"];
+    words.map(quoted).to_vec()
 }
 
 /// The command that continues a run; `None` if it lacks no trial, or cannot be continued where it
@@ -65,7 +156,9 @@ pub(crate) fn continuation(report: &Run) -> Option<Vec<String>> {
     let is_folder = report.shown_as == report.folder;
     let has_ended = report.end.as_ref().is_some_and(|end| end.complete);
     let is_whole = has_ended && report.damaged.is_empty();
-    (is_folder && !is_whole && !report.missing().is_empty()).then(|| resume(report))
+    // A run that decides has no more planned than its next repeat.
+    let goes_on = report.manifest.decision().is_some() || !report.missing().is_empty();
+    (is_folder && !is_whole && goes_on).then(|| resume(report))
 }
 
 /// The command that continues a run. `trueput threen1` continues its own, in the existing database,
@@ -84,19 +177,21 @@ fn resume(report: &Run) -> Vec<String> {
     words.into_iter().chain([folder]).collect()
 }
 
-/// Estimates the repeats that would show the observed differences: the smallest difference that can
-/// be shown falls with the square root of the number of repeats.
+/// Estimates the repeats that would show the observed differences, or that there are none that
+/// count: the smallest difference that can be shown falls with the square root of their number.
 fn repeats_needed(ranking: &RankingAnswer) -> f64 {
     let ties = ranking
         .rows
         .iter()
         .filter(|row| row.verdict.is_inconclusive());
+    let equal = DecisionSettings::DEFAULT_EQUAL_WITHIN.ln_1p();
     let needed = ties.map(|row| {
         let seen = row.of_leader.map_or(0.0, |share| share.estimate.ln().abs());
         match ranking.smallest_ratio {
             // Repeating as often as before would not change the result.
             Some(smallest) => {
-                let shows = row.repeats as f64 * (smallest.ln() / seen).powi(2);
+                let wanted = seen.max(equal - seen);
+                let shows = row.repeats as f64 * (smallest.ln() / wanted).powi(2);
                 shows.max(row.repeats as f64 + 1.0)
             }
             // Too few to know how they scatter.
@@ -106,16 +201,16 @@ fn repeats_needed(ranking: &RankingAnswer) -> f64 {
     needed.fold(MIN_PROPOSED_REPEATS, f64::max)
 }
 
-/// Fewer repeats than these are not proposed: the ranks of fewer cannot speak clearly.
+/// Fewer repeats than these are not proposed: fewer cannot speak clearly.
 const MIN_PROPOSED_REPEATS: f64 = 5.0;
 
-fn more_repeats(report: &Run, needed: Option<f64>) -> NextStep {
-    let needed = needed.filter(|needed| *needed <= MAX_PROPOSED_REPEATS);
+/// More repeats of a run that cannot decide, if it is known how many it takes.
+fn more_repeats(report: &Run, unsure: &[&RankingAnswer]) -> Option<NextStep> {
+    let needed = unsure.iter().map(|ranking| repeats_needed(ranking));
+    let needed = needed.reduce(f64::max);
+    let needed = needed.filter(|needed| *needed <= MAX_PROPOSED_REPEATS)?;
     // A multiple of five: it is an estimate.
-    let option = match needed {
-        Some(needed) => format!("--repeat {}", (needed / 5.0).ceil() as u64 * 5),
-        None => "--until 2%".to_owned(),
-    };
+    let option = format!("--repeat {}", (needed / 5.0).ceil() as u64 * 5);
     let mut command: Vec<String> = Vec::new();
     let mut words = report.manifest.host.program.command.iter();
     while let Some(word) = words.next() {
@@ -128,5 +223,5 @@ fn more_repeats(report: &Run, needed: Option<f64>) -> NextStep {
         }
     }
     command.extend(option.split(' ').map(str::to_owned));
-    NextStep::MoreRepeats { option, command }
+    Some(NextStep::MoreRepeats { option, command })
 }

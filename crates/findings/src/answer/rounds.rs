@@ -4,14 +4,14 @@ use super::Answer;
 use crate::Run;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use trueput_record::{Outcome, RunManifest, TrialRecord};
+use trueput_record::{Outcome, RunManifest, TrialRecord, TrialSpec};
 
 /// A run that goes on, with the trials that have ended.
 pub struct Standings {
     report: Run,
     /// By repeat, the trials of the plan that have not ended.
     left: BTreeMap<u32, BTreeSet<String>>,
-    /// The repeats of the plan; `None` if the run ends when the intervals are narrow enough.
+    /// The repeats of the plan; `None` if the results end them.
     rounds: Option<usize>,
 }
 
@@ -28,21 +28,38 @@ impl Standings {
     /// Begins with the trials that ended before (a resumed run).
     #[must_use]
     pub fn new(folder: &Path, manifest: &RunManifest, before: Vec<TrialRecord>) -> Self {
-        let mut left: BTreeMap<u32, BTreeSet<String>> = BTreeMap::new();
-        for spec in &manifest.trials {
-            left.entry(spec.repeat).or_default().insert(spec.id.clone());
-        }
-        let rounds = manifest.until.is_none().then_some(left.len());
-        let report = Run::of_records(folder, manifest.clone(), Vec::new());
         let mut standings = Self {
-            report,
-            left,
-            rounds,
+            report: Run::of_records(folder, manifest.clone(), Vec::new()),
+            left: BTreeMap::new(),
+            rounds: None,
         };
+        standings.await_trials(&manifest.trials);
+        if manifest.until.is_none() && manifest.decision().is_none() {
+            standings.rounds = Some(standings.left.len());
+        }
         for record in before {
             standings.add(record);
         }
         standings
+    }
+
+    /// Whether the run goes on until its rankings are decided.
+    #[must_use]
+    pub fn is_decision(&self) -> bool {
+        self.report.manifest.decision().is_some()
+    }
+
+    /// Adds trials that the run is to do, too.
+    pub fn add_trials(&mut self, trials: &[TrialSpec]) {
+        self.report.manifest.trials.extend_from_slice(trials);
+        self.await_trials(trials);
+    }
+
+    fn await_trials(&mut self, trials: &[TrialSpec]) {
+        for spec in trials {
+            let of_repeat = self.left.entry(spec.repeat).or_default();
+            of_repeat.insert(spec.id.clone());
+        }
     }
 
     /// Adds a trial that ended. Returns the round that it completed.

@@ -16,7 +16,8 @@ const COMMIT: &str = "commit";
 /// A contender of a ranking.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AnswerRow {
-    /// Its place, from 1; `None` if the ranking has no order or it has no place in it.
+    /// Its place, from 1; `None` if the ranking has no order or it has no place in it. Contenders
+    /// that are not shown to be slower than the leader share its place, up to the first one that is.
     pub rank: Option<usize>,
     /// The contender, with the labels of its marks: the name that every table has.
     pub contender: String,
@@ -73,6 +74,10 @@ pub struct LatencyFigure {
 pub(super) fn ranked(ranking: &Ranking, verdicts: &[RowVerdict]) -> Vec<AnswerRow> {
     let leader_per_s = ranking.cells.first().map(rate);
     let cells = ranking.cells.iter().zip(verdicts).enumerate();
+    let behind = verdicts.iter().skip(1);
+    let tied = behind
+        .take_while(|verdict| verdict.is_inconclusive())
+        .count();
     let row = |(index, (cell, verdict)): (usize, (&RankedCell, &RowVerdict))| {
         let of_leader = share(ranking, cell).filter(|_| index > 0);
         let interval = of_leader.and_then(|share| share.interval);
@@ -83,7 +88,7 @@ pub(super) fn ranked(ranking: &Ranking, verdicts: &[RowVerdict]) -> Vec<AnswerRo
             level: interval.level,
         };
         AnswerRow {
-            rank: Some(index + 1),
+            rank: Some(if index <= tied { 1 } else { index + 1 }),
             rate_interval: interval
                 .filter(|_| ranking.rate_per_s.is_none())
                 .zip(leader_per_s)
@@ -140,9 +145,10 @@ pub(super) fn share(ranking: &Ranking, cell: &RankedCell) -> Option<LeaderShare>
                 .map(|(a, b)| b / a)
         }
     };
+    let interval = verdict::comparison(ranking, cell).and_then(|compared| compared.ratio);
     Some(LeaderShare {
         estimate: estimate?,
-        interval: verdict::comparison(ranking, cell).and_then(|compared| compared.ratio),
+        interval: interval.filter(|interval| !interval.is_boundless()),
     })
 }
 

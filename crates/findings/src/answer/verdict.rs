@@ -1,8 +1,11 @@
 //! The verdict of a ranking: whether its order is significant.
 
 use crate::cells::RankedCell;
+use crate::decision::DecidedContender;
 use crate::rankings::Ranking;
-use crate::statistics::{Comparison, InconclusiveReason, Noise, Verdict, inconclusive_reason};
+use crate::statistics::{
+    Comparison, InconclusiveReason, Noise, StandingKind, Verdict, inconclusive_reason,
+};
 use serde::Serialize;
 
 /// Whether the lead of a ranking is significant.
@@ -21,6 +24,11 @@ pub enum RankingVerdict {
     NoOrder,
     /// No contender reached the offered rate.
     RateNotKept,
+    /// Of a run that decides: the leader and others are equal.
+    Equal,
+    /// Of a run that decides: it is not known whether a contender is slower than the leader or
+    /// equal.
+    Undecided,
 }
 
 impl RankingVerdict {
@@ -33,6 +41,8 @@ impl RankingVerdict {
             Self::TooFewRepeats => "too few repeats",
             Self::NoOrder => "no order",
             Self::RateNotKept => "rate not kept",
+            Self::Equal => "equal",
+            Self::Undecided => "undecided",
         }
     }
 }
@@ -75,6 +85,9 @@ pub(super) fn row_verdicts(ranking: &Ranking, noise: Option<&Noise>) -> Vec<RowV
     let Some((leader, others)) = ranking.cells.split_first() else {
         return Vec::new();
     };
+    if let Some(decision) = &ranking.decision {
+        return decision.contenders.iter().map(decided).collect();
+    }
     let kept = |cell: &RankedCell| cell.at_rate.as_ref().is_some_and(|it| it.kept);
     let of = |cell: &RankedCell| {
         if ranking.rate_per_s.is_some() && !kept(cell) {
@@ -122,6 +135,17 @@ pub(super) fn row_verdicts(ranking: &Ranking, noise: Option<&Noise>) -> Vec<RowV
         .collect()
 }
 
+/// The verdict on a contender of a decided run.
+fn decided(contender: &DecidedContender) -> RowVerdict {
+    match contender.kind {
+        StandingKind::Leader => RowVerdict::Leader,
+        StandingKind::Led => RowVerdict::Slower,
+        StandingKind::Equal => RowVerdict::Inconclusive(InconclusiveReason::Equal),
+        StandingKind::Open => RowVerdict::Inconclusive(InconclusiveReason::Undecided),
+        StandingKind::Failed => RowVerdict::NotCompared,
+    }
+}
+
 /// The verdict on a ranking: the gravest of its rows' reasons for doubt.
 pub(super) fn ranking_verdict(
     ranking: &Ranking,
@@ -131,6 +155,12 @@ pub(super) fn ranking_verdict(
     let any = |reason| rows.contains(&RowVerdict::Inconclusive(reason));
     if rows.first() == Some(&RowVerdict::RateNotKept) {
         return RankingVerdict::RateNotKept;
+    }
+    if any(InconclusiveReason::Undecided) {
+        return RankingVerdict::Undecided;
+    }
+    if any(InconclusiveReason::Equal) {
+        return RankingVerdict::Equal;
     }
     if refuses(ranking, noise) {
         return RankingVerdict::NoOrder;
@@ -163,6 +193,8 @@ pub fn inconclusive_rate_reason(
 /// Whether a run was so disturbed that a ranking has no order: all of its contenders are closer to
 /// the best than repeats of one typically do to each other.
 pub fn refuses(ranking: &Ranking, noise: Option<&Noise>) -> bool {
+    // A decided run takes the noise into account.
+    let noise = noise.filter(|_| ranking.decision.is_none());
     let disturbed = noise.filter(|noise| !noise.reasons.is_empty());
     let (Some(noise), Some((best, others))) = (disturbed, ranking.cells.split_first()) else {
         return false;

@@ -14,6 +14,10 @@ pub enum InconclusiveReason {
     TooFewRepeats,
     /// They do differ, by less than equals that take turns may.
     Same,
+    /// A run that decides found them equal, within the part that it was to decide.
+    Equal,
+    /// A run that decides has not found them equal or different.
+    Undecided,
 }
 
 impl InconclusiveReason {
@@ -24,6 +28,8 @@ impl InconclusiveReason {
             Self::Noise => Verdict::NoDifference.words(),
             Self::TooFewRepeats => Verdict::TooFew.words(),
             Self::Same => "equal within 1 %",
+            Self::Equal => "equal",
+            Self::Undecided => "undecided",
         }
     }
 }
@@ -40,6 +46,9 @@ pub fn inconclusive_reason(
     let ratio = comparison.ratio?;
     if comparison.verdict != Verdict::NoDifference {
         return None;
+    }
+    if ratio.is_boundless() {
+        return Some(InconclusiveReason::TooFewRepeats);
     }
     let away = (ratio.estimate - 1.0).abs();
     if !ratio.holds(1.0) && away < MIN_CLAIM {

@@ -18,6 +18,9 @@ pub struct Interval {
     pub level: f64,
 }
 
+/// Beyond 100 times either way, an interval of a ratio says nothing.
+const MAX_SPAN: f64 = 10_000.0;
+
 impl Interval {
     /// Half of its width over the estimate: 0.02 is plus or minus 2 %. Infinite if the estimate is
     /// 0.
@@ -27,6 +30,24 @@ impl Interval {
             return f64::INFINITY;
         }
         (self.high - self.low) / 2.0 / self.estimate.abs()
+    }
+
+    /// Whether an interval of a ratio tells nothing: repeats are too few to say even how far they
+    /// scatter.
+    #[must_use]
+    pub fn is_boundless(&self) -> bool {
+        self.low <= 0.0 || self.high / self.low > MAX_SPAN
+    }
+
+    /// The interval of the inverse.
+    #[must_use]
+    pub fn inverted(self) -> Self {
+        Self {
+            estimate: 1.0 / self.estimate,
+            low: 1.0 / self.high,
+            high: 1.0 / self.low,
+            level: self.level,
+        }
     }
 
     /// Whether a value is in it.

@@ -59,6 +59,7 @@ keys! {
         plan.worker_kind = Some(reader.one_of(item, "worker_kind", kinds, WorkerKind::name)?);
     },
     "repeat" => plan.repeat = reader.count(item, "repeat", MAX_REPEAT)?,
+    "decide" => plan.decide = Some(reader.parsed(item)?),
     "verify" => plan.verify = reader.parsed(item)?,
     "seed" => plan.seed = reader.seed(item)?,
 }

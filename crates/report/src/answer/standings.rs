@@ -20,6 +20,21 @@ fn figure(row: &AnswerRow) -> String {
     }
 }
 
+/// Whether no two rankings have the same level, so that it names them.
+fn has_level_names(rankings: &[RankingAnswer]) -> bool {
+    let levels = rankings.iter().map(|it| it.subject.durability.to_string());
+    levels.collect::<BTreeSet<_>>().len() == rankings.len()
+}
+
+/// The name of a ranking among others: its level, if that is enough.
+pub(super) fn named(ranking: &RankingAnswer, rankings: &[RankingAnswer]) -> String {
+    if has_level_names(rankings) {
+        ranking.subject.durability.to_string()
+    } else {
+        short(&ranking.subject)
+    }
+}
+
 /// Writes the rankings after this round, one line each: `round 2 of 5: sync: rocksdb 8,469/s,
 /// tokudb 7,173/s`. No line is wider than `columns`.
 #[must_use]
@@ -36,15 +51,9 @@ pub fn round_lines(round: Round, answer: &Answer, columns: usize) -> Vec<String>
 /// no other has the same level. No line is wider than `columns`.
 #[must_use]
 pub fn standings(answer: &Answer, columns: usize) -> Vec<String> {
-    let level = |ranking: &RankingAnswer| ranking.subject.durability.to_string();
-    let levels: BTreeSet<_> = answer.rankings.iter().map(level).collect();
-    let by_level = levels.len() == answer.rankings.len();
+    let by_level = has_level_names(&answer.rankings);
     let line = |ranking: &RankingAnswer| {
-        let subject = if by_level {
-            level(ranking)
-        } else {
-            short(&ranking.subject)
-        };
+        let subject = named(ranking, &answer.rankings);
         let rows: Vec<_> = ranking.rows.iter().map(figure).collect();
         let order = match ranking.subject.rate_per_s {
             Some(rate) if by_level => format!("p99 response at {}/s: ", number(rate)),

@@ -161,14 +161,10 @@ fn cells(ranking: &RankingAnswer, row: &AnswerRow) -> Cells {
     ]
 }
 
-/// The rank as readers see it: contenders that are not significantly slower than the leader share
-/// its rank; a dash without one.
+/// The rank of a contender; a dash without one.
 pub(crate) fn rank_text(row: &AnswerRow) -> String {
-    match row.rank {
-        Some(_) if row.verdict.is_inconclusive() => "1".to_owned(),
-        Some(rank) => rank.to_string(),
-        None => "–".to_owned(),
-    }
+    row.rank
+        .map_or_else(|| "–".to_owned(), |rank| rank.to_string())
 }
 
 /// A share in per cent, or a factor if response times are compared: `85 %`, `1.42x`.

@@ -1,5 +1,6 @@
 //! The sentences of an answer: verdicts, failures, the next step.
 
+use crate::answer::decision;
 use crate::answer::layout::MARKED;
 use crate::answer::table::{interval_ends, share_text};
 use crate::significance;
@@ -253,6 +254,9 @@ pub(crate) fn disturbed(disturbances: &[Disturbance]) -> Option<String> {
 
 /// The significant and the inconclusive differences of a ranking, in one sentence.
 pub(crate) fn verdict_sentence(ranking: &RankingAnswer) -> String {
+    if let Some(decision) = &ranking.decision {
+        return decision::verdict(decision, true);
+    }
     let others: Vec<_> = ranking.inconclusive.iter().map(String::as_str).collect();
     let in_short = |reason| {
         let slower = others_slower(ranking);
@@ -270,12 +274,18 @@ pub(crate) fn verdict_sentence(ranking: &RankingAnswer) -> String {
                 .to_owned()
         }
         RankingVerdict::RateNotKept => "No contender kept the offered rate.".to_owned(),
+        // Only a decision has these.
+        RankingVerdict::Equal => in_short(InconclusiveReason::Equal),
+        RankingVerdict::Undecided => in_short(InconclusiveReason::Undecided),
     }
 }
 
 /// Like [`verdict_sentence`] with every name, one sentence for each reason why contenders are not
 /// distinguished.
 pub(crate) fn findings(ranking: &RankingAnswer) -> Vec<String> {
+    if let Some(decision) = &ranking.decision {
+        return vec![decision::verdict(decision, false)];
+    }
     if matches!(
         ranking.verdict,
         RankingVerdict::Leader | RankingVerdict::NoOrder | RankingVerdict::RateNotKept
@@ -328,7 +338,8 @@ fn inconclusive(
     let repeats = repeats(ranking);
     match reason {
         InconclusiveReason::Same => format!("{} are the same within 1 %", listed(&all)),
-        InconclusiveReason::Noise => format!(
+        InconclusiveReason::Equal => format!("{} are equal", listed(&all)),
+        InconclusiveReason::Noise | InconclusiveReason::Undecided => format!(
             "Inconclusive: {repeats} show no difference between {}",
             listed(&all)
         ),
@@ -423,7 +434,7 @@ pub(crate) fn listed(names: &[&str]) -> String {
     format!("{} and {more} more", shown.join(separator(names)))
 }
 
-fn all_listed(names: &[&str]) -> String {
+pub(super) fn all_listed(names: &[&str]) -> String {
     match names {
         [before @ .., last] if !before.is_empty() => {
             format!("{} and {last}", before.join(separator(names)))
@@ -536,10 +547,25 @@ pub(super) fn skipped(skipped: &[SkippedPart]) -> Option<String> {
 
 /// The next step, with its command.
 pub(super) fn next_step(step: &NextStep) -> String {
+    let command = step.command().join(" ");
     match step {
-        NextStep::Resume { command } => format!("To go on: {}", command.join(" ")),
-        NextStep::MoreRepeats { command, .. } => {
-            format!("To distinguish them: {}", command.join(" "))
+        NextStep::Resume { .. } => format!("To go on: {command}"),
+        NextStep::Decide { .. } | NextStep::MoreRepeats { .. } => {
+            format!("{}: {command}", distinguishing(step))
         }
+    }
+}
+
+/// What a step that distinguishes contenders is for, and the time that it takes.
+pub(crate) fn distinguishing(step: &NextStep) -> String {
+    match step {
+        NextStep::Decide {
+            more_s: Some(more_s),
+            ..
+        } => format!(
+            "To distinguish them (about {} more)",
+            decision::seconds(*more_s)
+        ),
+        _ => "To distinguish them".to_owned(),
     }
 }

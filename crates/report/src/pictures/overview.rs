@@ -258,10 +258,11 @@ impl Drawing<'_> {
         let mut y = self.area.top + self.room.rows + axis_height(self.frame) + style.size + 4.0;
         if let Some(verdict) = self.panel.verdict {
             let color = match verdict {
-                RankingVerdict::Leader => Color::Sure,
+                RankingVerdict::Leader | RankingVerdict::Equal => Color::Sure,
                 RankingVerdict::SameWithin
                 | RankingVerdict::TooNoisy
-                | RankingVerdict::TooFewRepeats => Color::Unsure,
+                | RankingVerdict::TooFewRepeats
+                | RankingVerdict::Undecided => Color::Unsure,
                 RankingVerdict::NoOrder | RankingVerdict::RateNotKept => Color::Quiet,
             };
             let label = TextStyle { color, ..style }.bold();

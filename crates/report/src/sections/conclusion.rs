@@ -1,6 +1,7 @@
 //! The end of a report: skipped and missing trials, and the next step.
 
 use super::{Part, Section, SectionInput};
+use crate::answer::words::distinguishing;
 use crate::document::Block;
 use trueput_findings::Run;
 use trueput_findings::answer::Answer;
@@ -55,12 +56,12 @@ pub(crate) fn command(run: &Run) -> [Block; 2] {
 
 /// Suggests more repeats for contenders whose differences are inconclusive.
 fn more_repeats(answer: &Answer) -> Vec<Block> {
-    let Some((option, command)) = answer.more_repeats() else {
+    let Some(step) = answer.distinguishing_step() else {
         return Vec::new();
     };
-    let text =
-        format!("Some differences are inconclusive. To distinguish the contenders: {option}.");
-    vec![Block::Text(text), Block::Command(command.to_vec())]
+    let how = distinguishing(step);
+    let text = format!("Some differences are inconclusive. {how}:");
+    vec![Block::Text(text), Block::Command(step.command().to_vec())]
 }
 
 /// Why a run that was to go on until it knew enough stopped.

@@ -97,6 +97,10 @@ const NOTHING_ENDED: &str = "No trial of this run has finished. There is nothing
 const HOW_TO_READ: &str = "Contenders are ranked by their median rate, and only against \
     contenders with the same settings, workers, durability level, offered rate and faults.";
 
+const DECIDED: &str = "The run repeated its trials until each ranking was decided. Contenders are \
+    ranked by their rates in the repeats that they share (docs/STATISTICS.md), and only against \
+    contenders with the same settings, workers, durability level and faults.";
+
 const NOT_RANKED: &str = "Search trials use different knobs and rates, so they are not ranked.";
 
 const CLOSED_LOOP: &str = "Latencies are service times of a closed loop. They do not show how \
@@ -126,9 +130,12 @@ fn how_to_read(report: &Run) -> String {
         (false, true) => OPEN_LOOP,
         (false, false) => BOTH_LOOPS,
     };
-    let order = match report.manifest.search {
-        Some(_) => NOT_RANKED,
-        None => HOW_TO_READ,
+    let order = if report.manifest.decision().is_some() {
+        DECIDED
+    } else if report.manifest.is_ranked() {
+        HOW_TO_READ
+    } else {
+        NOT_RANKED
     };
     format!("{order} {latencies}")
 }

@@ -282,8 +282,8 @@ fn footnotes(ranking: &Ranking, in_order: bool) -> Vec<String> {
     let levels = significance::levels(compared).filter(|_| in_order);
     let of_best = |level: String| {
         format!(
-            "\"Of best\" is a ratio of medians. \"From–to\" is the confidence interval ({level}) \
-             of the ratio of geometric means, so \"of best\" can lie outside it."
+            "\"Of best\" is the mean ratio of the repeats in pairs, \"from–to\" its confidence \
+             interval ({level}). Rates are medians of their own repeats."
         )
     };
     let mut notes: Vec<_> = levels.map(of_best).into_iter().collect();

@@ -8,17 +8,20 @@ use crate::repeats::Repeats;
 use crate::resumed::{self, FolderChecks};
 use crate::run_options::RunOptions;
 use crate::run_request::RunRequest;
+use crate::search_run::decision::{self, Decide};
 use crate::size_limit::SizeLimit;
 use crate::trust::Trust;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use trueput_record::search::{DecisionSettings, SearchSettings};
 use trueput_runner::Registry;
 use trueput_runner::matrix::BuildAccess;
 
 const EXAMPLES: &str = "\
 Examples:
   trueput run first-look
+  trueput run first-look --within 3m
   trueput run first-look --engine lmdb --repeat 5
   trueput run threen1 --engine lmdb,sqlite --durability process --set finish=100000
   trueput run threen1 --engine lmdb --durability process --knob lmdb.map_size=4GiB --workers 1,2,4
@@ -54,6 +57,8 @@ pub struct Arguments {
     #[command(flatten)]
     repeats: Repeats,
     #[command(flatten)]
+    decide: Decide,
+    #[command(flatten)]
     run: RunOptions,
     #[command(flatten)]
     trust: Trust,
@@ -66,10 +71,11 @@ pub struct Arguments {
 /// # Errors
 /// A usage error for an invalid plan or folder, before anything runs.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
-    match &arguments.resume {
-        Some(path) => resume(path, arguments, registry)?.run(),
-        None => create(arguments, registry)?.run(),
-    }
+    let run = match &arguments.resume {
+        Some(path) => resume(path, arguments, registry)?,
+        None => create(arguments, registry)?,
+    };
+    decision::carry_out(&run)
 }
 
 fn resume<'a>(
@@ -80,10 +86,16 @@ fn resume<'a>(
     let checks = FolderChecks {
         trust: arguments.trust,
         size: arguments.size,
-        is_own: |search| search.is_none(),
+        is_own: |search| matches!(search, None | Some(SearchSettings::Decision(_))),
     };
-    let mut run = resumed::open(path, None, &arguments.run, checks, registry)?;
-    run.options.until = arguments.repeats.rule().or(run.options.until);
+    let within_s = arguments.decide.within;
+    let mut run = resumed::open(path, within_s, &arguments.run, checks, registry)?;
+    let decided = run.manifest.decision().map(DecisionSettings::equal_within);
+    if let Some(equal_within) = arguments.decide.equal_within(decided, false)? {
+        decision::decide(&mut run, equal_within, within_s)?;
+    } else {
+        run.options.until = arguments.repeats.rule().or(run.options.until);
+    }
     Ok(run)
 }
 
@@ -96,6 +108,14 @@ fn create<'a>(
     let mut request = RunRequest::new(target, named.plan, &arguments.run, registry)?;
     request.trust = arguments.trust;
     request.repeats = arguments.repeats;
+    let counts_repeats =
+        arguments.run.overrides.repeat.is_some() || arguments.repeats.are_automatic();
+    let plan = &mut request.plan;
+    let decide = arguments.decide.equal_within(plan.decide, counts_repeats)?;
+    if decide.is_some() {
+        decision::check_plan(plan, target)?;
+        plan.repeat = 1;
+    }
     let mut matrix = request.expand()?;
     if arguments.audited_only {
         let audits = request.options.audits.as_ref();
@@ -103,5 +123,12 @@ fn create<'a>(
     }
     published_plan::note_place(named.no_file_system, &request.plan, matrix.trials.len());
     matrix.skipped.extend(named.skipped);
-    request.create(matrix.trials, matrix.skipped, None)
+    let (trials, skipped) = (matrix.trials, matrix.skipped);
+    match decide {
+        Some(equal_within) => {
+            let within_s = arguments.decide.within;
+            decision::create(equal_within, within_s, request, trials, skipped)
+        }
+        None => request.create(trials, skipped, None),
+    }
 }

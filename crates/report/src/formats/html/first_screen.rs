@@ -170,7 +170,10 @@ fn describe_others(verdict: RankingVerdict, names: &[String]) -> String {
 fn tile_class(verdict: RankingVerdict) -> &'static str {
     match verdict {
         RankingVerdict::Leader => "significant",
-        RankingVerdict::SameWithin | RankingVerdict::TooNoisy => "inconclusive",
+        RankingVerdict::SameWithin
+        | RankingVerdict::TooNoisy
+        | RankingVerdict::Equal
+        | RankingVerdict::Undecided => "inconclusive",
         RankingVerdict::TooFewRepeats => "few",
         RankingVerdict::NoOrder | RankingVerdict::RateNotKept => "none",
     }

@@ -116,7 +116,7 @@ pub(crate) fn shared_cache_bytes(
     let is_tuned = match search {
         Some(SearchSettings::Tuning(_)) => true,
         Some(SearchSettings::Choice(choice)) => choice.tuning.is_some(),
-        Some(SearchSettings::Capacity(_)) | None => false,
+        Some(SearchSettings::Capacity(_) | SearchSettings::Decision(_)) | None => false,
     };
     let keeps_it = |spec: &TrialSpec| {
         let engine = registry.engine(&spec.engine).ok()?;

@@ -1,0 +1,214 @@
+//! The verdicts of a run that goes on until its rankings are decided.
+//!
+//! The search that proposes its repeats, the progress and every report take the verdicts from here,
+//! so that they agree. The rule is that of [`SequentialRule`].
+
+use crate::cells::RankedCell;
+use crate::eligibility::{ineligibility, rate};
+use crate::statistics::{
+    Comparison, Interval, Observation, SequentialRule, Standing, StandingKind, Verdict, median,
+};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use trueput_record::search::{DecisionSettings, SearchEnd};
+use trueput_record::trial_time::gap_s;
+use trueput_record::{Outcome, TrialRecord};
+
+/// How a ranking of a decided run stands.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RankingDecision {
+    /// Contenders are equal if their rates differ by less than this part.
+    pub equal_within: f64,
+    /// Complete repeats.
+    pub repeats: u32,
+    /// The repeats after which the results are looked at next; `None` if the ranking is decided or
+    /// the limit of repeats is reached.
+    pub next_look: Option<u32>,
+    /// Whether every other contender is led by the leader or equal to it.
+    pub is_decided: bool,
+    /// Whether adjacent repeats were merged, because noise lasts longer than one.
+    pub is_merged: bool,
+    /// Why the run ended; `None` if it goes on, or was interrupted.
+    pub search_end: Option<SearchEnd>,
+    /// The contenders, best first.
+    pub contenders: Vec<DecidedContender>,
+}
+
+/// How a contender of a decided run stands.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DecidedContender {
+    /// The cell's number in the plan.
+    pub cell: u32,
+    /// The contender, with the labels of its marks.
+    pub contender: String,
+    /// How it stands.
+    pub kind: StandingKind,
+    /// The contender that it was compared with: the leader then.
+    pub against: Option<String>,
+    /// The rate of that leader over its own, with the interval of the verdict.
+    pub ratio: Option<Interval>,
+    /// Its estimated rate over that of the present leader; `None` if they were not compared.
+    pub of_leader: Option<f64>,
+    /// The repeats by which it was compared.
+    pub repeats: u32,
+    /// The measured time of these, seconds.
+    pub measured_s: f64,
+    /// The further time of the run that might decide it, seconds; `None` if it is not open, or if
+    /// that takes more repeats than the limit.
+    pub more_s: Option<f64>,
+    /// Whether it gets further repeats.
+    pub runs_on: bool,
+}
+
+impl RankingDecision {
+    /// Judges the cells of a ranking by their trials.
+    pub(crate) fn of(
+        settings: &DecisionSettings,
+        cells: &[RankedCell],
+        trials: &[&TrialRecord],
+        headline: &str,
+    ) -> Self {
+        let own = |cell: &RankedCell| by_repeat(cell.cell, trials);
+        let trials: Vec<_> = cells.iter().map(own).collect();
+        let observations: Vec<_> = trials
+            .iter()
+            .map(|own| observations(own, headline))
+            .collect();
+        let DecisionSettings {
+            equal_within,
+            max_repeats,
+            ..
+        } = *settings;
+        let rule = SequentialRule::new(max_repeats, equal_within, cells.len());
+        let judgement = rule.judge(&observations);
+        let repeat_s = repeat_s(trials.iter().max_by_key(|own| own.len()));
+        let offsets = offsets(&judgement.standings);
+        let contender = |place: usize| {
+            let standing: &Standing = &judgement.standings[place];
+            let used = trials[place].values().take(standing.repeats as usize);
+            let elapsed = used.filter_map(|trial| Some(trial.measurement.as_ref()?.elapsed_s));
+            let repeats = f64::from(standing.repeats);
+            DecidedContender {
+                cell: cells[place].cell,
+                contender: cells[place].name(),
+                kind: standing.kind,
+                against: standing.against.map(|place| cells[place].name()),
+                ratio: standing.ratio,
+                of_leader: offsets[place].map(|offset| (-offset).exp()),
+                repeats: standing.repeats,
+                measured_s: elapsed.sum(),
+                more_s: standing
+                    .more_time
+                    .zip(repeat_s)
+                    .map(|(more, s)| more * repeats * s),
+                runs_on: judgement.runs_on(place),
+            }
+        };
+        let mut contenders: Vec<_> = (0..cells.len()).map(contender).collect();
+        // Those without a comparison keep the order of the cells, after all others.
+        contenders.sort_by(|one, other| {
+            let place = |it: &DecidedContender| it.of_leader.unwrap_or(0.0);
+            place(other).total_cmp(&place(one))
+        });
+        Self {
+            equal_within,
+            repeats: judgement.repeats,
+            next_look: judgement.next_look,
+            is_decided: judgement.is_decided,
+            is_merged: judgement.is_merged,
+            search_end: None,
+            contenders,
+        }
+    }
+
+    /// Brings the cells into the order of the verdicts, and gives each its comparison with the
+    /// leader.
+    pub(crate) fn apply(&self, cells: &mut [RankedCell]) {
+        let place = |cell: &RankedCell| self.contenders.iter().position(|it| it.cell == cell.cell);
+        cells.sort_by_key(place);
+        let leader = self.leader().map(|it| it.contender.clone());
+        for (cell, contender) in cells.iter_mut().zip(&self.contenders) {
+            cell.relative_to_best = contender.of_leader.or(cell.relative_to_best);
+            let is_leader = contender.kind == StandingKind::Leader;
+            cell.against_best = (!is_leader).then(|| contender.comparison(leader.as_ref()));
+        }
+    }
+
+    /// The contender that leads, surely or not; `None` if every contender failed.
+    #[must_use]
+    pub fn leader(&self) -> Option<&DecidedContender> {
+        self.of_kind(StandingKind::Leader).next()
+    }
+
+    /// The contenders that stand so, best first.
+    pub fn of_kind(&self, kind: StandingKind) -> impl Iterator<Item = &DecidedContender> {
+        self.contenders.iter().filter(move |it| it.kind == kind)
+    }
+}
+
+impl DecidedContender {
+    /// Its comparison with the present leader. The interval is left out if it was compared with a
+    /// former one.
+    fn comparison(&self, leader: Option<&String>) -> Comparison {
+        let ratio = self.ratio.filter(|_| self.against.as_ref() == leader);
+        Comparison {
+            verdict: match self.kind {
+                StandingKind::Led => Verdict::Slower,
+                _ if self.ratio.is_none() => Verdict::TooFew,
+                _ => Verdict::NoDifference,
+            },
+            ratio: ratio.map(Interval::inverted),
+            ranks: None,
+            paired: true,
+            pairs_won: None,
+            smallest_ratio: None,
+            chance: 1.0,
+        }
+    }
+}
+
+/// By repeat, the trial of a cell that speaks for it.
+fn by_repeat<'a>(cell: u32, trials: &[&'a TrialRecord]) -> BTreeMap<u32, &'a TrialRecord> {
+    let own = trials.iter().filter(|trial| trial.spec.cell == cell);
+    let ended = own.filter(|trial| trial.outcome != Outcome::Interrupted);
+    ended.map(|trial| (trial.spec.repeat, *trial)).collect()
+}
+
+fn observations(trials: &BTreeMap<u32, &TrialRecord>, headline: &str) -> Vec<Observation> {
+    let last = trials.last_key_value().map_or(0, |(repeat, _)| *repeat);
+    let of = |repeat: u32| match trials.get(&repeat) {
+        None => Observation::Missing,
+        Some(trial) if ineligibility(trial, headline).is_some() => Observation::Invalid,
+        Some(trial) => match rate(trial, headline) {
+            Some(rate) if rate > 0.0 => Observation::LogRate(rate.ln()),
+            _ => Observation::Invalid,
+        },
+    };
+    (1..=last).map(of).collect()
+}
+
+/// The time from one repeat to the next, seconds: the median, so that a pause of the run does not
+/// count.
+fn repeat_s(trials: Option<&BTreeMap<u32, &TrialRecord>>) -> Option<f64> {
+    let trials: Vec<_> = trials?.values().collect();
+    median(trials.windows(2).filter_map(|two| gap_s(two[0], two[1])))
+}
+
+/// By contender, the logarithm of the present leader's rate over its own, by way of the former
+/// leaders that they were compared with; `None` without a comparison.
+fn offsets(standings: &[Standing]) -> Vec<Option<f64>> {
+    let offset = |mut place: usize| {
+        let mut sum = 0.0;
+        // A former leader was compared later than those that it led, so the way ends.
+        for _ in 0..standings.len() {
+            let standing = &standings[place];
+            if standing.kind == StandingKind::Leader {
+                return Some(sum);
+            }
+            sum += standing.ratio?.estimate.ln();
+            place = standing.against?;
+        }
+        None
+    };
+    (0..standings.len()).map(offset).collect()
+}

@@ -1,0 +1,304 @@
+//! The sentences of a run that goes on until its rankings are decided.
+
+use super::words::{all_listed, listed};
+use trueput_findings::answer::RankingAnswer;
+use trueput_findings::decision::{DecidedContender, RankingDecision};
+use trueput_findings::statistics::{Interval, StandingKind};
+use trueput_findings::units::counted;
+use trueput_record::search::SearchEnd;
+
+/// Leads of more than this part are given as factors.
+const MAX_PERCENT_LEAD: f64 = 1.0;
+
+/// Differences that are left open by name.
+const MAX_OPEN: usize = 2;
+
+/// The verdict on a ranking, in one or two sentences: `leveldb leads rocksdb by 7-13 % (10 repeats,
+/// 20 s).` Every name has to be in it if it is not `short`.
+pub(crate) fn verdict(decision: &RankingDecision, is_short: bool) -> String {
+    let Some(leader) = decision.leader() else {
+        return "No contender has a result.".to_owned();
+    };
+    let of = |kind| decision.of_kind(kind).collect::<Vec<_>>();
+    let (open, equal, led) = (
+        of(StandingKind::Open),
+        of(StandingKind::Equal),
+        of(StandingKind::Led),
+    );
+    let mut clauses = Vec::new();
+    if !open.is_empty() {
+        clauses.push(undecided(decision, leader, &open));
+    }
+    if !equal.is_empty() {
+        clauses.push(equals(decision, leader, &equal, is_short));
+    }
+    clauses.extend(leads(
+        decision,
+        &led,
+        open.is_empty() && equal.is_empty(),
+        is_short,
+    ));
+    if decision.is_merged {
+        clauses.push("noise lasts longer than a repeat; repeats were merged".to_owned());
+    }
+    let text = clauses.join("; ");
+    format!("{text}.")
+}
+
+/// Who is behind, the nearest with its distance: all, if they are the whole verdict.
+fn leads(
+    decision: &RankingDecision,
+    led: &[&DecidedContender],
+    is_whole: bool,
+    is_short: bool,
+) -> Option<String> {
+    let (nearest, others) = led.split_first()?;
+    if !is_whole {
+        let names: Vec<_> = led.iter().map(|it| it.contender.as_str()).collect();
+        let are = if names.len() == 1 { "is" } else { "are" };
+        return Some(format!("{} {are} slower", listed_by(is_short)(&names)));
+    }
+    let mut text = lead(decision, nearest);
+    match others {
+        [] => {}
+        [one] => text += &format!("; {} is slower still", one.contender),
+        several if is_short => text += &format!("; {} others are slower still", several.len()),
+        several => {
+            let names: Vec<_> = several.iter().map(|it| it.contender.as_str()).collect();
+            text += &format!("; {} are slower still", all_listed(&names));
+        }
+    }
+    Some(text)
+}
+
+/// `leveldb leads rocksdb by 7-13 % (10 repeats, 20 s)`, and whether that makes them equal.
+fn lead(decision: &RankingDecision, behind: &DecidedContender) -> String {
+    let leader = behind.against.as_deref().unwrap_or_default();
+    let name = &behind.contender;
+    let Some(ratio) = behind.ratio else {
+        return format!("{leader} leads {name}");
+    };
+    let effort = effort(behind);
+    if ratio.high < 1.0 + decision.equal_within {
+        let within = part(decision.equal_within);
+        return format!(
+            "{leader} leads {name} by {}, so they are equal within {within} ({effort})",
+            distance(ratio)
+        );
+    }
+    format!("{leader} leads {name} by {} ({effort})", distance(ratio))
+}
+
+fn equals(
+    decision: &RankingDecision,
+    leader: &DecidedContender,
+    equal: &[&DecidedContender],
+    is_short: bool,
+) -> String {
+    let names: Vec<_> = std::iter::once(leader)
+        .chain(equal.iter().copied())
+        .map(|it| it.contender.as_str())
+        .collect();
+    let within = part(decision.equal_within);
+    let names = listed_by(is_short)(&names);
+    match equal {
+        [one] => format!(
+            "{names} are equal within {within} ({}; {})",
+            ratio_text(one),
+            effort(one)
+        ),
+        // Each with the leader.
+        _ => format!("{names} are equal within {within} ({})", effort(equal[0])),
+    }
+}
+
+fn undecided(
+    decision: &RankingDecision,
+    leader: &DecidedContender,
+    open: &[&DecidedContender],
+) -> String {
+    let state = match (decision.next_look, decision.search_end) {
+        (None, _) => format!("after {}", repeats(decision.repeats)),
+        (Some(_), Some(SearchEnd::TimeUp)) => "at the time limit".to_owned(),
+        (Some(_), _) => format!("after {} so far", repeats(decision.repeats)),
+    };
+    let compared: Vec<_> = open.iter().filter(|it| it.ratio.is_some()).collect();
+    if compared.is_empty() {
+        let names: Vec<_> = std::iter::once(leader)
+            .chain(open.iter().copied())
+            .map(|it| it.contender.as_str())
+            .collect();
+        return format!("Undecided {state}: too few repeats of {}", listed(&names));
+    }
+    let shown = compared.iter().take(MAX_OPEN);
+    let shown: Vec<_> = shown.map(|it| ratio_text(it)).collect();
+    let more = compared.len().saturating_sub(MAX_OPEN);
+    let and_more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    let time = compared.iter().map(|it| it.more_s);
+    let time = time.collect::<Option<Vec<_>>>();
+    let time = time.map(|all| all.into_iter().fold(0.0, f64::max));
+    let time = time.map_or_else(String::new, |more_s| {
+        format!("; about {} more might decide", seconds(more_s))
+    });
+    format!("Undecided {state}: {}{and_more}{time}", shown.join(", "))
+}
+
+/// `A/B 0.97 to 1.09`.
+fn ratio_text(one: &DecidedContender) -> String {
+    let against = one.against.as_deref().unwrap_or_default();
+    one.ratio.map_or_else(String::new, |ratio| {
+        format!(
+            "{against}/{} {:.2} to {:.2}",
+            one.contender, ratio.low, ratio.high
+        )
+    })
+}
+
+/// How far the faster one is ahead: `7-13 %`, or above twice the rate `a factor of 2.1 to 2.4`.
+fn distance(ratio: Interval) -> String {
+    if ratio.low > 1.0 + MAX_PERCENT_LEAD {
+        return format!("a factor of {:.1} to {:.1}", ratio.low, ratio.high);
+    }
+    let [low, high] = [ratio.low, ratio.high].map(|end| (end - 1.0) * 100.0);
+    if high < 10.0 && high - low < 2.0 {
+        format!("{low:.1}-{high:.1} %")
+    } else {
+        format!("{low:.0}-{high:.0} %")
+    }
+}
+
+/// `10 repeats, 20 s`: the measured time of each contender.
+fn effort(of: &DecidedContender) -> String {
+    format!("{}, {}", repeats(of.repeats), seconds(of.measured_s))
+}
+
+fn repeats(count: u32) -> String {
+    counted(u64::from(count), "repeat")
+}
+
+/// A time for people: `0.8 s`, `20 s`, `3 min`.
+pub(crate) fn seconds(time_s: f64) -> String {
+    if time_s < 10.0 {
+        format!("{time_s:.1} s")
+    } else if time_s < 120.0 {
+        format!("{time_s:.0} s")
+    } else {
+        format!("{:.0} min", (time_s / 60.0).ceil())
+    }
+}
+
+fn part(part: f64) -> String {
+    let percent = format!("{:.1}", part * 100.0);
+    format!("{} %", percent.trim_end_matches(".0"))
+}
+
+fn listed_by(is_short: bool) -> fn(&[&str]) -> String {
+    if is_short { listed } else { all_listed }
+}
+
+/// A line for each ranking that is decided, with its place: `sync: leveldb leads rocksdb by 7-13 %
+/// (10 repeats, 20 s)`.
+#[must_use]
+pub fn decided_lines(rankings: &[RankingAnswer]) -> Vec<(usize, String)> {
+    let line = |ranking: &RankingAnswer| {
+        let decision = ranking.decision.as_ref().filter(|it| it.is_decided)?;
+        let subject = super::standings::named(ranking, rankings);
+        let verdict = verdict(decision, true);
+        let verdict = verdict.trim_end_matches('.');
+        Some((ranking.subject.index, format!("{subject}: {verdict}")))
+    };
+    rankings.iter().filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contender(name: &str, kind: StandingKind, ratio: Option<(f64, f64)>) -> DecidedContender {
+        DecidedContender {
+            cell: 0,
+            contender: name.to_owned(),
+            kind,
+            against: ratio.map(|_| "lmdb".to_owned()),
+            ratio: ratio.map(|(low, high)| Interval {
+                estimate: (low * high).sqrt(),
+                low,
+                high,
+                level: 0.95,
+            }),
+            of_leader: None,
+            repeats: 10,
+            measured_s: 20.4,
+            more_s: (kind == StandingKind::Open).then_some(88.0),
+            runs_on: false,
+        }
+    }
+
+    fn said(next_look: Option<u32>, end: Option<SearchEnd>, behind: &[DecidedContender]) -> String {
+        let mut contenders = vec![contender("lmdb", StandingKind::Leader, None)];
+        contenders.extend(behind.iter().cloned());
+        let decision = RankingDecision {
+            equal_within: 0.05,
+            repeats: 10,
+            next_look,
+            is_decided: true,
+            is_merged: false,
+            search_end: end,
+            contenders,
+        };
+        verdict(&decision, true)
+    }
+
+    #[test]
+    fn a_lead_is_told_with_its_interval_and_what_it_took() {
+        let led = |low, high| contender("redb", StandingKind::Led, Some((low, high)));
+        assert_eq!(
+            said(None, None, &[led(1.07, 1.13)]),
+            "lmdb leads redb by 7-13 % (10 repeats, 20 s)."
+        );
+        assert_eq!(
+            said(None, None, &[led(1.01, 1.04)]),
+            "lmdb leads redb by 1-4 %, so they are equal within 5 % (10 repeats, 20 s)."
+        );
+        assert_eq!(
+            said(None, None, &[led(2.11, 2.4), led(3.0, 4.0)]),
+            "lmdb leads redb by a factor of 2.1 to 2.4 (10 repeats, 20 s); redb is slower still."
+        );
+        assert!(said(None, None, &[led(1.013, 1.019)]).contains("by 1.3-1.9 %"));
+    }
+
+    #[test]
+    fn equals_and_what_is_open_have_their_ratio() {
+        let of = |kind| contender("redb", kind, Some((0.98, 1.03)));
+        assert_eq!(
+            said(None, None, &[of(StandingKind::Equal)]),
+            "lmdb and redb are equal within 5 % (lmdb/redb 0.98 to 1.03; 10 repeats, 20 s)."
+        );
+        let open = of(StandingKind::Open);
+        assert_eq!(
+            said(
+                Some(12),
+                Some(SearchEnd::TimeUp),
+                std::slice::from_ref(&open)
+            ),
+            "Undecided at the time limit: lmdb/redb 0.98 to 1.03; about 88 s more might decide."
+        );
+        let never = DecidedContender {
+            more_s: None,
+            ..open
+        };
+        assert_eq!(
+            said(None, Some(SearchEnd::NothingLeft), &[never]),
+            "Undecided after 10 repeats: lmdb/redb 0.98 to 1.03."
+        );
+        let early = contender("redb", StandingKind::Open, None);
+        assert_eq!(
+            said(Some(4), None, &[early]),
+            "Undecided after 10 repeats so far: too few repeats of lmdb and redb."
+        );
+    }
+}

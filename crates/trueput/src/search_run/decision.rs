@@ -1,0 +1,214 @@
+//! A run that repeats its trials until its rankings are decided.
+
+use super::{found, too_short_for_repeat};
+use crate::failure::Failure;
+use crate::output;
+use crate::prepared_run::{self, PreparedRun};
+use crate::repeats::parse_budget;
+use crate::resumed;
+use crate::run_request::RunRequest;
+use clap::Args;
+use std::cell::RefCell;
+use std::process::ExitCode;
+use std::time::Instant;
+use trueput_findings::Run;
+use trueput_findings::answer::Standings;
+use trueput_record::plan::PlanFile;
+use trueput_record::search::{DecisionSettings, EqualWithin, SearchSettings};
+use trueput_record::skipped::SkippedPart;
+use trueput_record::trial::Proposal;
+use trueput_record::{RunManifest, TrialRecord, TrialSpec};
+use trueput_runner::TimeEstimate;
+use trueput_runner::matrix::MAX_TRIALS;
+use trueput_tuner::TrialSearch;
+use trueput_tuner::decision::DecisionSearch;
+
+/// The least time of a trial of which nothing is known, seconds: to start workers and verify.
+const MIN_TRIAL_S: f64 = 0.1;
+
+/// The options of a run that ends when its rankings are decided.
+#[derive(Debug, Clone, Copy, Args)]
+#[command(next_help_heading = "Repeats")]
+pub struct Decide {
+    /// Repeat until each ranking has a leader, or its contenders are equal within N %, at 95 %
+    /// confidence; contenders that are led get no more repeats [default: the plan's, or 5% where no
+    /// N is given]
+    #[arg(long, value_name = "N%", num_args = 0..=1, require_equals = true,
+        default_missing_value = "5%", conflicts_with_all = ["repeat", "until", "budget"])]
+    pub decide: Option<EqualWithin>,
+    /// End a run that decides after this time, as in 3m, decided or not
+    #[arg(long, value_name = "TIME", value_parser = parse_budget,
+        conflicts_with_all = ["repeat", "until", "budget"])]
+    pub within: Option<f64>,
+}
+
+impl Decide {
+    /// The part within which contenders of a plan are equal; `None` if their repeats are counted.
+    /// `counts_repeats` says whether an option does.
+    ///
+    /// # Errors
+    /// A usage error if there is a time for a decision, and none to be made.
+    pub fn equal_within(
+        self,
+        plan: Option<EqualWithin>,
+        counts_repeats: bool,
+    ) -> Result<Option<EqualWithin>, Failure> {
+        let found = self.decide.or(plan.filter(|_| !counts_repeats));
+        if found.is_none() && self.within.is_some() {
+            Err(Failure::usage(
+                "--within is the time for --decide: give both, or --budget for repeats that only \
+                 take their time",
+            ))
+        } else {
+            Ok(found)
+        }
+    }
+}
+
+/// Refuses a plan whose rankings are not of rates.
+///
+/// # Errors
+/// A usage error.
+pub fn check_plan(plan: &PlanFile, target: &str) -> Result<(), Failure> {
+    if plan.conditions.rate_per_s.iter().any(|&rate| rate > 0.0) {
+        return Err(Failure::usage(format!(
+            "--decide compares rates, and '{target}' gives one: count repeats by --repeat, or \
+             leave the rate out by --rate 0"
+        )));
+    }
+    if !plan.steps.is_empty() {
+        return Err(Failure::usage(format!(
+            "'{target}' has steps; 'trueput ledger' runs them, without --decide"
+        )));
+    }
+    Ok(())
+}
+
+/// Makes a run of the first repeat of a plan, which goes on until its rankings are decided.
+///
+/// # Errors
+/// A usage error if the time is shorter than a repeat; as [`RunRequest::create`].
+pub fn create<'a>(
+    equal_within: EqualWithin,
+    within_s: Option<f64>,
+    request: RunRequest<'a>,
+    trials: Vec<TrialSpec>,
+    skipped: Vec<SkippedPart>,
+) -> Result<PreparedRun<'a>, Failure> {
+    let estimate = TimeEstimate::of(&trials, &request.options.results);
+    let repeat_s = estimate.known_s + MIN_TRIAL_S * estimate.unknown as f64;
+    if let Some(within_s) = within_s.filter(|&within_s| within_s < repeat_s) {
+        return Err(too_short_for_repeat(within_s, trials.len(), repeat_s));
+    }
+    let settings = settings(equal_within, within_s, trials.len());
+    let search = SearchSettings::Decision(settings);
+    request.create(trials, skipped, Some(search))
+}
+
+/// The rule for so many cells: no run has more trials than its folder holds.
+fn settings(equal_within: EqualWithin, budget_s: Option<f64>, cells: usize) -> DecisionSettings {
+    let fit = u32::try_from(MAX_TRIALS / cells.max(1)).unwrap_or(u32::MAX);
+    DecisionSettings {
+        equal_within: equal_within.part(),
+        max_repeats: DecisionSettings::MAX_REPEATS
+            .min(fit)
+            .max(DecisionSettings::MIN_REPEATS),
+        budget_s,
+    }
+}
+
+/// Has a resumed run end when its rankings are decided: what it has counts as its first repeats.
+///
+/// # Errors
+/// A usage error if its rankings are not of rates, or if it decides by another difference.
+pub fn decide(
+    run: &mut PreparedRun<'_>,
+    equal_within: EqualWithin,
+    within_s: Option<f64>,
+) -> Result<(), Failure> {
+    let manifest = &mut run.manifest;
+    if let Some(SearchSettings::Decision(settings)) = &mut manifest.search {
+        if settings.equal_within != equal_within.part() {
+            return Err(Failure::usage(format!(
+                "this run decides by {} %, and its verdicts depend on that: leave the number out",
+                settings.equal_within * 100.0
+            )));
+        }
+        settings.budget_s = within_s.or(settings.budget_s);
+        return Ok(());
+    }
+    check_trials(manifest)?;
+    let ended = run.folder.trials()?.trials;
+    let last = ended.iter().map(|trial| trial.spec.repeat).max();
+    manifest
+        .trials
+        .retain(|spec| spec.repeat <= last.unwrap_or(1));
+    manifest.until = None;
+    let cells = manifest
+        .trials
+        .iter()
+        .filter(|spec| spec.repeat == 1)
+        .count();
+    let settings = settings(equal_within, within_s, cells);
+    manifest.search = Some(SearchSettings::Decision(settings));
+    run.options.until = None;
+    Ok(())
+}
+
+fn check_trials(manifest: &RunManifest) -> Result<(), Failure> {
+    let is_other = |spec: &TrialSpec| spec.conditions.rate.is_some() || spec.step.is_some();
+    if manifest.trials.iter().any(is_other) {
+        Err(Failure::usage(
+            "--decide compares rates of closed loops: it has no use for trials at a rate or with \
+             steps",
+        ))
+    } else {
+        Ok(())
+    }
+}
+
+/// Runs repeats until every ranking is decided, or the time is up, and ends with the answer.
+///
+/// # Errors
+/// As a run; if the answer cannot be written.
+pub fn carry_out(run: &PreparedRun<'_>) -> Result<ExitCode, Failure> {
+    let (manifest, folder) = (&run.manifest, run.folder.path());
+    let Some(settings) = manifest.decision() else {
+        return run.run();
+    };
+    let mut search = DecisionSearch::new(*settings, manifest);
+    let mut progress = run.progress();
+    if !run.given.json {
+        let before = run.folder.trials()?.trials;
+        progress = progress.with_standings(Standings::new(folder, manifest, before));
+    }
+    let progress = RefCell::new(progress);
+    let began = Instant::now();
+    let mut is_stated = false;
+    let source = &mut |ended: &[TrialRecord]| {
+        // A resumed run may have got its rule just now.
+        if !std::mem::replace(&mut is_stated, true)
+            && let Err(error) = run.folder.extend(manifest)
+        {
+            output::note(&format!("warning: {error}"));
+        }
+        let proposal = search.next(ended, began.elapsed().as_secs_f64());
+        if let Proposal::Trials(trials) = &proposal {
+            progress.borrow_mut().add_trials(trials);
+        }
+        Some(proposal)
+    };
+    let observer = &mut |event: &_| progress.borrow_mut().observe(event);
+    let summary = run.run_search(observer, source)?;
+    if summary.interrupted {
+        let command = resumed::resume_command(manifest, folder);
+        output::note(&format!("continue it with: {command}"));
+    }
+    let written = if run.given.json {
+        let loaded = Run::load(folder).map_err(Failure::from);
+        loaded.and_then(|loaded| output::json_lines(&found(&loaded).to_string()))
+    } else {
+        prepared_run::report(&run.folder, run.given.screen)
+    };
+    prepared_run::finish(&summary, written)
+}

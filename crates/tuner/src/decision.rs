@@ -1,0 +1,294 @@
+//! The repeats of a plan until its rankings are decided.
+//!
+//! The verdicts are those of the rankings themselves ([`trueput_findings::decision`]), so that the
+//! search and every report agree. A contender that is led gets no more repeats.
+
+use crate::trial_search::{SearchNews, TrialSearch};
+use std::collections::BTreeMap;
+use trueput_findings::decision::RankingDecision;
+use trueput_findings::rankings::rankings;
+use trueput_record::search::{DecisionSettings, SearchEnd};
+use trueput_record::trial::Proposal;
+use trueput_record::trial_time::plan_time_s;
+use trueput_record::{Outcome, RunManifest, TrialRecord, TrialSpec};
+
+/// A contender whose first trials fail is given up after so many.
+const MAX_FAILURES: usize = 2;
+
+/// Proposes one repeat after the other of the contenders whose ranking is open.
+pub struct DecisionSearch<'a> {
+    manifest: &'a RunManifest,
+    settings: DecisionSettings,
+    /// The time at which the last repeat was proposed, and that which the one before took, seconds.
+    last_at_s: Option<f64>,
+    repeat_s: Option<f64>,
+}
+
+impl<'a> DecisionSearch<'a> {
+    /// The search of a run with these settings. The manifest has at least the first repeat of each
+    /// cell.
+    #[must_use]
+    pub fn new(settings: DecisionSettings, manifest: &'a RunManifest) -> Self {
+        Self {
+            manifest,
+            settings,
+            last_at_s: None,
+            repeat_s: None,
+        }
+    }
+
+    /// The next repeats: a trial of each contender that goes on.
+    fn next_trials(
+        &self,
+        decisions: &[RankingDecision],
+        records: &[TrialRecord],
+    ) -> Vec<TrialSpec> {
+        let mut judged = BTreeMap::new();
+        for contender in decisions.iter().flat_map(|it| &it.contenders) {
+            judged.insert(contender.cell, contender.runs_on);
+        }
+        let goes_on = |cell: u32| match judged.get(&cell) {
+            Some(&runs_on) => runs_on,
+            None => needs_figures(cell, records),
+        };
+        let mut count = self.manifest.trials.len().max(records.len());
+        let mut next = Vec::new();
+        for first in first_trials(self.manifest) {
+            if goes_on(first.cell) {
+                count += 1;
+                let own = records.iter().filter(|trial| trial.spec.cell == first.cell);
+                let last = own.map(|trial| trial.spec.repeat).max().unwrap_or_default();
+                next.push(repeat_of(first, last + 1, count));
+            }
+        }
+        next
+    }
+
+    /// Whether the time suffices for the repeats until the results of a ranking are looked at next:
+    /// fewer would decide nothing.
+    fn has_time(
+        &self,
+        decisions: &[RankingDecision],
+        next: &[TrialSpec],
+        records: &[TrialRecord],
+        elapsed_s: f64,
+    ) -> bool {
+        let Some(budget_s) = self.settings.budget_s else {
+            return true;
+        };
+        let repeat_s = self.repeat_s.unwrap_or_else(|| expected_s(next, records));
+        let to_look = |decision: &RankingDecision| Some(decision.next_look? - decision.repeats);
+        let repeats = decisions.iter().filter_map(to_look).min().unwrap_or(1);
+        elapsed_s + f64::from(repeats) * repeat_s <= budget_s
+    }
+}
+
+impl TrialSearch for DecisionSearch<'_> {
+    fn next(&mut self, records: &[TrialRecord], elapsed_s: f64) -> Proposal {
+        if let Some(last_at_s) = self.last_at_s.replace(elapsed_s) {
+            self.repeat_s = Some(elapsed_s - last_at_s);
+        }
+        let rankings = rankings(self.manifest, records).into_iter();
+        let decisions: Vec<_> = rankings.filter_map(|it| it.decision).collect();
+        let next = self.next_trials(&decisions, records);
+        if next.is_empty() {
+            Proposal::End(SearchEnd::NothingLeft)
+        } else if self.has_time(&decisions, &next, records, elapsed_s) {
+            Proposal::Trials(next)
+        } else {
+            Proposal::End(SearchEnd::TimeUp)
+        }
+    }
+
+    fn take_news(&mut self) -> Vec<SearchNews> {
+        // The progress shows the rankings themselves.
+        Vec::new()
+    }
+}
+
+/// The first trial of each cell, in the plan's order.
+fn first_trials(manifest: &RunManifest) -> impl Iterator<Item = &TrialSpec> {
+    let mut seen = std::collections::BTreeSet::new();
+    let trials = manifest.trials.iter();
+    trials.filter(move |spec| seen.insert(spec.cell))
+}
+
+/// Whether a contender that no ranking judges has too few repeats for its figures: the harness, one
+/// that is not comparable, or one that failed.
+fn needs_figures(cell: u32, records: &[TrialRecord]) -> bool {
+    let own = records.iter().filter(|trial| trial.spec.cell == cell);
+    let own: Vec<_> = own
+        .filter(|trial| trial.outcome != Outcome::Interrupted)
+        .collect();
+    let failed = own
+        .iter()
+        .filter(|trial| trial.outcome != Outcome::Valid)
+        .count();
+    own.len() < DecisionSettings::MIN_REPEATS as usize && failed < MAX_FAILURES
+}
+
+/// A repeat of a trial, named by the trials before it: `0008-lmdb-sync-w4-r2`.
+fn repeat_of(first: &TrialSpec, repeat: u32, number: usize) -> TrialSpec {
+    let id = first
+        .id
+        .split_once('-')
+        .map_or(&*first.id, |(_, rest)| rest);
+    let base = id
+        .strip_suffix(&format!("-r{}", first.repeat))
+        .unwrap_or(id);
+    TrialSpec {
+        id: format!("{number:04}-{base}-r{repeat}"),
+        repeat,
+        ..first.clone()
+    }
+}
+
+/// The time that these trials take, from the last ones of their cells, seconds.
+fn expected_s(next: &[TrialSpec], records: &[TrialRecord]) -> f64 {
+    let last = |spec: &TrialSpec| {
+        let mut own = records
+            .iter()
+            .rev()
+            .filter(|trial| trial.spec.cell == spec.cell);
+        plan_time_s(own.next()?, None)
+    };
+    next.iter().filter_map(last).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::manifest;
+    use trueput_record::search::SearchSettings;
+    use trueput_record::{Durability, testing};
+
+    /// A run of these contenders at `sync`, each with its rate per second, and of one more alone at
+    /// `process`.
+    fn plan(engines: &[&str], budget_s: Option<f64>) -> RunManifest {
+        let cells = (0..).zip(engines);
+        let mut specs: Vec<_> = cells
+            .map(|(cell, engine)| testing::spec(cell, engine, Durability::Sync, 1))
+            .collect();
+        specs.push(testing::spec(9, "redb", Durability::Process, 1));
+        let settings = SearchSettings::Decision(DecisionSettings {
+            equal_within: 0.05,
+            max_repeats: 60,
+            budget_s,
+        });
+        let mut run = manifest(&specs.iter().collect::<Vec<_>>(), settings);
+        run.headlines = [("threen1".to_owned(), "update".to_owned())].into();
+        run
+    }
+
+    /// Runs what the search proposes; returns the repeats of each cell and the end.
+    fn run(
+        plan: &RunManifest,
+        result: impl Fn(&TrialSpec) -> TrialRecord,
+    ) -> (BTreeMap<u32, usize>, SearchEnd) {
+        let mut search = DecisionSearch::new(*plan.decision().unwrap(), plan);
+        let mut records = Vec::new();
+        let mut trials = plan.trials.clone();
+        loop {
+            records.extend(trials.iter().map(&result));
+            // A trial takes 2 s.
+            match search.next(&records, 2.0 * records.len() as f64) {
+                Proposal::Trials(next) => trials = next,
+                Proposal::End(end) => {
+                    let mut repeats = BTreeMap::new();
+                    for record in &records {
+                        *repeats.entry(record.spec.cell).or_default() += 1;
+                    }
+                    let ids: std::collections::BTreeSet<_> =
+                        records.iter().map(|record| &record.spec.id).collect();
+                    assert_eq!(ids.len(), records.len(), "no id twice");
+                    return (repeats, end);
+                }
+            }
+        }
+    }
+
+    /// A trial at that rate, which scatters by less than a hundredth.
+    fn at(spec: &TrialSpec, per_s: f64) -> TrialRecord {
+        let scatter = (spec.repeat * 7 % 5 + spec.cell * 3 % 2) as f64 / 1_000.0;
+        testing::valid(spec.clone(), per_s * (1.0 + scatter))
+    }
+
+    fn rate(spec: &TrialSpec) -> f64 {
+        match spec.engine.as_str() {
+            "lmdb" => 10_000.0,
+            "rocksdb" => 10_010.0,
+            _ => 5_000.0,
+        }
+    }
+
+    #[test]
+    fn repeats_end_when_each_ranking_is_decided() {
+        let plan = plan(&["lmdb", "sqlite"], None);
+        let (repeats, end) = run(&plan, |spec| at(spec, rate(spec)));
+        // Four decide, and the contender without a ranking has as many.
+        assert_eq!(repeats, [(0, 4), (1, 4), (9, 4)].into());
+        assert_eq!(end, SearchEnd::NothingLeft);
+    }
+
+    #[test]
+    fn what_is_led_gets_no_more_repeats() {
+        let plan = plan(&["lmdb", "rocksdb", "sqlite"], None);
+        // The first two are hard to tell apart.
+        let noisy = |spec: &TrialSpec| {
+            let sign = if (spec.repeat * 5 / 3 + spec.cell) % 2 == 0 {
+                1.0
+            } else {
+                -1.0
+            };
+            let noise = if spec.engine == "sqlite" {
+                0.0
+            } else {
+                0.04 * sign
+            };
+            at(spec, rate(spec) * (1.0 + noise))
+        };
+        let (repeats, end) = run(&plan, noisy);
+        assert_eq!((repeats[&2], end), (4, SearchEnd::NothingLeft));
+        assert!(repeats[&0] > 4 && repeats[&0] == repeats[&1], "{repeats:?}");
+    }
+
+    #[test]
+    fn a_contender_that_fails_is_given_up() {
+        let plan = plan(&["lmdb", "sqlite"], None);
+        let failing = |spec: &TrialSpec| {
+            let mut record = at(spec, rate(spec));
+            if spec.engine == "sqlite" {
+                record.outcome = Outcome::Failed {
+                    reason: "no space left".to_owned(),
+                    bad_input: false,
+                };
+            }
+            record
+        };
+        let (repeats, _) = run(&plan, failing);
+        assert_eq!(repeats[&1], 2);
+    }
+
+    #[test]
+    fn without_time_for_the_next_look_the_run_ends() {
+        let few = plan(&["lmdb", "sqlite"], Some(12.0));
+        let (repeats, end) = run(&few, |spec| at(spec, rate(spec)));
+        assert_eq!(end, SearchEnd::TimeUp);
+        assert!(repeats[&0] < 4, "{repeats:?}");
+        let enough = plan(&["lmdb", "sqlite"], Some(60.0));
+        assert_eq!(
+            run(&enough, |spec| at(spec, rate(spec))).1,
+            SearchEnd::NothingLeft
+        );
+    }
+
+    #[test]
+    fn a_repeat_has_the_name_of_its_cell() {
+        let first = testing::spec(3, "lmdb", Durability::Sync, 1);
+        let next = repeat_of(&first, 12, 45);
+        assert_eq!(
+            (next.id.as_str(), next.repeat),
+            ("0045-lmdb-sync-w4-r12", 12)
+        );
+    }
+}

@@ -222,8 +222,14 @@ pub fn cell(
 /// The geometric mean of the repeats' rates of the headline operation, per second; 0 if one is.
 fn headline_mean(repeats: &[&TrialRecord], headline: &str) -> f64 {
     let rates = repeats.iter().filter_map(|trial| rate(trial, headline));
-    let logarithms: Vec<f64> = rates.map(f64::ln).collect();
-    (logarithms.iter().sum::<f64>() / logarithms.len().max(1) as f64).exp()
+    match rates.collect::<Vec<_>>().as_slice() {
+        // Exactly: logarithms would miss it by a bit.
+        [one] => *one,
+        rates => {
+            let sum: f64 = rates.iter().map(|rate| rate.ln()).sum();
+            (sum / rates.len().max(1) as f64).exp()
+        }
+    }
 }
 
 fn figures(repeats: &[&TrialRecord], headline: &str) -> Option<CellFigures> {

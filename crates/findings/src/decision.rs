@@ -28,7 +28,8 @@ pub struct RankingDecision {
     pub is_decided: bool,
     /// Whether adjacent repeats were merged, because noise lasts longer than one.
     pub is_merged: bool,
-    /// Why the run ended; `None` if it goes on, or was interrupted.
+    /// Why the run ended; `None` if it goes on, was interrupted, or is not looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub search_end: Option<SearchEnd>,
     /// The contenders, best first.
     pub contenders: Vec<DecidedContender>,

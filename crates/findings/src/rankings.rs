@@ -361,7 +361,8 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         partition_comparable(cells, manifest.include_assertions)
     };
     let mut cells = with_shares(cells, rate_per_s);
-    let decided = manifest.decision().filter(|_| rate_per_s.is_none());
+    let is_judged = rate_per_s.is_none() && !cells.is_empty();
+    let decided = manifest.decision().filter(|_| is_judged);
     let decision = decided.map(|rule| RankingDecision::of(rule, &cells, trials, &headline));
     if let Some(decision) = &decision {
         decision.apply(&mut cells);

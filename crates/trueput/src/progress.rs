@@ -138,8 +138,7 @@ impl Progress {
             Event::TrialStarted { number, of, spec } => {
                 let (number, of) = (number + self.done_before, of + self.done_before);
                 // Nobody knows how many trials a search takes.
-                let is_decision = self.standings.as_ref().is_some_and(Standings::is_decision);
-                let name = if spec.role.is_some() || is_decision {
+                let name = if spec.role.is_some() || self.is_decision() {
                     format!("trial {}", spec.id)
                 } else {
                     format!("trial {number} of {of}, {}", spec.id)
@@ -273,10 +272,21 @@ impl Progress {
         }
     }
 
+    /// Whether the run goes on until its rankings are decided.
+    fn is_decision(&self) -> bool {
+        self.standings.as_ref().is_some_and(Standings::is_decision)
+    }
+
+    /// The remaining time of the run; `None` if its results end it.
+    fn run_left(&self, now: Instant) -> Option<Duration> {
+        let left = self.time_left.run_left(now);
+        left.filter(|_| !self.is_decision())
+    }
+
     fn begin_trial(&mut self, name: &str, cell: u32, now: Instant) {
         let is_first_again = self.time_left.begin_trial(cell, now);
         self.last_line_at = now;
-        let left = self.time_left.run_left(now);
+        let left = self.run_left(now);
         if let Some(left) = left.filter(|&left| is_first_again && left >= WORTH_SAYING) {
             self.say(&format!("first repeat done: about {} left", duration(left)));
         }
@@ -309,7 +319,7 @@ impl Progress {
         if let Some(left) = self.time_left.trial_left(now) {
             text.push_str(&format!(", {} left", duration(left)));
         }
-        if let Some(left) = self.time_left.run_left(now) {
+        if let Some(left) = self.run_left(now) {
             text.push_str(&format!(", {} for the run", duration(left)));
         }
         match &mut self.style {

@@ -18,6 +18,7 @@ mod choices;
 mod clusters;
 mod comparing;
 mod crashes;
+mod decisions;
 mod durability_table;
 mod engine_builds;
 mod filesystems;

@@ -212,7 +212,7 @@ mod tests {
         let trials = rates.map(|rate| (rate, rate < 200.0));
         let found = CapacityEstimate::of(600.0, trials);
         assert!((found.median_per_s - 200.0).abs() < 4.0, "{found:?}");
-        assert!(found.is_within(0.1) && !found.is_within(0.001), "{found:?}");
+        assert!(found.is_within(0.15) && !found.is_within(0.01), "{found:?}");
         assert!(found.disturbed_share < 0.02, "{found:?}");
         let [lower, upper] = found.quartiles_per_s;
         let ordered = [
@@ -236,7 +236,7 @@ mod tests {
         assert!((found.median_per_s - 200.0).abs() < 6.0, "{found:?}");
         let one_of_twelve = 1.0 / 12.0;
         assert!(
-            (found.disturbed_share - one_of_twelve).abs() < 0.04,
+            (found.disturbed_share - one_of_twelve).abs() < 0.06,
             "{found:?}"
         );
     }

@@ -192,10 +192,9 @@ pub fn probe_with(contender: u32, engine: &str, rate_per_s: f64, p99_ns: u64) ->
 /// The trials that confirm a capacity of about 900 requests per second.
 #[must_use]
 pub fn confirmation(contender: u32, engine: &str) -> Vec<TrialRecord> {
-    let rates = [
-        700.0, 800.0, 850.0, 870.0, 885.0, 895.0, 905.0, 915.0, 930.0, 940.0,
-    ];
-    let rates = rates.into_iter();
+    let held = [700.0, 800.0, 850.0, 870.0, 885.0, 895.0];
+    let failed = [905.0, 915.0, 925.0, 930.0, 960.0, 1_000.0, 1_100.0, 1_200.0];
+    let rates = held.into_iter().chain(failed);
     rates
         .map(|rate_per_s| probe(contender, engine, Some(rate_per_s)))
         .collect()

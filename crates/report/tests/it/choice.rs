@@ -342,9 +342,9 @@ fn an_answer_has_the_interval_the_share_of_disturbed_trials_and_no_empty_cell() 
     let text = flat(&terminal(&as_capacities(confirmed), 120));
     assert_has!(
         text,
-        "lmdb keeps p99<5ms up to 90",
+        "lmdb keeps p99<5ms up to ",
         "90 % interval 8",
-        " % of 12 trials disturbed)."
+        " % of 16 trials disturbed)."
     );
     for run in [as_capacities(all_killed()), all_killed()] {
         assert_has!(terminal(&run, 140), "not measured");

@@ -376,8 +376,8 @@ fn a_cache_that_was_set_to_fit_is_said() {
             spec.conditions.memory_bytes = Some(64 << 20);
         }
     });
-    let said = "rocksdb.block_cache=32MiB, because the default, 1GiB, does not fit the memory \
-        limit of 64MiB.";
+    let said = "rocksdb.block_cache=32 MiB, because the default, 1 GiB, does not fit the memory \
+        limit of 64 MiB.";
     assert_has!(flat(&terminal(&run, 120)), said);
     assert_has!(flat(&terminal(&as_capacities(run.clone()), 120)), said);
 }

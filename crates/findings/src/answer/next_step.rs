@@ -157,7 +157,8 @@ pub(crate) fn continuation(report: &Run) -> Option<Vec<String>> {
     let has_ended = report.end.as_ref().is_some_and(|end| end.complete);
     let is_whole = has_ended && report.damaged.is_empty();
     // A run that decides has no more planned than its next repeat.
-    let goes_on = report.manifest.decision().is_some() || !report.missing().is_empty();
+    let is_open = !has_ended && report.manifest.decision().is_some();
+    let goes_on = is_open || !report.missing().is_empty();
     (is_folder && !is_whole && goes_on).then(|| resume(report))
 }
 

@@ -310,11 +310,10 @@ impl<'a> Course<'a> {
         true
     }
 
-    /// Whether nobody that runs is open.
+    /// Whether there is a leader, and nobody that runs is open.
     fn is_decided(&self) -> bool {
-        self.standings
-            .iter()
-            .all(|standing| standing.kind != StandingKind::Open)
+        let is = |kind| self.standings.iter().any(|standing| standing.kind == kind);
+        is(StandingKind::Leader) && !is(StandingKind::Open)
     }
 
     /// Names the leader before the first look, where it is the one with the highest mean.

@@ -17,7 +17,12 @@ const MAX_OPEN: usize = 2;
 /// 20 s).` Every name has to be in it if it is not `short`.
 pub(crate) fn verdict(decision: &RankingDecision, is_short: bool) -> String {
     let Some(leader) = decision.leader() else {
-        return "No contender has a result.".to_owned();
+        let failed = decision.of_kind(StandingKind::Failed);
+        let failed: Vec<_> = failed.map(|it| it.contender.as_str()).collect();
+        return format!(
+            "Undecided: trials of {} failed.",
+            listed_by(is_short)(&failed)
+        );
     };
     let of = |kind| decision.of_kind(kind).collect::<Vec<_>>();
     let (open, equal, led) = (

@@ -7,6 +7,7 @@
 
 mod fixed_amount;
 mod open_loop;
+mod seconds;
 
 use crate::flush_evidence::{FlushEvidence, FlushVerdict};
 use crate::histogram::LoggedHistogram;
@@ -50,6 +51,7 @@ pub fn contradictions(
         found.extend(check_elapsed(measured));
         found.extend(check_rates(measured));
         found.extend(check_counts(measured));
+        found.extend(seconds::contradictions(measured));
         found.extend(check_load_generators(record, measured));
         found.extend(check_open_loop(record, measured));
         found.extend(check_units(record, measured));

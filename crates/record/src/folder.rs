@@ -4,7 +4,8 @@
 //! results/20261121T204500Z-first-look/
 //!   run.json          the plan, the machine and the program  (RunManifest)
 //!   trials.jsonl      a line per trial, appended and synced when the trial ends  (TrialRecord)
-//!   histograms/       ID.hlog per trial: latencies in HdrHistogram's log format
+//!   histograms/       ID.hlog per trial: latencies in HdrHistogram's log format;
+//!                     ID.seconds.hlog: the same second by second
 //!   end.json          when and how the run ended; absent while it runs  (RunEnd)
 //!   reserve-N         room for the others if the disk is full; only while it runs
 //!   report.html       the report as a page, made from the others
@@ -12,6 +13,7 @@
 //! ```
 
 use crate::histogram::{LoggedHistogram, read_log};
+use crate::interval_log;
 use crate::json_place::line_of;
 use crate::json_values::ValueLimit;
 use crate::lines::LineReader;
@@ -400,6 +402,29 @@ impl RunFolder {
         }
     }
 
+    /// Returns the path of the file for a trial's latencies second by second.
+    #[must_use]
+    pub fn interval_path(&self, trial_id: &str) -> PathBuf {
+        self.path.join(intervals_within(trial_id))
+    }
+
+    /// Passes on a trial's latency histograms of intervals, in order; none if the file does not
+    /// exist, as in older runs and for trials of less than a second.
+    ///
+    /// # Errors
+    /// As [`read_log`]; [`Error::Invalid`] if no trial has this id.
+    pub fn visit_intervals(
+        &self,
+        trial_id: &str,
+        visit: impl FnMut(LoggedHistogram),
+    ) -> Result<(), Error> {
+        check_id(trial_id).map_err(|reason| Error::invalid(&self.path, reason))?;
+        match interval_log::visit(&self.path, &intervals_within(trial_id), visit) {
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(()),
+            read => read,
+        }
+    }
+
     /// Appends a trial's line and syncs it to storage before it returns.
     ///
     /// # Errors
@@ -563,6 +588,11 @@ fn check_ranges(manifest: &RunManifest) -> RangeCheck {
 /// Returns the path of a trial's latency histograms within its run folder.
 fn histogram_within(trial_id: &str) -> PathBuf {
     Path::new(HISTOGRAMS).join(format!("{trial_id}.hlog"))
+}
+
+/// Returns the path of a trial's latencies second by second within its run folder.
+fn intervals_within(trial_id: &str) -> PathBuf {
+    Path::new(HISTOGRAMS).join(format!("{trial_id}.seconds.hlog"))
 }
 
 /// Creates a folder in another one, with a mode that the umask restricts. If the name is taken, as

@@ -3,13 +3,15 @@
 use crate::Error;
 use crate::regular_file::{self, OpenMode};
 use base64::Engine as _;
-use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{
-    IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, LogIteratorError, Tag,
+    IntervalLogIterator, IntervalLogWriterBuilder, IntervalLogWriterError, LogEntry,
+    LogIteratorError, Tag,
 };
 use hdrhistogram::serialization::{
     DeserializeError, Deserializer, Serializer, V2DeflateSerializeError, V2DeflateSerializer,
 };
+use hdrhistogram::{AdditionError, Histogram};
+use std::borrow::Cow;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -19,6 +21,10 @@ pub const MAX_LATENCY_NS: u64 = 3_600_000_000_000;
 
 /// Significant decimal digits kept of each latency.
 pub const SIGNIFICANT_DIGITS: u8 = 3;
+
+/// Significant decimal digits kept of the latencies of one interval of a trial: a latency is within
+/// 0.8 %.
+const INTERVAL_DIGITS: u8 = 2;
 
 /// The first bytes of a histogram in the deflated V2 encoding.
 const V2_DEFLATE_COOKIE: u32 = 0x1c84_9314;
@@ -54,6 +60,10 @@ const MAX_LOG_BYTES: u64 = (MAX_LOG_LINES * MAX_TEXT_BYTES) as u64;
 pub enum HistogramError {
     #[error("cannot encode a histogram: {0}")]
     Unencodable(V2DeflateSerializeError),
+    #[error("cannot write a histogram log: {0}")]
+    Unwritable(std::io::Error),
+    #[error("cannot add histograms: {0:?}")]
+    Unaddable(AdditionError),
     #[error("a histogram has {characters} characters, more than {MAX_TEXT_BYTES}")]
     TooManyCharacters { characters: usize },
     #[error("a histogram is not base64: {0}")]
@@ -96,6 +106,19 @@ pub enum HistogramError {
 )]
 pub fn new() -> Histogram<u64> {
     Histogram::new_with_bounds(1, MAX_LATENCY_NS, SIGNIFICANT_DIGITS).expect("constant bounds")
+}
+
+/// An empty histogram of the latencies of one interval of a trial, in nanoseconds, with two digits.
+///
+/// # Panics
+/// Never, as [`new`].
+#[must_use]
+#[allow(
+    clippy::expect_used,
+    reason = "the bounds are constants, and a test makes one"
+)]
+pub fn new_interval() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, MAX_LATENCY_NS, INTERVAL_DIGITS).expect("constant bounds")
 }
 
 /// Encodes a histogram as text for the pipe between worker and runner: V2, deflated, base64.
@@ -192,6 +215,19 @@ fn check_header(plain: &[u8]) -> Result<(), HistogramError> {
     }
 }
 
+/// A histogram to be written to a log.
+#[derive(Debug)]
+pub(crate) struct LogLine<'a> {
+    /// The kind of operation.
+    pub kind: &'a str,
+    /// The start of the interval, since the workers were released.
+    pub start: Duration,
+    /// Its length.
+    pub duration: Duration,
+    /// The latencies.
+    pub histogram: Cow<'a, Histogram<u64>>,
+}
+
 /// Writes a trial's histograms, one entry per kind of operation, tagged with the kind, and syncs
 /// them: the trial's line, which is written later, must not refer to data that a crash lost.
 ///
@@ -206,7 +242,24 @@ pub fn write_log(
     duration: Duration,
     histograms: &[(&str, &Histogram<u64>)],
 ) -> Result<(), Error> {
-    let refused = |error: &dyn std::fmt::Debug| Error::invalid(path, format!("{error:?}"));
+    let lines = histograms.iter().map(|(kind, histogram)| {
+        Ok(LogLine {
+            kind,
+            start: Duration::ZERO,
+            duration,
+            histogram: Cow::Borrowed(*histogram),
+        })
+    });
+    let bytes = encode_log(comment, began, lines).map_err(|error| Error::invalid(path, error))?;
+    store_log(path, &bytes)
+}
+
+/// Encodes a log, line by line.
+pub(crate) fn encode_log<'a>(
+    comment: &str,
+    began: SystemTime,
+    lines: impl Iterator<Item = Result<LogLine<'a>, HistogramError>>,
+) -> Result<Vec<u8>, HistogramError> {
     let mut bytes = Vec::new();
     let mut serializer = V2DeflateSerializer::new();
     let mut writer = IntervalLogWriterBuilder::new()
@@ -214,14 +267,22 @@ pub fn write_log(
         .with_start_time(began)
         .with_max_value_divisor(1.0)
         .begin_log_with(&mut bytes, &mut serializer)
-        .map_err(|error| refused(&error))?;
-    for (kind, histogram) in histograms {
-        let kind = tag(kind);
-        let tag = Tag::new(&kind);
+        .map_err(HistogramError::Unwritable)?;
+    for line in lines {
+        let line = line?;
+        let kind = tag(line.kind);
         writer
-            .write_histogram(histogram, Duration::ZERO, duration, tag)
-            .map_err(|error| refused(&error))?;
+            .write_histogram(&line.histogram, line.start, line.duration, Tag::new(&kind))
+            .map_err(|error| match error {
+                IntervalLogWriterError::SerializeError(error) => HistogramError::Unencodable(error),
+                IntervalLogWriterError::IoError(error) => HistogramError::Unwritable(error),
+            })?;
     }
+    Ok(bytes)
+}
+
+/// Writes the bytes of a log to a run folder's file, and syncs them.
+pub(crate) fn store_log(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let write = || {
         let folder = path.parent().and_then(Path::parent);
         let within = folder.and_then(|folder| path.strip_prefix(folder).ok());
@@ -229,7 +290,7 @@ pub fn write_log(
             Some((folder, within)) => regular_file::open(folder, within, OpenMode::Overwrite)?,
             None => regular_file::open(Path::new(""), path, OpenMode::Overwrite)?,
         };
-        file.write_all(&bytes)?;
+        file.write_all(bytes)?;
         file.sync_all()
     };
     write().map_err(|source| Error::io(path, source))
@@ -240,6 +301,8 @@ pub fn write_log(
 pub struct LoggedHistogram {
     /// The kind of operation that it is tagged with.
     pub kind: String,
+    /// The start of the interval, seconds since the workers were released.
+    pub start_s: f64,
     /// The length of the interval, seconds.
     pub duration_s: f64,
     /// The latencies.
@@ -260,9 +323,24 @@ pub fn tag(kind: &str) -> String {
 /// [`Error::Io`] if the file cannot be read, [`Error::TooLarge`] if it is longer than any log of
 /// ours, [`Error::Invalid`] if it is not a histogram log.
 pub fn read_log(folder: &Path, within: &Path) -> Result<Vec<LoggedHistogram>, Error> {
-    let bytes = regular_file::read(folder, within, MAX_LOG_BYTES)?;
-    let path = || folder.join(within);
     let mut read = Vec::new();
+    visit_log(folder, within, (MAX_LOG_BYTES, MAX_LOG_LINES), |logged| {
+        read.push(logged);
+    })?;
+    Ok(read)
+}
+
+/// Reads a log of at most so many bytes and lines, and passes each histogram on: all of them
+/// together may take much memory.
+pub(crate) fn visit_log(
+    folder: &Path,
+    within: &Path,
+    (max_bytes, max_lines): (u64, usize),
+    mut visit: impl FnMut(LoggedHistogram),
+) -> Result<(), Error> {
+    let bytes = regular_file::read(folder, within, max_bytes)?;
+    let path = || folder.join(within);
+    let mut lines = 0;
     for entry in IntervalLogIterator::new(&bytes) {
         let entry = entry.map_err(|LogIteratorError::ParseError { offset }| Error::Invalid {
             path: path(),
@@ -272,20 +350,22 @@ pub fn read_log(folder: &Path, within: &Path) -> Result<Vec<LoggedHistogram>, Er
         let LogEntry::Interval(interval) = entry else {
             continue;
         };
-        if read.len() == MAX_LOG_LINES {
-            let message = format!("it has more than {MAX_LOG_LINES} histograms");
+        lines += 1;
+        if lines > max_lines {
+            let message = format!("it has more than {max_lines} histograms");
             return Err(Error::invalid(path(), message));
         }
         let histogram =
             decode(interval.encoded_histogram()).map_err(|error| Error::invalid(path(), error))?;
         let tag = interval.tag();
-        read.push(LoggedHistogram {
+        visit(LoggedHistogram {
             kind: tag.map_or_else(String::new, |tag| tag.as_str().to_owned()),
+            start_s: interval.start_timestamp().as_secs_f64(),
             duration_s: interval.duration().as_secs_f64(),
             histogram,
         });
     }
-    Ok(read)
+    Ok(())
 }
 
 /// Returns the number of the line, from 1, that contains a byte.

@@ -66,6 +66,7 @@ pub mod folder;
 pub mod hardware_limits;
 pub mod histogram;
 pub mod host;
+pub mod interval_log;
 pub mod isolation;
 mod json_place;
 mod json_values;

@@ -405,6 +405,19 @@ pub struct TimelineSecond {
     /// records, and for native programs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub latency_mean_ns: Vec<u64>,
+    /// Median of the service times by kind, nanoseconds, within 0.8 % and at most the trial's
+    /// maximum; 0 for a kind without operations. Empty in older records, and for native programs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latency_p50_ns: Vec<u64>,
+    /// Their 99th percentiles, likewise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latency_p99_ns: Vec<u64>,
+    /// Their 99.9th percentiles, likewise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latency_p999_ns: Vec<u64>,
+    /// Their maxima, likewise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latency_max_ns: Vec<u64>,
     /// CPU seconds of the workers outside the kernel in it.
     pub user_cpu_s: f64,
     /// CPU seconds of the workers inside the kernel in it.

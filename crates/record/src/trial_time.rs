@@ -22,6 +22,14 @@ pub fn estimated_s(spec: &TrialSpec) -> f64 {
     conditions.duration_s.unwrap_or(DEFAULT_DURATION_S) + conditions.warm_up_s + OVERHEAD_S
 }
 
+/// When the workers of a trial were released, seconds since 1970; `None` if the record does not
+/// say.
+#[must_use]
+pub fn started_at_s(trial: &TrialRecord) -> Option<f64> {
+    let started_at: Timestamp = trial.started_at.parse().ok()?;
+    Some(started_at.as_duration().as_secs_f64())
+}
+
 /// The time that a contender's trial with a new database takes, seconds, from the load of its first
 /// one and from what its trials took beside their duration.
 #[must_use]

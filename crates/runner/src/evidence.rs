@@ -10,6 +10,7 @@
 //! - `flush_evidence`: whether the device's flushes explain the commits
 //! - `hardware_limits`: rates of the machine without an engine
 //! - `sampler`: samples of processes and machine once a second
+//! - `second_latencies`: the latencies of a trial second by second
 //! - `stalls`: parts of a trial that did not run
 //! - `storage_stack`: the storage below a trial
 //! - `summaries`: counts and latencies of several processes together
@@ -25,6 +26,7 @@ pub(crate) mod failover;
 pub(crate) mod flush_evidence;
 pub(crate) mod hardware_limits;
 pub(crate) mod sampler;
+pub(crate) mod second_latencies;
 pub(crate) mod stalls;
 pub(crate) mod storage_stack;
 pub(crate) mod summaries;

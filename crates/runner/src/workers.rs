@@ -10,6 +10,8 @@
 //!
 //! In a worker:
 //! - `arrival_schedule`: when each unit of an open loop is due
+//! - `interval_latencies`: the latencies of an interval, read while workers count
+//! - `latency_counts`: the latencies of one kind of operation of one worker
 //! - `meter`: counting and timing in the measured loop
 //! - `worker_main`: the program of a worker process
 //!
@@ -24,6 +26,8 @@ mod arrival_schedule;
 pub(crate) mod attachment;
 pub(crate) mod clock;
 pub mod delegated;
+pub(crate) mod interval_latencies;
+pub(crate) mod latency_counts;
 pub(crate) mod local;
 pub mod meter;
 pub(crate) mod protocol;

@@ -16,6 +16,7 @@ fn histogram(count: u64) -> Histogram<u64> {
 fn logged(kind: &str, count: u64) -> LoggedHistogram {
     LoggedHistogram {
         kind: kind.to_owned(),
+        start_s: 0.0,
         duration_s: 2.5,
         histogram: histogram(count),
     }

@@ -17,6 +17,7 @@ use trueput_host::usage::ResourceUsage;
 use trueput_record::Conditions;
 use trueput_record::accounting::CacheUse;
 use trueput_record::failover::Failover;
+use trueput_record::interval_log::Interval;
 use trueput_record::measurement::{
     DatabaseSize, LoadReport, Measurement, OpenLoop, Resources, WorkerReport,
 };
@@ -26,6 +27,16 @@ use trueput_workloads::{Job, OperationBytes};
 /// Histograms by name: service times by kind of operation, then response times by kind of unit.
 pub(crate) type NamedHistograms = Vec<(String, Histogram<u64>)>;
 
+/// The figures of a trial's workers, and what they are drawn from.
+pub(crate) struct AggregatedResult {
+    /// The figures.
+    pub measurement: Measurement,
+    /// The latencies of the whole trial.
+    pub histograms: NamedHistograms,
+    /// The latencies second by second; none if nothing was timed.
+    pub intervals: Vec<Interval>,
+}
+
 /// Aggregates the workers' results. The workload's results and the database's size are added later.
 ///
 /// # Errors
@@ -34,7 +45,7 @@ pub(crate) fn build_measurement(
     job: &dyn Job,
     conditions: &Conditions,
     result: &WorkerGroupResult,
-) -> Result<(Measurement, NamedHistograms), HistogramError> {
+) -> Result<AggregatedResult, HistogramError> {
     let kinds = job.kinds();
     let encoded = result
         .process_results
@@ -61,6 +72,8 @@ pub(crate) fn build_measurement(
     let user = user_bytes(&job.volumes(), &totals);
     let mut operations = summarize_operations(kinds, &histograms, &totals, elapsed_s);
     add_not_found(&mut operations, workers(result).map(|(_, worker)| worker));
+    let mut timeline = build_timeline(elapsed_s, &result.seconds, &finals, &result.samples, &total);
+    let intervals = result.latencies.finish(&mut timeline, &operations)?;
     let measurement = Measurement {
         commits: job.commits(&totals),
         user_read_bytes: user.map(|(read, _)| read),
@@ -87,7 +100,7 @@ pub(crate) fn build_measurement(
             .process_results
             .first()
             .map(|part| part.allocator.clone()),
-        timeline: build_timeline(elapsed_s, &result.seconds, &finals, &result.samples, &total),
+        timeline,
         workers: workers(result)
             .map(|(pid, worker)| report(pid, worker))
             .collect(),
@@ -98,7 +111,11 @@ pub(crate) fn build_measurement(
     let services = kinds.iter().map(|kind| (*kind).to_owned());
     let mut named: NamedHistograms = services.zip(histograms).collect();
     named.extend(responses);
-    Ok((measurement, named))
+    Ok(AggregatedResult {
+        measurement,
+        histograms: named,
+        intervals,
+    })
 }
 
 /// Sums the cache counters of the processes, or takes the first report of a cache that they share.

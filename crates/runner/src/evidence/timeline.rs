@@ -86,6 +86,10 @@ fn entry(at_s: f64, before: &(Vec<u64>, Sample), counts: &[u64], used: &Sample) 
     TimelineSecond {
         at_s,
         latency_mean_ns: Vec::new(),
+        latency_p50_ns: Vec::new(),
+        latency_p99_ns: Vec::new(),
+        latency_p999_ns: Vec::new(),
+        latency_max_ns: Vec::new(),
         counts: counts
             .iter()
             .zip(&before.0)

@@ -32,6 +32,7 @@ use trueput_host::{self as host, placement};
 use trueput_record::address::is_address_for;
 use trueput_record::flush_evidence::FlushEvidence;
 use trueput_record::hardware_limits::HardwareLimits;
+use trueput_record::interval_log::Interval;
 use trueput_record::load_generator::LoadGenerator;
 use trueput_record::measurement::{DEBUG_BUILD, EngineReport, Outcome, Verification};
 use trueput_record::stall::TrialStall;
@@ -46,6 +47,8 @@ pub(crate) struct TrialResult {
     pub record: TrialRecord,
     /// Latencies by kind.
     pub histograms: NamedHistograms,
+    /// Latencies second by second.
+    pub intervals: Vec<Interval>,
     /// The trial whose folder holds the database: this one, or the one that loaded it.
     pub database_id: String,
     /// The number of trials that ran on this load before.
@@ -76,6 +79,7 @@ impl TrialResult {
         Self {
             record,
             histograms: Vec::new(),
+            intervals: Vec::new(),
             database_id: spec.id.clone(),
             generation: 0,
         }
@@ -501,8 +505,8 @@ fn measure(
     trial: &mut TrialResult,
 ) -> Result<TrialTotals, TrialError> {
     let conditions = &trial.record.spec.conditions;
-    let (mut measurement, histograms) =
-        aggregate::build_measurement(&*resolved.job, conditions, result)?;
+    let aggregated = aggregate::build_measurement(&*resolved.job, conditions, result)?;
+    let mut measurement = aggregated.measurement;
     measurement.database = measure_database(directory)?;
     let interval = (result.started_at.as_str(), measurement.elapsed_s);
     let (spec, seen) = (&trial.record.spec, result.engine_events.clone());
@@ -530,7 +534,8 @@ fn measure(
     }
     trial.record.started_at.clone_from(&result.started_at);
     trial.record.measurement = Some(measurement);
-    trial.histograms = histograms;
+    trial.histograms = aggregated.histograms;
+    trial.intervals = aggregated.intervals;
     Ok(totals)
 }
 

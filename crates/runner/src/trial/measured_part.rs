@@ -6,6 +6,7 @@ use crate::evidence::engine_events::{EventCollector, SliceStart};
 use crate::evidence::failover::CausedFault;
 use crate::evidence::flush_evidence::{FlushCounter, FlushCountsResult};
 use crate::evidence::sampler::{HostActivity, Sample, Sampler, ServerUsage};
+use crate::evidence::second_latencies::SecondLatencies;
 use crate::evidence::stalls::StallWatch;
 use crate::failure_reason::FailureReason;
 use crate::hosts::workers::HostParticipation;
@@ -32,6 +33,7 @@ use trueput_host::flush_counts::CompletedRequests;
 use trueput_host::process::describe_stuck;
 use trueput_host::service::kill_server;
 use trueput_record::accounting::TimeSlices;
+use trueput_record::histogram::HistogramError;
 use trueput_record::stall::TrialStall;
 use trueput_record::{TrialSpec, WorkerKind};
 
@@ -47,6 +49,8 @@ pub(crate) struct WorkerGroupResult {
     pub hosts: Vec<HostParticipation>,
     /// The operation counts by process at the end of each second.
     pub seconds: Vec<Vec<OperationCounts>>,
+    /// The latencies by second, over all processes.
+    pub latencies: SecondLatencies,
     /// The samples by second.
     pub samples: Vec<Sample>,
     /// Activity of the machine between release and end.
@@ -290,6 +294,7 @@ impl<'a> WorkerGroup<'a> {
         let WorkerMonitor {
             mut processes,
             parts,
+            latencies,
             interrupted,
             ..
         } = monitor;
@@ -321,6 +326,7 @@ impl<'a> WorkerGroup<'a> {
             pids,
             hosts,
             seconds,
+            latencies,
             samples,
             host_activity,
             server,
@@ -399,6 +405,7 @@ struct WorkerMonitor<'a> {
     /// Native programs that the workers have started.
     native_pids: Vec<u32>,
     parts: Vec<ProcessProgress>,
+    latencies: SecondLatencies,
     total_units: u64,
     /// The reason why the trial fails.
     failure: Option<TrialError>,
@@ -431,6 +438,7 @@ impl<'a> WorkerMonitor<'a> {
         };
         Self {
             parts: (0..processes.len()).map(nothing).collect(),
+            latencies: SecondLatencies::new(processes.len()),
             spec,
             processes,
             native_pids: Vec::new(),
@@ -618,11 +626,26 @@ impl<'a> WorkerMonitor<'a> {
                     part.ready = true;
                     self.native_pids.extend(native_pids);
                 }
-                Report::Second(done) => part.seconds.push(done),
-                Report::Measured(result) => part.result = Some(*result),
+                Report::Second(second) => {
+                    part.seconds.push(second.done);
+                    let added = self.latencies.add_second(index, second.latencies);
+                    self.note_latencies(index, added);
+                }
+                Report::Measured(mut result) => {
+                    let remaining = std::mem::take(&mut result.remaining_latencies);
+                    part.result = Some(*result);
+                    let added = self.latencies.end_process(index, remaining);
+                    self.note_latencies(index, added);
+                }
                 Report::Failed { message } => self.fail(index, format!(": {message}")),
                 other => self.fail(index, format!(": sent an unexpected message: {other:?}")),
             },
+        }
+    }
+
+    fn note_latencies(&mut self, index: usize, added: Result<(), HistogramError>) {
+        if let Err(error) = added {
+            self.fail(index, format!(": {error}"));
         }
     }
 

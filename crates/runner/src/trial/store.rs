@@ -6,9 +6,10 @@ use crate::context::RunContext;
 use crate::trial::database_reuse::{Follower, keep_or_remove_database, remove_database};
 use crate::trial::lifecycle::TrialResult;
 use crate::trial::trace_folder::{self, rename_earlier};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 use trueput_record::measurement::Outcome;
-use trueput_record::{RunFolder, histogram};
+use trueput_record::{RunFolder, histogram, interval_log};
 
 /// Stores a trial, and keeps or removes its database. That of a trial that failed is removed first,
 /// and so is that of one for which there is no room otherwise.
@@ -108,21 +109,45 @@ fn store_histograms(folder: &RunFolder, trial: &TrialResult) -> Result<(), truep
     let Some(measurement) = &trial.record.measurement else {
         return Ok(());
     };
-    let path = folder.histogram_path(&trial.record.spec.id);
-    rename_earlier(&path).map_err(|source| trueput_record::Error::io(&path, source))?;
-    let kinds: Vec<_> = trial
-        .histograms
-        .iter()
-        .map(|(kind, latencies)| (kind.as_str(), latencies))
-        .collect();
-    let comment = format!("trueput {}, nanoseconds", trial.record.spec.id);
-    let duration = Duration::from_secs_f64(measurement.elapsed_s.max(0.0));
+    let id = &trial.record.spec.id;
+    let comment = format!("trueput {id}, nanoseconds");
     let began = trial.record.started_at.parse::<jiff::Timestamp>();
     let began = began.map_or_else(|_| SystemTime::now(), SystemTime::from);
-    let written = folder
-        .write_with_reserve(|| histogram::write_log(&path, &comment, began, duration, &kinds));
+    let kinds = trial.histograms.iter();
+    let kinds: Vec<_> = kinds.map(|(kind, it)| (kind.as_str(), it)).collect();
+    let duration = Duration::from_secs_f64(measurement.elapsed_s.max(0.0));
+    store_log(folder, &folder.histogram_path(id), |path| {
+        histogram::write_log(path, &comment, began, duration, &kinds)
+    })?;
+    let path = folder.interval_path(id);
+    rename_earlier(&path).map_err(|source| trueput_record::Error::io(&path, source))?;
+    // Of a trial of one entry, the log would be the same again.
+    if trial.intervals.len() < 2 {
+        return Ok(());
+    }
+    let kinds = measurement.operations.iter();
+    let kinds: Vec<_> = kinds.map(|operation| operation.kind.as_str()).collect();
+    let stored = store_log(folder, &path, |path| {
+        interval_log::write(path, &comment, began, &kinds, &trial.intervals)
+    });
+    if stored.is_err() {
+        // Both are written again, and a second try must not take one for an earlier attempt's.
+        let _ = std::fs::remove_file(folder.histogram_path(id));
+    }
+    stored
+}
+
+/// Stores a log under a path where that of an earlier attempt may be; nothing is left of one that
+/// cannot be written.
+fn store_log(
+    folder: &RunFolder,
+    path: &Path,
+    write: impl Fn(&Path) -> Result<(), trueput_record::Error>,
+) -> Result<(), trueput_record::Error> {
+    rename_earlier(path).map_err(|source| trueput_record::Error::io(path, source))?;
+    let written = folder.write_with_reserve(|| write(path));
     if written.is_err() {
-        let _ = std::fs::remove_file(&path);
+        let _ = std::fs::remove_file(path);
     }
     written
 }

@@ -5,9 +5,12 @@
 
 use crate::workers::arrival_schedule::{ArrivalSchedule, RecordedSchedule};
 use crate::workers::clock::read_monotonic_ns;
+use crate::workers::latency_counts::{LatencyCounts, add};
 use crate::workers::stopped_time::read_running;
 use hdrhistogram::Histogram;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
 use std::time::Duration;
 use trueput_record::conditions::Rate;
 use trueput_record::histogram;
@@ -78,7 +81,8 @@ impl Stage {
     }
 }
 
-/// The maximum number of kinds of operation: a worker's counters then fill two cache lines.
+/// The maximum number of kinds of operation: a worker's counts and times then fill four cache
+/// lines.
 pub const MAX_KINDS: usize = 14;
 
 /// One worker's counters. Aligned to two cache lines, which processors fetch as a pair, so that no
@@ -91,9 +95,21 @@ pub struct WorkerCounters {
     units: AtomicU64,
     conflicts: AtomicU64,
     deadlocks: AtomicU64,
+    /// The latencies by kind; unset in a worker that times nothing.
+    latencies: OnceLock<Box<[LatencyCounts]>>,
+    /// Whether the latencies are those of the warm-up.
+    is_warming: AtomicBool,
 }
 
 impl WorkerCounters {
+    /// Returns the latencies by kind so far; none during the warm-up.
+    pub(crate) fn latencies(&self) -> &[LatencyCounts] {
+        match self.latencies.get() {
+            Some(latencies) if !self.is_warming.load(Acquire) => latencies,
+            _ => &[],
+        }
+    }
+
     /// Returns the operations of the first `kinds` kinds so far.
     pub fn counts(&self, kinds: usize) -> Vec<u64> {
         self.counts
@@ -130,6 +146,9 @@ impl WorkerCounters {
         let all = self.counts.iter().chain(&self.times_ns);
         let all = all.chain([&self.units, &self.conflicts, &self.deadlocks]);
         all.for_each(|count| count.store(0, Relaxed));
+        let latencies = self.latencies.get().into_iter().flatten();
+        latencies.for_each(LatencyCounts::clear);
+        self.is_warming.store(false, Release);
     }
 
     /// Returns the conflicts so far, deadlocks included.
@@ -141,11 +160,6 @@ impl WorkerCounters {
     pub fn deadlocks(&self) -> u64 {
         self.deadlocks.load(Relaxed)
     }
-}
-
-/// Adds to a count that no other thread writes: a plain load and store, no locked instruction.
-fn add(count: &AtomicU64, amount: u64) {
-    count.store(count.load(Relaxed).wrapping_add(amount), Relaxed);
 }
 
 /// The parameters of a worker's arrival schedule.
@@ -273,7 +287,8 @@ pub struct ClockMeter<'a> {
     warming: bool,
     /// The clock when the measured part began, if that was after the release.
     measured_from: Option<u64>,
-    histograms: Vec<Histogram<u64>>,
+    /// The latencies by kind, which are those of `counters`.
+    latencies: &'a [LatencyCounts],
     /// By kind, operations that looked for a record that was not there.
     not_found: Vec<u64>,
     open: Option<OpenLoop<'a>>,
@@ -299,14 +314,16 @@ impl<'a> ClockMeter<'a> {
     /// clock, which takes up to a fifth of a second.
     pub fn new(kinds: usize, counters: &'a WorkerCounters, stage: &'a Stage) -> Self {
         let clock = quanta::Clock::new();
-        let histograms = empty_histograms(kinds);
+        let latencies = counters.latencies.get_or_init(|| LatencyCounts::of(kinds));
+        let warming = stage.get() == Stage::WARMING;
+        counters.is_warming.store(warming, Release);
         let last = clock.raw();
         Self {
             clock,
             last,
-            warming: stage.get() == Stage::WARMING,
+            warming,
             measured_from: None,
-            histograms,
+            latencies,
             not_found: vec![0; kinds],
             open: None,
             counters,
@@ -393,7 +410,8 @@ impl<'a> ClockMeter<'a> {
 
     /// Returns the latencies by kind, nanoseconds.
     pub fn into_histograms(self) -> Vec<Histogram<u64>> {
-        self.histograms
+        let kinds = self.latencies.iter();
+        kinds.map(LatencyCounts::to_histogram).collect()
     }
 
     /// Discards the counts of the warm-up once that is over. A worker's end calls it too: one that
@@ -409,7 +427,6 @@ impl<'a> ClockMeter<'a> {
     #[cold]
     fn forget_warm_up(&mut self) {
         self.warming = false;
-        self.histograms.iter_mut().for_each(Histogram::clear);
         self.not_found.fill(0);
         self.counters.clear();
         self.last = self.now();
@@ -469,7 +486,7 @@ impl Meter for ClockMeter<'_> {
         let now = self.now();
         let latency_ns = self.clock.delta_as_nanos(self.last, now);
         self.last = now;
-        self.histograms[kind].saturating_record(latency_ns);
+        self.latencies[kind].record(latency_ns);
         add(&self.counters.counts[kind], 1);
         add(&self.counters.times_ns[kind], latency_ns);
         self.leave_warm_up();
@@ -490,7 +507,7 @@ impl Meter for ClockMeter<'_> {
 
     fn finish_nested(&mut self, kind: usize, mark: u64) {
         let latency_ns = self.clock.delta_as_nanos(mark, self.now());
-        self.histograms[kind].saturating_record(latency_ns);
+        self.latencies[kind].record(latency_ns);
         add(&self.counters.counts[kind], 1);
         add(&self.counters.times_ns[kind], latency_ns);
     }

@@ -148,8 +148,8 @@ pub(crate) enum Report {
         #[serde(default)]
         native_pids: Vec<u32>,
     },
-    /// A second of the run has ended: the totals so far.
-    Second(OperationCounts),
+    /// A second of the run has ended.
+    Second(SecondReport),
     /// The conformance suite's answer.
     Conformed {
         /// All checks.
@@ -219,6 +219,18 @@ pub(crate) struct OperationCounts {
     pub units: u64,
 }
 
+/// A second of a process.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct SecondReport {
+    /// The totals at its end.
+    #[serde(flatten)]
+    pub done: OperationCounts,
+    /// The latencies in it by kind, as [`trueput_record::histogram::encode`] writes them; empty if
+    /// nothing is timed.
+    #[serde(default)]
+    pub latencies: Vec<String>,
+}
+
 /// Settings and counters as the engine reports them.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct EngineState {
@@ -240,6 +252,9 @@ pub(crate) struct ProcessResult {
     pub workers: Vec<WorkerResult>,
     /// Latencies by kind, over its workers, as [`trueput_record::histogram::encode`] writes them.
     pub histograms: Vec<String>,
+    /// Latencies by kind since its last [`Report::Second`], as those of [`SecondReport`].
+    #[serde(default)]
+    pub remaining_latencies: Vec<String>,
     /// Its open loop; `None` for a closed loop.
     pub open_loop: Option<OpenLoopResult>,
     /// Resources used between release and end.

@@ -8,12 +8,14 @@ use nix::unistd::Pid;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trueput_record::conditions::{Arrival, Rate};
+use trueput_record::histogram::LoggedHistogram;
 use trueput_record::{Conditions, TrialSpec};
 use trueput_runner::Event;
 
 claims![
     a_trial_with_a_duration_ends_by_itself,
     what_is_done_to_warm_up_does_not_count,
+    each_second_has_the_percentiles_of_what_was_done_in_it,
     a_rate_is_kept_and_its_responses_are_recorded,
     a_stopped_worker_shows_in_response_times_and_not_in_service_times,
     a_rate_that_cannot_be_held_leaves_a_backlog,
@@ -78,6 +80,44 @@ fn a_rate_is_kept_and_its_responses_are_recorded() {
     assert_eq!(responses, open.issued + open.backlog);
     let log = std::fs::read_to_string(made.folder.histogram_path("a")).unwrap();
     assert!(log.contains("Tag=store-response"), "{log}");
+}
+
+fn each_second_has_the_percentiles_of_what_was_done_in_it() {
+    let bench = Bench::new();
+    let made = bench.create(vec![for_a_while(2.5, 1)]).unwrap();
+    bench.run(&made, |_| {});
+    let record = made.record();
+    assert!(doubts(&record).is_empty(), "{record:?}");
+    let measurement = record.measurement.unwrap();
+    assert_eq!(measurement.timeline.len(), 3, "{:?}", measurement.timeline);
+    let logged = made.folder.histograms("a").unwrap().unwrap();
+    for (index, operation) in measurement.operations.iter().enumerate() {
+        let mut highest_ns = 0;
+        for second in &measurement.timeline {
+            let (p50_ns, p99_ns) = (second.latency_p50_ns[index], second.latency_p99_ns[index]);
+            let (p999_ns, max_ns) = (second.latency_p999_ns[index], second.latency_max_ns[index]);
+            assert!(p50_ns <= p99_ns && p99_ns <= p999_ns && p999_ns <= max_ns);
+            assert!(index != 1 || max_ns > 0, "it stores all the time");
+            highest_ns = highest_ns.max(max_ns);
+        }
+        assert_eq!(
+            highest_ns, operation.latency.max_ns,
+            "of {}",
+            operation.kind
+        );
+        // Every latency of the trial is in one of the intervals, and no other.
+        let (mut sum, mut ends) = (0, Vec::new());
+        let visit = |one: LoggedHistogram| {
+            if one.kind == operation.kind {
+                sum += one.histogram.len();
+                ends.push(one.start_s + one.duration_s);
+            }
+        };
+        made.folder.visit_intervals("a", visit).unwrap();
+        let whole = logged.iter().find(|one| one.kind == operation.kind);
+        assert_eq!(sum, whole.unwrap().histogram.len());
+        assert!(ends.is_sorted() && ends.len() <= 3, "{ends:?}");
+    }
 }
 
 /// The worker's process, as it noted it in the database's folder.

@@ -15,9 +15,9 @@ use tar::EntryType;
 use trueput_record::folder::MAX_TRIALS;
 use trueput_record::value::format_bytes;
 
-/// The most entries of a bundle: a histogram log for each trial, and the other files of a run
+/// The most entries of a bundle: two histogram logs for each trial, and the other files of a run
 /// folder.
-const MAX_ENTRIES: usize = MAX_TRIALS + 100;
+const MAX_ENTRIES: usize = 2 * MAX_TRIALS + 100;
 
 /// Limits the bytes read from an archive, which may expand a few bytes to endless zeros.
 struct LimitedReader<R> {

@@ -10,10 +10,11 @@ use crate::evidence::summaries::HistogramError;
 use crate::plan::resolution::ResolvedTrial;
 use crate::workers::attachment::Attachment;
 use crate::workers::clock::read_monotonic_ns;
+use crate::workers::interval_latencies::IntervalLatencies;
 use crate::workers::meter::{ArrivalSpec, ClockMeter, MAX_KINDS, ResponseTimes, WorkerCounters};
 use crate::workers::protocol::{
     Assignment, CacheReport, OpenLoopResult, OperationCounts, ProcessResult, ProcessStall, Report,
-    WorkerResult, WorkerTask,
+    SecondReport, WorkerResult, WorkerTask,
 };
 use crate::workers::trace_file::part_path;
 use hdrhistogram::Histogram;
@@ -142,6 +143,7 @@ fn collect_result(
         usage,
         cache,
         stalls,
+        remaining_latencies,
     } = run;
     outputs.sort_by_key(|output| output.result.index);
     let mut memory = process::read_memory(std::process::id()).unwrap_or_default();
@@ -159,6 +161,7 @@ fn collect_result(
     Ok(ProcessResult {
         stopped: control.stage.is_stopped(),
         histograms: merge(resolved.job.kinds().len(), latencies)?,
+        remaining_latencies,
         open_loop: open_loop_result(resolved.job.unit_kinds().len(), &outputs)?,
         workers: outputs.into_iter().map(|output| output.result).collect(),
         usage,
@@ -423,6 +426,7 @@ struct ProcessOutput {
     usage: ResourceUsage,
     cache: Option<CacheReport>,
     stalls: Vec<ProcessStall>,
+    remaining_latencies: Vec<String>,
 }
 
 impl ThreadMonitor<'_> {
@@ -457,7 +461,8 @@ impl ThreadMonitor<'_> {
             None => (self.count_cache()?, own_usage()?),
         };
         self.control.stage.measure();
-        let stalls = self.follow(measured, &mut outputs)?;
+        let mut latencies = IntervalLatencies::new(self.kinds, self.counters);
+        let stalls = self.follow(measured, &mut outputs, &mut latencies)?;
         let usage = own_usage()? - before;
         let cache = count.map(cache_share).transpose()?;
         Ok(ProcessOutput {
@@ -465,6 +470,7 @@ impl ThreadMonitor<'_> {
             usage,
             cache,
             stalls,
+            remaining_latencies: latencies.end_interval().map_err(HistogramError::from)?,
         })
     }
 
@@ -479,6 +485,7 @@ impl ThreadMonitor<'_> {
         &self,
         measured: Instant,
         outputs: &mut Vec<WorkerOutput>,
+        latencies: &mut IntervalLatencies<'_>,
     ) -> Result<Vec<ProcessStall>, WorkerError> {
         let (mut waking, mut stalls) = (LateWakeup::begin(), Vec::new());
         let duration = self.conditions.duration_s.map(Duration::from_secs_f64);
@@ -502,8 +509,10 @@ impl ThreadMonitor<'_> {
             let has_message = self.receive_until(next, outputs)?;
             stalls.extend(waking.judge(due));
             if !has_message && Instant::now() >= after(second_ends) {
+                let done = operation_counts(self.counters, self.kinds);
+                let latencies = latencies.end_interval().map_err(HistogramError::from)?;
                 self.reporter
-                    .send(&Report::Second(operation_counts(self.counters, self.kinds)))?;
+                    .send(&Report::Second(SecondReport { done, latencies }))?;
                 seconds += 1;
             }
         }

@@ -56,12 +56,18 @@ pub fn append(folder: &RunFolder, trial: &mut TrialRecord) {
 }
 
 /// Histograms that have what the trial counted, all of it as long as its median; its latencies are
-/// then theirs.
+/// then theirs, and its seconds have none.
 fn histograms(trial: &mut TrialRecord) -> Vec<LoggedHistogram> {
     let Some(measured) = &mut trial.measurement else {
         return Vec::new();
     };
     let duration_s = measured.elapsed_s;
+    for second in &mut measured.timeline {
+        second.latency_p50_ns.clear();
+        second.latency_p99_ns.clear();
+        second.latency_p999_ns.clear();
+        second.latency_max_ns.clear();
+    }
     let of = |kind: String, latency: &mut LatencySummary, count: u64| {
         let mut histogram = histogram::new();
         if latency.is_measured() {
@@ -70,6 +76,7 @@ fn histograms(trial: &mut TrialRecord) -> Vec<LoggedHistogram> {
         }
         LoggedHistogram {
             kind: histogram::tag(&kind),
+            start_s: 0.0,
             duration_s,
             histogram,
         }

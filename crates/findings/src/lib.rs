@@ -26,11 +26,12 @@
 //! - `integrity`: trials whose records contradict themselves
 //! - `isolation`: the isolation levels that contenders state
 //! - `knob_effects`: the effect of changing one knob on rate, memory and disk
+//! - `latency_bands`: the latencies of a trial over time, by band
 //! - `log_flush`: the trials of the workload `log-flush`, side by side
 //! - `marks`: caveats about a contender, shown wherever it is named
 //! - `multi_run`: the rates of each contender in several runs
 //! - `objective`: whether the cells of a ranking kept the objective of the plan
-//! - `over_time`: the rate second by second, and its drops
+//! - `over_time`: rate and latencies second by second, and their cliffs
 //! - `power_loss`: what the storage leaves of the promise of a level at lost power
 //! - `prediction`: the rate and latency expected for other numbers of clients, nodes and delays
 //! - `published`: comparison with published tables
@@ -73,6 +74,7 @@ pub mod history;
 pub mod integrity;
 pub mod isolation;
 pub mod knob_effects;
+pub mod latency_bands;
 mod limits;
 pub mod log_flush;
 pub mod marks;

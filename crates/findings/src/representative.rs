@@ -2,6 +2,7 @@
 
 use crate::Run;
 use crate::cells::RankedCell;
+use crate::latency_bands::{BandShare, latency_bands};
 use crate::rankings::Ranking;
 use trueput_record::histogram::LoggedHistogram;
 use trueput_record::measurement::LatencySummary;
@@ -32,6 +33,8 @@ pub struct Representative<'a> {
     pub measurement: &'a Measurement,
     /// Its latencies by kind of operation, or of response.
     latencies: Vec<(String, Vec<Percentile>)>,
+    /// The run folder; `None` if it cannot be read.
+    folder: Option<RunFolder>,
 }
 
 impl Representative<'_> {
@@ -51,6 +54,15 @@ impl Representative<'_> {
         let response = responses.find(|response| response.kind == kind);
         let log = format!("{kind}-response");
         self.points(&log, response.map(|response| &response.latency))
+    }
+
+    /// The latencies of a kind of operation over time; empty if they were not kept.
+    #[must_use]
+    pub fn latency_bands(&self, kind: &str, max_columns: usize) -> Vec<BandShare> {
+        let folder = self.folder.as_ref();
+        folder.map_or_else(Vec::new, |folder| {
+            latency_bands(folder, &self.trial.spec.id, kind, max_columns)
+        })
     }
 
     /// The points of a histogram by its name in the log, or else those of a summary.
@@ -82,6 +94,7 @@ pub fn representatives<'a>(report: &'a Run, ranking: &'a Ranking) -> Vec<Represe
             trial,
             measurement,
             latencies: latencies(folder.as_ref(), &trial.spec.id),
+            folder: folder.clone(),
         })
     };
     cells.into_iter().filter_map(one).collect()

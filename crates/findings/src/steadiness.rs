@@ -2,6 +2,7 @@
 
 use crate::Run;
 use crate::eligibility::{LastAttempts, headline, ineligibility, rate};
+use crate::over_time::{LatencyCliff, latency_cliffs, reported_trials};
 use crate::statistics::{Shape, drift, median, outliers, shape};
 use crate::trial_names::TrialNames;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,6 +36,8 @@ pub struct CellSteadiness {
     pub drift: Option<f64>,
     /// The repeats far from the median.
     pub outliers: Vec<RepeatOutlier>,
+    /// Repeats in which the 99th percentile rose to a higher level.
+    pub rises: Vec<RepeatRise>,
     /// The repeat of the middle rate.
     pub middle: Option<RepeatSeconds>,
 }
@@ -46,6 +49,15 @@ pub struct RepeatShape {
     pub repeat: u32,
     /// The course of its rate.
     pub shape: Shape,
+}
+
+/// A rise of the 99th percentile of the latencies within one repeat.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RepeatRise {
+    /// The repeat's number.
+    pub repeat: u32,
+    /// The rise.
+    pub rise: LatencyCliff,
 }
 
 /// A repeat far from the median of its cell.
@@ -78,7 +90,7 @@ struct Repeats<'a> {
 /// Returns the steadiness of each cell. Cliffs that [`crate::over_time`] reports are left out.
 #[must_use]
 pub fn steadiness(report: &Run) -> Vec<CellSteadiness> {
-    let elsewhere: BTreeSet<&str> = crate::over_time::reported_trials(report)
+    let elsewhere: BTreeSet<&str> = reported_trials(report)
         .into_iter()
         .map(|trial| trial.spec.id.as_str())
         .collect();
@@ -88,6 +100,7 @@ pub fn steadiness(report: &Run) -> Vec<CellSteadiness> {
             shapes: notable_shapes(&cell, &elsewhere),
             drift,
             outliers,
+            rises: latency_rises(&cell, &elsewhere),
             middle: median_repeat(&cell),
             name: cell.name,
         }
@@ -155,6 +168,22 @@ fn notable_shapes(cell: &Repeats<'_>, elsewhere: &BTreeSet<&str>) -> Vec<RepeatS
         is_notable.then_some(RepeatShape { repeat, shape })
     };
     cell.trials.iter().filter_map(notable).collect()
+}
+
+/// The rises of the latencies to a higher level.
+fn latency_rises(cell: &Repeats<'_>, elsewhere: &BTreeSet<&str>) -> Vec<RepeatRise> {
+    let trials = cell.trials.iter();
+    let trials = trials.filter(|trial| !elsewhere.contains(trial.spec.id.as_str()));
+    let rises = trials.flat_map(|trial| {
+        let measured = trial.measurement.iter();
+        let cliffs = measured.flat_map(|measured| latency_cliffs(measured, &cell.headline));
+        let levels = cliffs.filter(|cliff| cliff.is_level);
+        levels.map(|rise| RepeatRise {
+            repeat: trial.spec.repeat,
+            rise,
+        })
+    });
+    rises.collect()
 }
 
 /// The notable drift from repeat to repeat, and the outliers.

@@ -27,6 +27,7 @@ function pointsOf(group, rows) {
 
 const IN_WORDS = {
   timeline: ([at, rate]) => `${WRITE.seconds(at)}: ${WRITE.per_second(rate)}`,
+  latency_timeline: ([at, time]) => `${WRITE.seconds(at)}: ${WRITE.nanoseconds(time)}`,
   percentiles: ([at, time]) => `${WRITE.percentile(at)}: ${WRITE.nanoseconds(time)}`,
   scaling: ([workers, rate]) => `${workers} workers: ${WRITE.per_second(rate)}`,
 };

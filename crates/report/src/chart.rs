@@ -19,6 +19,11 @@ pub(crate) enum ChartKind {
     Stack,
     /// A line a group: rows of seconds and a rate.
     Timeline,
+    /// A line a group, the figure on a log scale: rows of seconds and a time.
+    LatencyTimeline,
+    /// A map a group of times over time, on a log scale: rows of start, end, lower end and upper
+    /// end of the band, share.
+    HeatMap,
     /// A line a group over percentiles, the figure on a log scale: rows of percentile and figure.
     Percentiles,
     /// A line a group, the figure on a log scale: rows of rate and figure.

@@ -107,6 +107,7 @@ impl Appearance {
                 kind,
                 ChartKind::Bars
                     | ChartKind::Timeline
+                    | ChartKind::LatencyTimeline
                     | ChartKind::Percentiles
                     | ChartKind::Curve
                     | ChartKind::Course

@@ -1,15 +1,16 @@
-//! The section on rates over time.
+//! The section on rates and latencies over time.
 
 use super::{Part, Section, SectionInput};
 use crate::document::{Block, Table};
 use std::collections::BTreeMap;
 use trueput_findings::Run;
 use trueput_findings::eligibility::headline;
-use trueput_findings::over_time::{Cliff, over_time, reported_trials};
+use trueput_findings::over_time::{Cliff, LatencyCliff, over_time, reported_trials};
 use trueput_findings::trial_names::TrialNames;
-use trueput_findings::units::{number, per_cent};
+use trueput_findings::units::{nanoseconds, number, per_cent};
+use trueput_record::recovery::EventRecord;
 
-/// Rates second by second, and their cliffs.
+/// Rates and latencies second by second, and their cliffs.
 pub(crate) struct RatesOverTime;
 
 impl Section for RatesOverTime {
@@ -18,9 +19,13 @@ impl Section for RatesOverTime {
     }
 }
 
-const TEXT: &str = "The first trial of each cell, second by second. A cliff is a drop to a lower \
-    level, or one or two seconds below half of the median. Engine events come from the engine's \
-    log or counters.";
+const TEXT: &str = "The first trial of each cell, second by second. A cliff is a drop of the rate \
+    to a lower level, or one or two seconds below half of the median. A cliff of latency is a rise \
+    of the 99th percentile to a level 1.5 times as high, or one or two seconds above 5 times its \
+    median. Engine events come from the engine's log or counters.";
+
+/// The most sentences on latencies of a trial; the JSON report has all.
+const MAX_RISES: usize = 5;
 
 /// The section; empty if no engine reports events and no trial belongs to an ablation.
 fn blocks(report: &Run) -> Vec<Block> {
@@ -35,12 +40,13 @@ fn blocks(report: &Run) -> Vec<Block> {
         .figures("seconds", 0, |(_, rates)| rates.seconds)
         .figures("median/s", 0, |(_, rates)| number(rates.median_per_s))
         .figures("cliffs", 0, |(_, rates)| rates.cliffs.len())
+        .figures("of latency", 0, |(_, rates)| rates.latency_cliffs.len())
         .text("engine events", 0, |(_, rates)| {
             events_in_words(rates.events.as_ref())
         });
     let cliffs = reported.iter().flat_map(|(name, rates)| {
-        let cliffs = rates.cliffs.iter();
-        cliffs.map(move |cliff| sentence(name, cliff))
+        let cliffs = rates.cliffs.iter().map(|cliff| sentence(name, cliff));
+        cliffs.chain(rises(name, &rates.latency_cliffs))
     });
     let blocks = [Block::Table(table.build()), Block::List(cliffs.collect())];
     blocks.into_iter().filter_map(Block::filled).collect()
@@ -64,9 +70,62 @@ pub(crate) fn events_in_words(events: Option<&BTreeMap<String, u64>>) -> String 
     }
 }
 
+/// Sentences on the highest rises of the latencies, in the order in which they occurred.
+fn rises(name: &str, cliffs: &[LatencyCliff]) -> Vec<String> {
+    let mut highest: Vec<&LatencyCliff> = cliffs.iter().collect();
+    let factor = |cliff: &LatencyCliff| cliff.highest_ns / cliff.before_ns;
+    highest.sort_by(|one, other| factor(other).total_cmp(&factor(one)));
+    highest.truncate(MAX_RISES);
+    highest.sort_by(|one, other| one.from_s.total_cmp(&other.from_s));
+    let left_out = cliffs.len() - highest.len();
+    let sentence = |cliff: &LatencyCliff| {
+        let length = length(cliff.length_s, cliff.recovered);
+        format!(
+            "{name}: {} {length}: {}",
+            rise(cliff),
+            events(&cliff.events)
+        )
+    };
+    let mut sentences: Vec<_> = highest.into_iter().map(sentence).collect();
+    sentences.extend(
+        (left_out > 0)
+            .then(|| format!("{name}: {left_out} smaller rises of p99; --format json has them.")),
+    );
+    sentences
+}
+
+/// The beginning of a rise of latencies, and its size.
+pub(crate) fn rise(cliff: &LatencyCliff) -> String {
+    let (before_ns, highest_ns) = (cliff.before_ns, cliff.highest_ns);
+    format!(
+        "p99 of {} rises {} times at {} s, from {} to {},",
+        cliff.kind,
+        number(highest_ns / before_ns),
+        number(cliff.from_s),
+        nanoseconds(before_ns),
+        nanoseconds(highest_ns)
+    )
+}
+
+/// The length of a cliff.
+pub(crate) fn length(length_s: f64, recovered: bool) -> String {
+    let until = if recovered { "" } else { ", until the end" };
+    format!("for {} s{until}", number(length_s))
+}
+
 fn sentence(name: &str, cliff: &Cliff) -> String {
-    let events: Vec<String> = cliff
-        .events
+    format!(
+        "{name}: drop of {} at {} s, {}: {}",
+        per_cent(cliff.depth),
+        number(cliff.from_s),
+        length(cliff.length_s, cliff.recovered),
+        events(&cliff.events)
+    )
+}
+
+/// The engine events during a cliff.
+fn events(events: &[EventRecord]) -> String {
+    let first: Vec<String> = events
         .iter()
         .take(4)
         .map(|event| {
@@ -78,30 +137,17 @@ fn sentence(name: &str, cliff: &Cliff) -> String {
             )
         })
         .collect();
-    let more = cliff.events.len().saturating_sub(events.len());
-    let events = match (events.is_empty(), more) {
+    match (first.is_empty(), events.len() - first.len()) {
         (true, _) => "no engine event in this time".to_owned(),
-        (false, 0) => events.join("; "),
-        (false, more) => format!("{}; and {more} more", events.join("; ")),
-    };
-    let until = if cliff.recovered {
-        ""
-    } else {
-        ", until the end"
-    };
-    format!(
-        "{name}: drop of {} at {} s, for {} s{until}: {events}",
-        per_cent(cliff.depth),
-        number(cliff.from_s),
-        number(cliff.length_s)
-    )
+        (false, 0) => first.join("; "),
+        (false, more) => format!("{}; and {more} more", first.join("; ")),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use trueput_findings::over_time::counted;
-    use trueput_record::recovery::EventRecord;
 
     #[test]
     fn that_there_was_no_checkpoint_is_said_plainly_and_only_where_the_engine_tells() {

@@ -133,6 +133,8 @@ fn trial_charts(run: &Run, ranking: &Ranking, answer: Option<&RankingAnswer>) ->
     }
     let kinds = kinds.into_iter();
     charts.extend(kinds.filter_map(|kind| latencies::service(kind, &trials)));
+    charts.extend(timeline::latencies(ranking, &trials));
+    charts.extend(timeline::heat_map(ranking, &trials));
     let objective = run.manifest.objective.as_ref();
     charts.extend(latencies::responses(&trials, MAX_KINDS, objective));
     charts.extend(resources::resources(&trials));

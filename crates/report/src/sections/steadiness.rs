@@ -1,11 +1,14 @@
 //! Changes within a trial and between repeats: warm-up, cliffs, drift, outliers.
 
+use super::over_time::{length, rise};
 use super::{Part, Section, SectionInput};
 use crate::charts::{Charts, sparkline};
 use crate::document::{Block, Table};
 use trueput_findings::Run;
 use trueput_findings::statistics::Shape;
-use trueput_findings::steadiness::{CellSteadiness, RepeatSeconds, RepeatShape, steadiness};
+use trueput_findings::steadiness::{
+    CellSteadiness, RepeatRise, RepeatSeconds, RepeatShape, steadiness,
+};
 use trueput_findings::units::{number, per_cent};
 
 /// Steadiness of rates, within a trial and between repeats.
@@ -43,7 +46,8 @@ fn blocks(report: &Run, charts: Charts) -> Vec<Block> {
         .collect()
 }
 
-/// The trials of a cell that warm up, with the time; those with cliffs, and those without a level.
+/// The trials of a cell that warm up, with the time; those with cliffs, of the rate or of latencies,
+/// and those without a level.
 fn describe_trials(cell: &CellSteadiness) -> Option<String> {
     let clause = |RepeatShape { repeat, shape }: &RepeatShape| match shape {
         Shape::WarmUp { until } => Some(format!("r{repeat} warms up until {until} s")),
@@ -54,7 +58,16 @@ fn describe_trials(cell: &CellSteadiness) -> Option<String> {
         Shape::Unsteady { changes } => Some(format!("r{repeat} changes level {changes} times")),
         Shape::Short | Shape::Steady => None,
     };
-    let found: Vec<String> = cell.shapes.iter().filter_map(clause).collect();
+    let mut found: Vec<String> = cell.shapes.iter().filter_map(clause).collect();
+    found.extend(cell.rises.iter().map(
+        |RepeatRise {
+             repeat,
+             rise: found,
+         }| {
+            let length = length(found.length_s, found.recovered);
+            format!("in r{repeat} {} {length}", rise(found))
+        },
+    ));
     (!found.is_empty()).then(|| format!("{}: {}.", cell.name, found.join("; ")))
 }
 

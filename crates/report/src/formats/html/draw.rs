@@ -7,6 +7,7 @@
 
 mod axis;
 mod bars;
+mod heat_map;
 mod legend;
 mod lines;
 
@@ -24,6 +25,8 @@ pub(crate) fn chart(chart: &Chart, looks: &Appearance) -> Markup {
         ChartKind::Intervals => bars::intervals(chart),
         ChartKind::Ratios => bars::ratios(chart),
         ChartKind::Timeline => lines::timeline(chart, looks),
+        ChartKind::LatencyTimeline => lines::latencies(chart, looks),
+        ChartKind::HeatMap => heat_map::of(chart),
         ChartKind::Percentiles => lines::percentiles(chart, looks),
         ChartKind::Curve => lines::curve(chart, looks),
         ChartKind::Course => lines::course(chart, looks),

@@ -1,8 +1,9 @@
-//! The chart of a ranking's rates over time.
+//! The charts of a ranking's rates and latencies over time.
 
 use super::MEDIAN_REPEAT;
 use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, ChartMark, Unit, short};
-use trueput_findings::over_time::rate_points;
+use trueput_findings::latency_bands::BandShare;
+use trueput_findings::over_time::{LatencyPoint, latency_points, rate_points};
 use trueput_findings::rankings::Ranking;
 use trueput_findings::representative::Representative;
 use trueput_findings::text::capitalized;
@@ -14,6 +15,18 @@ use trueput_record::recovery::EventRecord;
 const MAX_POINTS: usize = 12_000;
 const MIN_POINTS: usize = 30;
 const ENOUGH_POINTS: usize = 240;
+
+/// The most columns of a heat map, and the most heat maps.
+const MAX_COLUMNS: usize = 40;
+const MAX_MAPS: usize = 6;
+
+/// The lines of a contender's latencies over time.
+const PERCENTILES: [(&str, fn(&LatencyPoint) -> u64); 4] = [
+    ("p50", |point| point.p50_ns),
+    ("p99", |point| point.p99_ns),
+    ("p99.9", |point| point.p999_ns),
+    ("max", |point| point.max_ns),
+];
 
 /// The most events that are marked on a line.
 const MAX_MARKS: usize = 200;
@@ -62,6 +75,106 @@ pub(crate) fn over_time(ranking: &Ranking, trials: &[Representative<'_>]) -> Opt
         ],
         groups,
         ..Chart::new(ChartKind::Timeline, "contender")
+    })
+}
+
+/// The latencies of the headline over time: the 99th percentile of each contender, or several
+/// percentiles of the only one; `None` if no trial has two points.
+pub(crate) fn latencies(ranking: &Ranking, trials: &[Representative<'_>]) -> Option<Chart> {
+    let budget = (MAX_POINTS / trials.len().max(1)).clamp(MIN_POINTS, ENOUGH_POINTS);
+    let kind = &ranking.headline;
+    let points = trials.iter().map(|one| {
+        let points = latency_points(one.measurement, kind, budget);
+        (one.cell.name(), points)
+    });
+    let lines: Vec<_> = points.filter(|(_, points)| points.len() > 1).collect();
+    let groups: Vec<ChartGroup> = match lines.as_slice() {
+        [] => return None,
+        [(_, points)] => PERCENTILES
+            .iter()
+            .map(|(name, of)| group((*name).to_owned(), points, *of))
+            .collect(),
+        several => several
+            .iter()
+            .map(|(name, points)| group(name.clone(), points, |point| point.p99_ns))
+            .collect(),
+    };
+    let (figure, group, lines) = match lines.as_slice() {
+        [(name, _)] => ("Latency", "percentile", format!("percentiles of {name}")),
+        several => {
+            let lines = format!("a line for each of {} contenders", several.len());
+            ("p99", "contender", lines)
+        }
+    };
+    let title = format!("{figure} of {kind} over time");
+    Some(Chart {
+        says: format!("{title} on a log scale, {lines}."),
+        title,
+        note: format!("Service time, log scale. {MEDIAN_REPEAT}"),
+        columns: vec![
+            ChartColumn::new("until, seconds", Unit::Seconds),
+            ChartColumn::new("service time, ns", Unit::Nanoseconds),
+        ],
+        groups,
+        ..Chart::new(ChartKind::LatencyTimeline, group)
+    })
+}
+
+fn group(name: String, points: &[LatencyPoint], of: fn(&LatencyPoint) -> u64) -> ChartGroup {
+    let rows = points.iter();
+    ChartGroup::rounded(
+        name,
+        rows.map(|point| vec![point.until_s, of(point) as f64]),
+    )
+}
+
+/// The latencies of the headline over time in bands, a map for each of the first contenders; `None`
+/// if no run folder has them.
+pub(crate) fn heat_map(ranking: &Ranking, trials: &[Representative<'_>]) -> Option<Chart> {
+    let kind = &ranking.headline;
+    let map = |one: &Representative<'_>| {
+        let cells = one.latency_bands(kind, MAX_COLUMNS);
+        let row = |cell: &BandShare| {
+            let BandShare {
+                from_s,
+                until_s,
+                low_ns,
+                high_ns,
+                share,
+            } = *cell;
+            vec![from_s, until_s, low_ns, high_ns, share]
+        };
+        let rows: Vec<_> = cells.iter().map(row).collect();
+        (!rows.is_empty()).then(|| ChartGroup::rounded(one.cell.name(), rows))
+    };
+    let groups: Vec<_> = trials.iter().filter_map(map).take(MAX_MAPS).collect();
+    if groups.is_empty() {
+        return None;
+    }
+    let mut note = format!(
+        "Darker: a larger share of the operations of that time. Service time, log scale. \
+         {MEDIAN_REPEAT}"
+    );
+    if groups.len() == MAX_MAPS && trials.len() > MAX_MAPS {
+        note += &format!(" The first {MAX_MAPS} contenders.");
+    }
+    let title = format!("Latencies of {kind} over time");
+    Some(Chart {
+        says: format!(
+            "{title} on a log scale, a heat map for each of {} contenders.",
+            groups.len()
+        ),
+        title,
+        note,
+        columns: vec![
+            ChartColumn::new("from, seconds", Unit::Seconds),
+            ChartColumn::new("until, seconds", Unit::Seconds),
+            ChartColumn::new("from, ns", Unit::Nanoseconds),
+            ChartColumn::new("to, ns", Unit::Nanoseconds),
+            ChartColumn::new("share", Unit::Share),
+        ],
+        groups,
+        ..Chart::new(ChartKind::HeatMap, "contender")
     })
 }
 

@@ -7,9 +7,11 @@ use maud::{Markup, html};
 /// A legend; empty if the drawing labels everything itself.
 pub(super) fn of(chart: &Chart, looks: &Appearance) -> Markup {
     let entries: Vec<Markup> = match chart.kind {
-        ChartKind::Bars | ChartKind::Ratios | ChartKind::Overview | ChartKind::RateAndLatency => {
-            Vec::new()
-        }
+        ChartKind::Bars
+        | ChartKind::Ratios
+        | ChartKind::Overview
+        | ChartKind::RateAndLatency
+        | ChartKind::HeatMap => Vec::new(),
         ChartKind::Stack if chart.columns.len() < 2 => Vec::new(),
         ChartKind::Stack => {
             let part = |(index, column): (usize, &ChartColumn)| {
@@ -22,6 +24,7 @@ pub(super) fn of(chart: &Chart, looks: &Appearance) -> Markup {
             chart.words.iter().map(word).collect()
         }
         ChartKind::Timeline
+        | ChartKind::LatencyTimeline
         | ChartKind::Percentiles
         | ChartKind::Curve
         | ChartKind::Course

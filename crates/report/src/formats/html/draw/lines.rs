@@ -217,6 +217,28 @@ pub(super) fn timeline(chart: &Chart, looks: &Appearance) -> Markup {
     frame(chart, looks, &lines, &bottom, &rates_side(&rates))
 }
 
+/// Times over time, on a logarithmic axis of times.
+pub(super) fn latencies(chart: &Chart, looks: &Appearance) -> Markup {
+    let groups = chart.groups.iter().take(MAX_DRAWN);
+    let all: Vec<_> = groups
+        .map(|group| extend_to_events(&pairs(group, 0, 1), group))
+        .collect();
+    let longest = most(&all, |point| point.0).max(f64::MIN_POSITIVE);
+    let side = TimeAxis::of(all.iter().flatten().map(|point| point.1));
+    let line = |points: &Vec<Point>| {
+        let place = |(x, y): &Point| (x / longest, 1.0 - side.height(*y));
+        ChartLine {
+            line: points.iter().map(place).collect(),
+            marked: points.last().map(place).into_iter().collect(),
+            more: html! {},
+        }
+    };
+    let lines: Vec<_> = all.iter().map(line).collect();
+    let ticks = axis::ticks(0.0, longest, 6);
+    let bottom = axis::even(Unit::Seconds, &ticks, 0.0, longest);
+    frame(chart, looks, &lines, &bottom, &side.with(None))
+}
+
 /// Times by percentile, on a logarithmic axis of the share above them; the maximum is at the end.
 pub(super) fn percentiles(chart: &Chart, looks: &Appearance) -> Markup {
     let groups = chart.groups.iter().take(MAX_DRAWN);

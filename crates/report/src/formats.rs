@@ -7,6 +7,7 @@ pub(crate) mod json;
 pub mod jsonl;
 pub(crate) mod markdown;
 pub mod openmetrics;
+pub mod seconds;
 pub(crate) mod terminal;
 
 use crate::charts::Charts;

@@ -1,12 +1,13 @@
 //! A run's trials as OpenMetrics, for monitoring systems.
 
 use crate::sections::tpcc;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use trueput_findings::Run;
 use trueput_findings::eligibility::{LastAttempts, headline, ineligibility};
-use trueput_record::measurement::{LatencySummary, OpenLoop};
+use trueput_record::measurement::{LatencySummary, OpenLoop, TimelineSecond};
 use trueput_record::text::escape_lines;
+use trueput_record::trial_time::started_at_s;
 use trueput_record::{TrialRecord, TrialSpec};
 
 /// A trial whose samples are written.
@@ -117,6 +118,98 @@ pub fn render(reports: &[Run]) -> String {
         }
     }
     text + "# EOF\n"
+}
+
+/// A family of samples of each second: its name, its unit, its description, and a function for the
+/// values of a kind of operation by quantile.
+type SecondFamily = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&TimelineSecond, usize) -> Vec<(&'static str, u64)>,
+);
+
+const SECOND_FAMILIES: [SecondFamily; 2] = [
+    (
+        "trueput_second_operations",
+        "",
+        "Operations of a kind in the second that ends then",
+        |second, kind| {
+            let count = second.counts.get(kind);
+            count.map(|count| ("", *count)).into_iter().collect()
+        },
+    ),
+    (
+        "trueput_second_service_time_seconds",
+        "seconds",
+        "Service time of a kind of operation in the second that ends then, by quantile",
+        |second, kind| {
+            let quantiles = [
+                ("0.5", &second.latency_p50_ns),
+                ("0.99", &second.latency_p99_ns),
+                ("0.999", &second.latency_p999_ns),
+                ("1", &second.latency_max_ns),
+            ];
+            let timed = quantiles.into_iter().filter_map(|(quantile, times)| {
+                let time_ns = times.get(kind).filter(|time_ns| **time_ns > 0)?;
+                Some((quantile, *time_ns))
+            });
+            timed.collect()
+        },
+    ),
+];
+
+/// The seconds of the trials as OpenMetrics 1.0 text: gauges with a time, for a database of time
+/// series. The samples of a set of labels are in order of time.
+#[must_use]
+pub fn render_seconds(reports: &[Run]) -> String {
+    let mut text = String::new();
+    let sampled = select_samples(reports);
+    for (name, unit, help, figures) in SECOND_FAMILIES {
+        let _ = writeln!(text, "# TYPE {name} gauge");
+        if !unit.is_empty() {
+            let _ = writeln!(text, "# UNIT {name} {unit}");
+        }
+        let _ = writeln!(text, "# HELP {name} {help}.");
+        for (labels, points) in sampled.iter().flat_map(|one| series(one, figures)) {
+            for (at_s, value) in points {
+                let value = if unit.is_empty() {
+                    value as f64
+                } else {
+                    value as f64 / 1e9
+                };
+                let _ = writeln!(text, "{name}{{{labels}}} {value} {at_s:.3}");
+            }
+        }
+    }
+    text + "# EOF\n"
+}
+
+/// The series of a trial: their labels, and the values with their times, seconds since 1970. None
+/// if the trial does not say when it began.
+fn series(
+    sampled: &TrialSample<'_>,
+    figures: fn(&TimelineSecond, usize) -> Vec<(&'static str, u64)>,
+) -> Vec<(String, Vec<(f64, u64)>)> {
+    let began_s = started_at_s(sampled.trial);
+    let (Some(measurement), Some(began_s)) = (&sampled.trial.measurement, began_s) else {
+        return Vec::new();
+    };
+    let mut series: BTreeMap<String, Vec<(f64, u64)>> = BTreeMap::new();
+    for (index, operation) in measurement.operations.iter().enumerate() {
+        let labels = format!("{},kind=\"{}\"", sampled.labels, escaped(&operation.kind));
+        for second in &measurement.timeline {
+            let at_s = began_s + second.at_s;
+            for (quantile, value) in figures(second, index) {
+                let labels = match quantile {
+                    "" => labels.clone(),
+                    quantile => format!("{labels},quantile=\"{quantile}\""),
+                };
+                series.entry(labels).or_default().push((at_s, value));
+            }
+        }
+    }
+    series.into_iter().collect()
 }
 
 /// The trials whose samples are written. A set of labels must occur only once in a family, so an

@@ -3,8 +3,9 @@
 use crate::support::{report, spec, valid};
 use std::collections::BTreeSet;
 use trueput_findings::Run;
+use trueput_record::measurement::TimelineSecond;
 use trueput_record::{Durability, Outcome};
-use trueput_report::formats::openmetrics;
+use trueput_report::formats::{openmetrics, seconds};
 
 /// One trial that counts, one that was resumed, one that nothing verified, and one that was
 /// interrupted and ran again.
@@ -54,4 +55,77 @@ fn a_set_of_labels_stands_but_once_in_a_family_of_openmetrics() {
     let labels: Vec<&str> = lines.map(|line| line.rsplit_once(' ').unwrap().0).collect();
     let different: BTreeSet<&&str> = labels.iter().collect();
     assert_eq!(labels.len(), different.len(), "{twice}");
+}
+
+/// A run of one trial of two seconds, in the second of which nothing was read.
+fn of_two_seconds() -> Run {
+    let mut trial = valid(spec(0, "lmdb", Durability::Sync, 1), 1_000.0);
+    let second = |at_s: f64, reads: u64| TimelineSecond {
+        at_s,
+        counts: vec![reads, 10],
+        latency_mean_ns: vec![reads * 100, 3_000],
+        latency_p50_ns: vec![reads * 90, 2_000],
+        latency_p99_ns: vec![reads * 500, 9_000],
+        latency_p999_ns: vec![reads * 800, 9_500],
+        latency_max_ns: vec![reads * 900, 9_900],
+        ..TimelineSecond::default()
+    };
+    trial.started_at = "2026-11-21T22:34:45.25Z".to_owned();
+    trial.measurement.as_mut().unwrap().timeline = vec![second(1.0, 4), second(1.5, 0)];
+    report(vec![trial])
+}
+
+#[test]
+fn each_second_and_kind_has_a_row_with_its_percentiles() {
+    let run = of_two_seconds();
+    let kinds: Vec<_> = run.trials[0].measurement.as_ref().unwrap().operations[..2]
+        .iter()
+        .map(|operation| operation.kind.clone())
+        .collect();
+    let csv = seconds::csv(std::slice::from_ref(&run));
+    let lines: Vec<&str> = csv.lines().collect();
+    let titles: Vec<&str> = lines[0].split(',').collect();
+    let at = |line: usize, title: &str| {
+        let column = titles.iter().position(|one| *one == title).unwrap();
+        lines[line].split(',').nth(column).unwrap().to_owned()
+    };
+    let row = |line| ["from_s", "until_s", "kind", "count", "per_s"].map(|title| at(line, title));
+    assert_eq!(row(1), ["0.0", "1.0", &kinds[0], "4", "4.0"]);
+    assert_eq!(row(lines.len() - 1)[..2], ["1.0", "1.5"]);
+    let times = |line| ["p50_ns", "p99_ns", "p999_ns", "max_ns"].map(|title| at(line, title));
+    assert_eq!(times(1), ["360", "2000", "3200", "3600"]);
+    assert_eq!(times(2), ["2000", "9000", "9500", "9900"]);
+    let of_second = (lines.len() - 1) / 2;
+    assert_eq!(times(1 + of_second), [""; 4], "nothing was read");
+
+    let json = seconds::jsonl(&[run]);
+    let rows: Vec<serde_json::Value> = json
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(rows.len(), lines.len() - 1);
+    assert_eq!(
+        (&rows[1]["p99_ns"], &rows[1]["count"]),
+        (&9_000.into(), &10.into())
+    );
+    assert!(rows[of_second]["p99_ns"].is_null() && rows[0]["trial"].is_string());
+}
+
+#[test]
+fn openmetrics_of_seconds_have_their_times_in_order() {
+    let text = openmetrics::render_seconds(&[of_two_seconds()]);
+    assert!(text.ends_with("# EOF\n"), "{text}");
+    let of_quantile = |quantile: &str| {
+        let all = samples(&text, "trueput_second_service_time_seconds");
+        let of_update = all.into_iter().filter(|(labels, _)| {
+            labels.ends_with(&format!("kind=\"update\",quantile=\"{quantile}\""))
+        });
+        of_update.map(|(_, value)| value).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        of_quantile("0.99"),
+        ["0.000009 1795300486.250", "0.000009 1795300486.750"]
+    );
+    let counts = samples(&text, "trueput_second_operations");
+    assert!(counts[0].1.ends_with(" 1795300486.250"), "{counts:?}");
 }

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use trueput_record::text::escape_lines;
-use trueput_report::formats::{jsonl, openmetrics};
+use trueput_report::formats::{jsonl, openmetrics, seconds};
 use trueput_report::{Format, Style, merge};
 
 const EXAMPLES: &str = "\
@@ -15,6 +15,9 @@ Examples:
   trueput export results/20261121T204500Z-first-look --format csv > trials.csv
   trueput export results/* --format jsonl > trials.jsonl
   trueput export RUN --format openmetrics > trueput.prom    # for a textfile collector
+  trueput export RUN --format csv --per-second > seconds.csv
+  trueput export RUN --format openmetrics --per-second > seconds.prom
+  promtool tsdb create-blocks-from openmetrics seconds.prom # into Prometheus
 
 Parquet, by DuckDB:
   trueput export RUN --format jsonl > trials.jsonl
@@ -41,6 +44,10 @@ pub struct Arguments {
     /// Format to write
     #[arg(long, value_name = "FORMAT", value_enum)]
     format: ExportFormat,
+    /// One row per second and kind of operation: count, rate, p50, p99, p99.9 and maximum; as
+    /// OpenMetrics, samples with their times
+    #[arg(long)]
+    per_second: bool,
     #[command(flatten)]
     size: SizeLimit,
 }
@@ -63,14 +70,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
         reports.push(report);
     }
-    match arguments.format {
-        ExportFormat::Csv => {
+    match (arguments.format, arguments.per_second) {
+        (ExportFormat::Csv, false) => {
             let text = merge::render(&reports, Format::Csv, Style::default());
             output::document(&text, Format::Csv)?;
         }
-        ExportFormat::Jsonl => output::document(&jsonl::render(&reports), Format::Json)?,
-        ExportFormat::Openmetrics => {
+        (ExportFormat::Csv, true) => output::document(&seconds::csv(&reports), Format::Csv)?,
+        (ExportFormat::Jsonl, false) => output::document(&jsonl::render(&reports), Format::Json)?,
+        (ExportFormat::Jsonl, true) => output::document(&seconds::jsonl(&reports), Format::Json)?,
+        (ExportFormat::Openmetrics, false) => {
             output::write_raw(&escape_lines(&openmetrics::render(&reports)))?;
+        }
+        (ExportFormat::Openmetrics, true) => {
+            output::write_raw(&escape_lines(&openmetrics::render_seconds(&reports)))?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -1,0 +1,137 @@
+//! The trials of runs second by second, as CSV and as JSON Lines: a line for each second and kind of
+//! operation.
+
+use super::csv::quoted;
+use serde_json::Value;
+use trueput_findings::Run;
+use trueput_findings::trial_names::TrialNames;
+use trueput_record::measurement::TimelineSecond;
+use trueput_record::{Measurement, Outcome, TrialRecord};
+
+/// A kind of operation in a second of a trial.
+pub(crate) struct SecondRow<'a> {
+    pub run: &'a Run,
+    pub trial: &'a TrialRecord,
+    pub contender: &'a str,
+    /// The start of the second, seconds since the release.
+    pub from_s: f64,
+    pub second: &'a TimelineSecond,
+    /// The number of the kind.
+    pub index: usize,
+    pub kind: &'a str,
+}
+
+/// A column: its name, which ends in the unit, and its value.
+type SecondColumn = (&'static str, fn(&SecondRow<'_>) -> Value);
+
+const COLUMNS: [SecondColumn; 22] = [
+    ("run", |row| row.run.manifest.name.as_str().into()),
+    ("run_started_at", |row| {
+        row.run.manifest.started_at.as_str().into()
+    }),
+    ("host", |row| {
+        row.run.manifest.host.host_name.as_str().into()
+    }),
+    ("program_commit", |row| {
+        row.run.manifest.host.program.commit.as_str().into()
+    }),
+    ("trial", |row| row.trial.spec.id.as_str().into()),
+    ("cell", |row| row.trial.spec.cell.into()),
+    ("repeat", |row| row.trial.spec.repeat.into()),
+    ("valid", |row| (row.trial.outcome == Outcome::Valid).into()),
+    ("workload", |row| row.trial.spec.workload.as_str().into()),
+    ("contender", |row| row.contender.into()),
+    ("durability", |row| row.trial.spec.durability.name().into()),
+    ("workers", |row| row.trial.spec.workers.into()),
+    ("from_s", |row| row.from_s.into()),
+    ("until_s", |row| row.second.at_s.into()),
+    ("kind", |row| row.kind.into()),
+    ("count", |row| row.count().into()),
+    ("per_s", |row| {
+        (row.count() as f64 / (row.second.at_s - row.from_s)).into()
+    }),
+    ("mean_ns", |row| row.latency_ns(&row.second.latency_mean_ns)),
+    ("p50_ns", |row| row.latency_ns(&row.second.latency_p50_ns)),
+    ("p99_ns", |row| row.latency_ns(&row.second.latency_p99_ns)),
+    ("p999_ns", |row| row.latency_ns(&row.second.latency_p999_ns)),
+    ("max_ns", |row| row.latency_ns(&row.second.latency_max_ns)),
+];
+
+impl SecondRow<'_> {
+    /// Returns the number of operations.
+    pub(crate) fn count(&self) -> u64 {
+        let count = self.second.counts.get(self.index);
+        count.copied().unwrap_or_default()
+    }
+
+    /// A latency of the second by kind; missing if no operation was timed.
+    fn latency_ns(&self, by_kind: &[u64]) -> Value {
+        let latency = by_kind.get(self.index).filter(|latency| **latency > 0);
+        latency.map_or(Value::Null, |latency| (*latency).into())
+    }
+}
+
+/// Passes on every second and kind of every trial of these runs, in order.
+pub(crate) fn visit_rows(reports: &[Run], mut visit: impl FnMut(&SecondRow<'_>)) {
+    for run in reports {
+        let names = TrialNames::of(run);
+        for trial in &run.trials {
+            let Some(measurement) = &trial.measurement else {
+                continue;
+            };
+            let contender = names.contender(trial);
+            visit_trial(run, trial, measurement, &contender, &mut visit);
+        }
+    }
+}
+
+fn visit_trial(
+    run: &Run,
+    trial: &TrialRecord,
+    measurement: &Measurement,
+    contender: &str,
+    visit: &mut impl FnMut(&SecondRow<'_>),
+) {
+    let mut from_s = 0.0;
+    for second in &measurement.timeline {
+        for (index, operation) in measurement.operations.iter().enumerate() {
+            visit(&SecondRow {
+                run,
+                trial,
+                contender,
+                from_s,
+                second,
+                index,
+                kind: &operation.kind,
+            });
+        }
+        from_s = second.at_s;
+    }
+}
+
+/// Writes the seconds of every trial, whether or not it counts, as CSV (RFC 4180).
+#[must_use]
+pub fn csv(reports: &[Run]) -> String {
+    let mut text = COLUMNS.map(|(name, _)| name).join(",") + "\r\n";
+    visit_rows(reports, |row| {
+        let cell = |(_, value): SecondColumn| match value(row) {
+            Value::Null => String::new(),
+            Value::String(words) => quoted(&words),
+            other => other.to_string(),
+        };
+        text += &COLUMNS.map(cell).join(",");
+        text += "\r\n";
+    });
+    text
+}
+
+/// Writes the seconds of every trial, whether or not it counts, as JSON Lines.
+#[must_use]
+pub fn jsonl(reports: &[Run]) -> String {
+    let mut text = String::new();
+    visit_rows(reports, |row| {
+        let field = |(name, value): SecondColumn| format!("\"{name}\":{}", value(row));
+        text += &format!("{{{}}}\n", COLUMNS.map(field).join(","));
+    });
+    text
+}

@@ -9,16 +9,16 @@ use trueput_record::measurement::TimelineSecond;
 use trueput_record::{Measurement, Outcome, TrialRecord};
 
 /// A kind of operation in a second of a trial.
-pub(crate) struct SecondRow<'a> {
-    pub run: &'a Run,
-    pub trial: &'a TrialRecord,
-    pub contender: &'a str,
+struct SecondRow<'a> {
+    run: &'a Run,
+    trial: &'a TrialRecord,
+    contender: &'a str,
     /// The start of the second, seconds since the release.
-    pub from_s: f64,
-    pub second: &'a TimelineSecond,
+    from_s: f64,
+    second: &'a TimelineSecond,
     /// The number of the kind.
-    pub index: usize,
-    pub kind: &'a str,
+    index: usize,
+    kind: &'a str,
 }
 
 /// A column: its name, which ends in the unit, and its value.
@@ -59,7 +59,7 @@ const COLUMNS: [SecondColumn; 22] = [
 
 impl SecondRow<'_> {
     /// Returns the number of operations.
-    pub(crate) fn count(&self) -> u64 {
+    fn count(&self) -> u64 {
         let count = self.second.counts.get(self.index);
         count.copied().unwrap_or_default()
     }
@@ -72,7 +72,7 @@ impl SecondRow<'_> {
 }
 
 /// Passes on every second and kind of every trial of these runs, in order.
-pub(crate) fn visit_rows(reports: &[Run], mut visit: impl FnMut(&SecondRow<'_>)) {
+fn visit_rows(reports: &[Run], mut visit: impl FnMut(&SecondRow<'_>)) {
     for run in reports {
         let names = TrialNames::of(run);
         for trial in &run.trials {

@@ -20,8 +20,11 @@ const ENOUGH_POINTS: usize = 240;
 const MAX_COLUMNS: usize = 40;
 const MAX_MAPS: usize = 6;
 
+/// A percentile of a point, nanoseconds.
+type PercentileOf = fn(&LatencyPoint) -> u64;
+
 /// The lines of a contender's latencies over time.
-const PERCENTILES: [(&str, fn(&LatencyPoint) -> u64); 4] = [
+const PERCENTILES: [(&str, PercentileOf); 4] = [
     ("p50", |point| point.p50_ns),
     ("p99", |point| point.p99_ns),
     ("p99.9", |point| point.p999_ns),
@@ -120,7 +123,7 @@ pub(crate) fn latencies(ranking: &Ranking, trials: &[Representative<'_>]) -> Opt
     })
 }
 
-fn group(name: String, points: &[LatencyPoint], of: fn(&LatencyPoint) -> u64) -> ChartGroup {
+fn group(name: String, points: &[LatencyPoint], of: PercentileOf) -> ChartGroup {
     let rows = points.iter();
     ChartGroup::rounded(
         name,

@@ -1,5 +1,5 @@
-//! The trials of runs second by second, as CSV and as JSON Lines: a line for each second and kind of
-//! operation.
+//! The trials of runs second by second, as CSV and as JSON Lines: a line for each second and kind
+//! of operation.
 
 use super::csv::quoted;
 use serde_json::Value;

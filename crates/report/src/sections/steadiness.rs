@@ -46,8 +46,8 @@ fn blocks(report: &Run, charts: Charts) -> Vec<Block> {
         .collect()
 }
 
-/// The trials of a cell that warm up, with the time; those with cliffs, of the rate or of latencies,
-/// and those without a level.
+/// The trials of a cell that warm up, with the time; those with cliffs, of the rate or of
+/// latencies, and those without a level.
 fn describe_trials(cell: &CellSteadiness) -> Option<String> {
     let clause = |RepeatShape { repeat, shape }: &RepeatShape| match shape {
         Shape::WarmUp { until } => Some(format!("r{repeat} warms up until {until} s")),

@@ -53,11 +53,7 @@ pub(crate) fn build_measurement(
         .map(|part| part.histograms.as_slice());
     let histograms = merge_histograms(kinds.len(), encoded)?;
     let elapsed_s = elapsed_s(result.process_results.iter().flat_map(|part| &part.workers));
-    let finals: Vec<OperationCounts> = result
-        .process_results
-        .iter()
-        .map(|part| count_operations(kinds.len(), part))
-        .collect();
+    let finals = final_counts(kinds.len(), &result.process_results);
     let total = Sample {
         host_activity: result.host_activity,
         ..total(&result.process_results, result.server.as_ref())
@@ -109,13 +105,17 @@ pub(crate) fn build_measurement(
         ..Measurement::default()
     };
     let services = kinds.iter().map(|kind| (*kind).to_owned());
-    let mut named: NamedHistograms = services.zip(histograms).collect();
-    named.extend(responses);
     Ok(AggregatedResult {
         measurement,
-        histograms: named,
+        histograms: services.zip(histograms).chain(responses).collect(),
         intervals,
     })
+}
+
+/// Returns the final counts of each process.
+fn final_counts(kinds: usize, process_results: &[ProcessResult]) -> Vec<OperationCounts> {
+    let parts = process_results.iter();
+    parts.map(|part| count_operations(kinds, part)).collect()
 }
 
 /// Sums the cache counters of the processes, or takes the first report of a cache that they share.

@@ -85,8 +85,8 @@ impl SecondLatencies {
         Ok(())
     }
 
-    /// Adds the percentiles to the entries of a timeline whose processes have all ended, and returns
-    /// the latencies of each; none if nothing was timed.
+    /// Adds the percentiles to the entries of a timeline whose processes have all ended, and
+    /// returns the latencies of each; none if nothing was timed.
     ///
     /// # Errors
     /// [`HistogramError`], if a histogram did not survive the pipe.

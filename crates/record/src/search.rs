@@ -11,6 +11,7 @@ use std::str::FromStr;
 /// The question that a run's trials are proposed to answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
+#[allow(clippy::large_enum_variant, reason = "a run has one")]
 pub enum SearchSettings {
     /// The highest rate at which each contender keeps an objective.
     Capacity(CapacitySettings),

@@ -379,7 +379,8 @@ fn a_cache_that_was_set_to_fit_is_said() {
     let said = "rocksdb.block_cache=32 MiB, because the default, 1 GiB, does not fit the memory \
         limit of 64 MiB.";
     assert_has!(flat(&terminal(&run, 120)), said);
-    assert_has!(flat(&terminal(&as_capacities(run.clone()), 120)), said);
+    let of_capacities = flat(&terminal(&as_capacities(run), 120));
+    assert_has!(of_capacities, said);
 }
 
 #[test]

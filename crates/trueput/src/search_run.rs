@@ -26,7 +26,6 @@ use trueput_findings::answer::Answer;
 use trueput_findings::capacity::capacities;
 use trueput_findings::choice::choice;
 use trueput_findings::tuning::tuning;
-use trueput_record::conditions::TimeSlice;
 use trueput_record::objective::Objective;
 use trueput_record::parameter::resolve;
 use trueput_record::plan::PlanFile;
@@ -56,18 +55,11 @@ pub fn request<'a>(
     let mut request = RunRequest::new(target, plan, given, registry)?;
     request.trust = trust;
     let plan = &mut request.plan;
-    if matches!(plan.conditions.time_slice, TimeSlice::Length(_)) {
-        return Err(Failure::usage(
-            "a search runs one trial after the other, not in time slices: leave them out by \
-             --time-slice none",
-        ));
-    }
     if !plan.steps.is_empty() {
         return Err(Failure::usage(format!(
             "'{target}' has steps; 'trueput ledger' runs them"
         )));
     }
-    plan.conditions.time_slice = TimeSlice::None;
     plan.repeat = 1;
     plan.conditions.duration_s.get_or_insert(DEFAULT_DURATION_S);
     Ok(request)

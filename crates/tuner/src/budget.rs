@@ -120,6 +120,11 @@ impl SharedBudget {
         }
     }
 
+    /// The budget of all.
+    pub fn whole(&self) -> Budget {
+        self.whole
+    }
+
     /// Whether a contender has time for one more trial, which is expected to take so long, or as
     /// long as its longest one so far. `waiting` contenders are without a result, this one
     /// included: each gets an equal part of the time that is left when it begins.

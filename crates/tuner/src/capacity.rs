@@ -6,7 +6,7 @@ pub(crate) use probe::{
     MIN_TRIALS, USUAL_TRIALS, next_rate_per_s, retry_rate_per_s, trial_duration_s,
 };
 
-use crate::budget::{Budget, BudgetShortage, SharedBudget};
+use crate::budget::{Budget, BudgetShortage, SharedBudget, TrialTimes};
 use crate::trial_search::{SearchNews, TrialSearch, number_cells, proposal, trial_id};
 use trueput_findings::capacity::{Capacity, capacity, is_probe_of};
 use trueput_record::conditions::{Arrival, Rate};
@@ -15,13 +15,18 @@ use trueput_record::trial::Proposal;
 use trueput_record::trial_time::{DEFAULT_DURATION_S, estimated_s, expected_s};
 use trueput_record::{TrialRecord, TrialSpec};
 
-/// The searches for the capacities of several contenders within a time: one after the other, then
-/// once more those that kept the objective at no rate.
+/// The length of a time slice of a trial at a rate, seconds. The first requests of a slice find
+/// cold processor caches: they must be fewer than those beyond the objective's percentile.
+const SLICE_S: f64 = 0.5;
+
+/// The searches for the capacities of several contenders within a time, then once more those that
+/// kept the objective at no rate. Contenders that can share time slices are searched side by side,
+/// each at its own rate; others one after the other.
 #[derive(Debug)]
 pub(crate) struct CapacitySearch<'a> {
     contenders: Vec<&'a TrialSpec>,
     question: CapacityQuestion<'a>,
-    /// The time of the first pass.
+    /// The time of the first pass: in turn, each contender has a share of it.
     budget: SharedBudget,
     /// A contender's part of the time for the first pass, seconds.
     share_s: f64,
@@ -29,7 +34,13 @@ pub(crate) struct CapacitySearch<'a> {
     whole: Budget,
     /// The second pass, from when the first one is over.
     again: Option<SecondPass>,
+    /// The times of the rounds of contenders side by side.
+    rounds: TrialTimes,
+    /// Whether contenders whose capacities are surely below the best one leave the search.
+    drops_led: bool,
     news: Vec<SearchNews>,
+    /// The trials of which there are news.
+    seen: usize,
 }
 
 /// The question of a search for a capacity.
@@ -76,8 +87,19 @@ impl<'a> CapacitySearch<'a> {
             budget: SharedBudget::new(Budget::new(0.0, budget_s)),
             whole: Budget::new(0.0, longest_s),
             again: None,
+            rounds: TrialTimes::default(),
+            drops_led: false,
             news: Vec::new(),
+            seen: 0,
         }
+    }
+
+    /// Lets contenders leave whose capacities are surely below the best one: which is the best is
+    /// the question.
+    #[must_use]
+    pub fn for_the_best(mut self) -> Self {
+        self.drops_led = true;
+        self
     }
 
     /// The trial in closed loop of each contender.
@@ -89,24 +111,85 @@ impl<'a> CapacitySearch<'a> {
     /// Whether a contender's search has not ended: once no trial is proposed, for lack of time.
     pub(crate) fn is_open(&self, records: &[TrialRecord]) -> bool {
         let mut places = 0..self.contenders.len();
-        places.any(|place| {
-            let next = self.question.next_trial(self.contenders[place], records);
-            next.is_some() || self.retry_trial(place, records).is_some()
-        })
+        !self.open_of_first_pass(records).is_empty()
+            || places.any(|place| self.retry_trial(place, records).is_some())
     }
 
-    /// The next trial; `None` if every search has ended, or the time is up.
-    pub(crate) fn next_trial(
+    /// The next trials; none if every search has ended, or the time is up.
+    pub(crate) fn next_trials(
         &mut self,
         records: &[TrialRecord],
         elapsed_s: f64,
-    ) -> Option<TrialSpec> {
-        self.next_of_first_pass(records, elapsed_s)
-            .or_else(|| self.next_of_second_pass(records, elapsed_s))
+    ) -> Vec<TrialSpec> {
+        self.rounds.end(elapsed_s);
+        let first = if self.are_side_by_side() {
+            self.next_round(records, elapsed_s)
+        } else {
+            self.next_in_turn(records, elapsed_s).into_iter().collect()
+        };
+        if !first.is_empty() {
+            return first;
+        }
+        let second = self.next_of_second_pass(records, elapsed_s);
+        second.into_iter().collect()
+    }
+
+    fn are_side_by_side(&self) -> bool {
+        let mut slices = self.contenders.iter();
+        slices.any(|closed| closed.conditions.time_slice_s.is_some())
+    }
+
+    /// The next trial of each contender whose search has not ended: those that may have the highest
+    /// capacity first.
+    fn open_of_first_pass(&self, records: &[TrialRecord]) -> Vec<TrialSpec> {
+        let settings = self.question.settings;
+        let of = |closed: &&TrialSpec| capacity(closed, settings, records);
+        let found: Vec<Capacity> = self.contenders.iter().map(of).collect();
+        let surely_per_s = |it: &Capacity| {
+            let kept = it.capacity_per_s.and(it.estimate);
+            kept.map_or(0.0, |estimate| estimate.low_per_s)
+        };
+        let best_per_s = found.iter().map(surely_per_s).fold(0.0, f64::max);
+        let at_most_per_s = |it: &Capacity| {
+            let estimate = it.estimate.map(|estimate| estimate.high_per_s);
+            estimate.unwrap_or(f64::INFINITY)
+        };
+        let is_led = |it: &Capacity| self.drops_led && at_most_per_s(it) < best_per_s;
+        let open = self
+            .contenders
+            .iter()
+            .zip(&found)
+            .filter_map(|(closed, it)| {
+                let next = self.question.next_trial(closed, records)?;
+                (!is_led(it)).then_some((at_most_per_s(it), next))
+            });
+        let mut open: Vec<_> = open.collect();
+        open.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        open.into_iter().map(|(_, spec)| spec).collect()
+    }
+
+    /// The next trials of all contenders whose searches have not ended, as far as there is time.
+    fn next_round(&mut self, records: &[TrialRecord], elapsed_s: f64) -> Vec<TrialSpec> {
+        let mean_s = self.rounds.mean_s().unwrap_or_default();
+        let mut round: Vec<TrialSpec> = Vec::new();
+        let mut needed_s = 0.0;
+        for mut spec in self.open_of_first_pass(records) {
+            needed_s += expected_s(&spec, records).max(mean_s);
+            if !self.budget.whole().has_time_for(needed_s, elapsed_s) {
+                break;
+            }
+            let number = records.len() + round.len();
+            let rate_per_s = spec.conditions.rate.map_or(0.0, |rate| rate.per_s);
+            spec.id = trial_id(&spec, &rate_per_s.to_string(), number);
+            round.push(spec);
+        }
+        number_cells(&mut round, records);
+        self.rounds.begin(round.len() as u32, elapsed_s);
+        round
     }
 
     /// The next trial of the first contender whose search has not ended and that has time for it.
-    fn next_of_first_pass(&mut self, records: &[TrialRecord], elapsed_s: f64) -> Option<TrialSpec> {
+    fn next_in_turn(&mut self, records: &[TrialRecord], elapsed_s: f64) -> Option<TrialSpec> {
         for (contender, closed) in self.contenders.iter().enumerate() {
             let Some(spec) = self.question.next_trial(closed, records) else {
                 continue;
@@ -160,6 +243,30 @@ impl<'a> CapacitySearch<'a> {
         next
     }
 
+    /// Notes the capacities to which the trials since the last time belong.
+    fn note_probes(&mut self, records: &[TrialRecord]) {
+        // Those of an earlier process are no news.
+        let first = if self.seen == 0 {
+            records.len().saturating_sub(self.contenders.len())
+        } else {
+            self.seen
+        };
+        self.seen = records.len();
+        for trial in records.get(first..).unwrap_or_default() {
+            let probed = probed_by(trial, &self.contenders, self.question.settings, records);
+            self.news.extend(probed.map(|capacity| SearchNews::Probe {
+                capacity: Box::new(capacity),
+                is_tuned: false,
+            }));
+        }
+    }
+
+    /// Takes the news of the trials that have ended.
+    pub(crate) fn news_of(&mut self, records: &[TrialRecord]) -> Vec<SearchNews> {
+        self.note_probes(records);
+        std::mem::take(&mut self.news)
+    }
+
     /// The second pass of those that have kept the objective at no rate so far.
     fn second_pass(&self, records: &[TrialRecord], elapsed_s: f64) -> SecondPass {
         let places = 0..self.contenders.len();
@@ -184,13 +291,9 @@ impl<'a> CapacitySearch<'a> {
 
 impl TrialSearch for CapacitySearch<'_> {
     fn next(&mut self, records: &[TrialRecord], elapsed_s: f64) -> Proposal {
-        let last = last_probed(&self.contenders, self.question.settings, records);
-        self.news.extend(last.map(|capacity| SearchNews::Probe {
-            capacity: Box::new(capacity),
-            is_tuned: false,
-        }));
-        let next = self.next_trial(records, elapsed_s);
-        proposal(next.into_iter().collect(), || self.is_open(records))
+        self.note_probes(records);
+        let next = self.next_trials(records, elapsed_s);
+        proposal(next, || self.is_open(records))
     }
 
     fn take_news(&mut self) -> Vec<SearchNews> {
@@ -214,6 +317,8 @@ pub fn budget_s(given_s: Option<f64>, contenders: &[TrialSpec]) -> Result<f64, B
 #[must_use]
 pub fn contenders(mut trials: Vec<TrialSpec>) -> Vec<TrialSpec> {
     for (contender, spec) in (0..).zip(&mut trials) {
+        let slice_s = &mut spec.conditions.time_slice_s;
+        *slice_s = slice_s.map(|length_s| length_s.max(SLICE_S));
         spec.role = Some(TrialRole {
             contender,
             purpose: TrialPurpose::ClosedLoop,
@@ -274,14 +379,14 @@ fn trial_at(
     spec
 }
 
-/// The capacity that the last trial belongs to, if it is of one of these contenders.
-pub(crate) fn last_probed(
+/// The capacity that a trial belongs to, if it is of one of these contenders.
+pub(crate) fn probed_by(
+    trial: &TrialRecord,
     contenders: &[&TrialSpec],
     settings: &CapacitySettings,
     records: &[TrialRecord],
 ) -> Option<Capacity> {
-    let last = records.last()?;
     let mut contenders = contenders.iter();
-    let closed = contenders.find(|closed| is_probe_of(closed, last))?;
+    let closed = contenders.find(|closed| is_probe_of(closed, trial))?;
     Some(capacity(closed, settings, records))
 }

@@ -3,7 +3,7 @@
 
 use crate::budget::{Budget, BudgetShortage, SharedBudget};
 use crate::capacity::{
-    CapacityQuestion, CapacitySearch, MIN_TRIALS, USUAL_TRIALS, judged_trial, last_probed,
+    CapacityQuestion, CapacitySearch, MIN_TRIALS, USUAL_TRIALS, judged_trial, probed_by,
 };
 use crate::rounds;
 use crate::trial_search::{SearchNews, TrialSearch, number_cells, proposal, trial_id};
@@ -177,17 +177,23 @@ impl<'a> ChoiceSearch<'a> {
             settings: &settings.capacity,
             needed_per_s: settings.needed_per_s,
         };
+        let defaults = CapacitySearch::new(
+            closed_loops(manifest).filter(is_default).collect(),
+            question,
+            budget_s * part,
+            budget_s * SEARCH_PART,
+        );
         Self {
             settings,
             question,
             manifest,
             engines,
-            defaults: CapacitySearch::new(
-                closed_loops(manifest).filter(is_default).collect(),
-                question,
-                budget_s * part,
-                budget_s * SEARCH_PART,
-            ),
+            // Which default is best says little of the best once its knobs are tuned.
+            defaults: if settings.tuning.is_none() {
+                defaults.for_the_best()
+            } else {
+                defaults
+            },
             budget: Budget::new(0.0, budget_s),
             begun: BTreeMap::new(),
             news: Vec::new(),
@@ -196,12 +202,8 @@ impl<'a> ChoiceSearch<'a> {
 
     /// The trials to run next, given all that have ended; none when the search is over.
     fn next_trials(&mut self, ended: &[TrialRecord], elapsed_s: f64) -> Vec<TrialSpec> {
-        let contenders = self.defaults.contenders();
-        let last = last_probed(contenders, &self.settings.capacity, ended);
-        self.news.extend(last.map(|capacity| SearchNews::Probe {
-            capacity: Box::new(capacity),
-            is_tuned: false,
-        }));
+        let news = self.defaults.news_of(ended);
+        self.news.extend(news);
         // The rate of a run-off depends on the capacities: they are not searched any longer.
         if ended.iter().any(is_of_run_off) {
             return self.next_of_run_off(ended, elapsed_s);
@@ -209,8 +211,11 @@ impl<'a> ChoiceSearch<'a> {
         // The time for tuning, and so its course, depends on the trials of the defaults: none is
         // added to them when the search is resumed.
         let has_tuning = ended.iter().any(is_of_tuning);
-        if !has_tuning && let Some(spec) = self.defaults.next_trial(ended, elapsed_s) {
-            return vec![spec];
+        if !has_tuning {
+            let next = self.defaults.next_trials(ended, elapsed_s);
+            if !next.is_empty() {
+                return next;
+            }
         }
         let tuning = self.next_of_tuning(ended, elapsed_s);
         if !tuning.is_empty() {
@@ -328,7 +333,8 @@ impl<'a> ChoiceSearch<'a> {
             budget_s,
         };
         let engine = engine_of(closed, self.engines)?;
-        let search = TuningSearch::new(settings, closed.clone(), self.manifest, engine, elapsed_s);
+        let first = alone(closed);
+        let search = TuningSearch::new(settings, first, self.manifest, engine, elapsed_s);
         let search = search.ok()?;
         self.news.push(begun);
         let share = Budget::new(elapsed_s, share_s);
@@ -370,7 +376,9 @@ impl<'a> ChoiceSearch<'a> {
         }) else {
             return Vec::new();
         };
-        let last = last_probed(&[&tuned], &self.settings.capacity, ended);
+        let last = ended
+            .last()
+            .and_then(|last| probed_by(last, &[&tuned], &self.settings.capacity, ended));
         self.news.extend(last.map(|capacity| SearchNews::Probe {
             capacity: Box::new(capacity),
             is_tuned: true,
@@ -557,13 +565,20 @@ struct ShareRequest<'a> {
     since: &'a [TrialRecord],
 }
 
+/// A contender's trial that shares time slices with nobody.
+fn alone(closed: &TrialSpec) -> TrialSpec {
+    let mut spec = closed.clone();
+    spec.conditions.time_slice_s = None;
+    spec
+}
+
 /// The trial in closed loop of a tuned contender.
 fn tuned_closed_loop(
     closed: &TrialSpec,
     better: &TunedConfiguration,
     ended: &[TrialRecord],
 ) -> TrialSpec {
-    let mut spec = closed.clone();
+    let mut spec = alone(closed);
     spec.knobs.extend(better.changes.clone());
     spec.role = closed.role.map(|role| TrialRole {
         configuration: Some(better.number),

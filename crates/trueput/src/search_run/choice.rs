@@ -246,7 +246,9 @@ fn needed_rate_per_s(plan: &mut PlanFile, target: &str) -> Result<Option<f64>, F
 /// Refuses contenders that answer different questions.
 fn one_question(trials: Vec<TrialSpec>, target: &str) -> Result<Vec<TrialSpec>, Failure> {
     let question = |spec: &TrialSpec| {
-        let (settings, conditions) = (spec.settings.clone(), spec.conditions.clone());
+        let (settings, mut conditions) = (spec.settings.clone(), spec.conditions.clone());
+        // Who can share time slices depends on the contender.
+        conditions.time_slice_s = None;
         (spec.durability, spec.workers, settings, conditions)
     };
     let mut others = trials.iter().skip(1);

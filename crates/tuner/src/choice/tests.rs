@@ -154,7 +154,7 @@ fn a_contender_that_was_disturbed_is_searched_again_after_the_others() {
     let mut trials = vec![ended(disturbed.clone()), ended(other.clone())];
     let mut search =
         CapacitySearch::new(vec![&disturbed, &other], question(&settings), 400.0, 400.0);
-    while let Some(spec) = search.next_trial(&trials, 0.0) {
+    while let Some(spec) = search.next_trials(&trials, 0.0).pop() {
         let is_of_other = trials
             .iter()
             .any(|trial| is_probe_of(&other, trial) && trial.spec.conditions.rate.is_some());
@@ -175,11 +175,61 @@ fn a_contender_that_was_disturbed_is_searched_again_after_the_others() {
 }
 
 #[test]
+fn contenders_that_share_time_slices_are_searched_side_by_side_and_those_led_leave() {
+    let settings = settings().capacity;
+    let sliced = |number| {
+        let mut spec = contender(number);
+        spec.conditions.time_slice_s = Some(0.5);
+        spec
+    };
+    let (fast, slow) = (sliced(0), sliced(1));
+    let per_s = |spec: &TrialSpec| match spec.role.unwrap().contender {
+        0 => 1_000.0,
+        _ => 200.0,
+    };
+    let run = |spec: TrialSpec| {
+        let per_s = per_s(&spec);
+        ended_of(spec, per_s)
+    };
+    let search = || CapacitySearch::new(vec![&fast, &slow], question(&settings), 1e4, 1e4);
+    let trials_of = |mut search: CapacitySearch<'_>| {
+        let mut trials = vec![run(fast.clone()), run(slow.clone())];
+        let mut rounds = Vec::new();
+        loop {
+            let next = search.next_trials(&trials, 0.0);
+            if next.is_empty() {
+                return (rounds, trials);
+            }
+            let ids: BTreeSet<_> = next.iter().map(|spec| spec.id.clone()).collect();
+            assert_eq!(ids.len(), next.len(), "each has its own id");
+            rounds.push(next.len());
+            trials.extend(next.into_iter().map(run));
+        }
+    };
+    let (rounds, trials) = trials_of(search());
+    assert_eq!(rounds[..5], [2; 5]);
+    for closed in [&fast, &slow] {
+        let found = capacity(closed, &settings, &trials);
+        assert_eq!(found.state, CapacityState::Confirmed, "{found:?}");
+    }
+    let (rounds, trials) = trials_of(search().for_the_best());
+    assert_eq!((rounds[0], rounds.last()), (2, Some(&1)));
+    assert_eq!(
+        capacity(&fast, &settings, &trials).state,
+        CapacityState::Confirmed
+    );
+    let led = capacity(&slow, &settings, &trials);
+    assert_eq!(led.state, CapacityState::Unconfirmed);
+    let estimate = led.estimate.unwrap();
+    assert!(estimate.high_per_s < 900.0, "{estimate:?}");
+}
+
+#[test]
 fn a_contender_that_keeps_the_objective_at_no_rate_is_looked_at_again_once() {
     let (settings, closed) = (settings().capacity, closed_loop());
     let mut trials = vec![ended(closed.clone())];
     let mut search = CapacitySearch::new(vec![&closed], question(&settings), 400.0, 400.0);
-    while let Some(spec) = search.next_trial(&trials, 0.0) {
+    while let Some(spec) = search.next_trials(&trials, 0.0).pop() {
         let mut trial = ended(spec);
         let open_loop = trial.measurement.as_mut().unwrap().open_loop.as_mut();
         open_loop.unwrap().responses[0].latency.p99_ns = 50_000_000;

@@ -1,7 +1,7 @@
 //! Checks the numbers of a run folder against the ranges that options and plans have: whoever wrote
 //! the folder, a reader meets no number that the program itself would have refused.
 
-use crate::conditions::{CONDITIONS, Condition};
+use crate::conditions::{CONDITIONS, Condition, TIME_SLICE_LENGTHS_S};
 use crate::plan::{MAX_REPEAT, MAX_WORKERS};
 use crate::search::{
     CapacitySettings, ChoiceSettings, DecisionSettings, SearchSettings, SearchedKnob, TuningLimits,
@@ -137,6 +137,8 @@ fn spec(spec: &TrialSpec) -> RangeCheck {
 }
 
 fn conditions(conditions: &Conditions) -> RangeCheck {
+    let slice_s = conditions.time_slice_s;
+    option("time_slice_s", slice_s, TIME_SLICE_LENGTHS_S)?;
     let given = CONDITIONS.iter().filter_map(|condition| {
         let (field, value) = condition.field?;
         Some((condition, field, value(conditions)?))

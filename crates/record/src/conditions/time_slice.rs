@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 /// The lengths that a time slice may have, seconds.
-const LENGTHS_S: RangeInclusive<f64> = 0.001..=60.0;
+pub(crate) const LENGTHS_S: RangeInclusive<f64> = 0.001..=60.0;
 
 /// The time slices of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

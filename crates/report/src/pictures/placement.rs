@@ -22,30 +22,34 @@ pub(super) struct LabelPosition {
 }
 
 /// Places a label of this width and height for each point inside of an area, the first points
-/// first. A label covers no point and no other label; if it can, nor does a line. `None` if there
-/// is no room for it.
+/// first. A label covers no point and no other label; if there is room, nor does a line. `None` if
+/// there is no room for it.
 pub(super) fn place(
     points: &[Point],
     sizes: &[(f64, f64)],
     area: Bounds,
 ) -> Vec<Option<LabelPosition>> {
-    let mut found: Vec<Option<LabelPosition>> = vec![None; points.len()];
-    for (index, (point, size)) in points.iter().zip(sizes).enumerate() {
-        let free = |placed: &LabelPosition, crosses: bool| {
-            let labels = || found.iter().flatten();
-            let is_clear = area.contains(placed.bounds)
-                && !labels().any(|other| other.bounds.overlaps(placed.bounds))
-                && !points.iter().any(|it| around(*it).overlaps(placed.bounds));
-            let line = placed.line_to.map(|to| (*point, to));
-            let lines = || {
-                let starts = points.iter().zip(&found);
-                starts.filter_map(|(from, other)| Some((*from, other.as_ref()?.line_to?)))
-            };
-            is_clear
-                && (crosses
-                    || !lines().any(|it| meets(it, placed.bounds))
-                        && !line
-                            .is_some_and(|line| labels().any(|other| meets(line, other.bounds))))
+    let mut found: Vec<Option<LabelPosition>> = Vec::new();
+    for (point, size) in points.iter().zip(sizes) {
+        let labels = || found.iter().flatten();
+        let is_free = |it: &LabelPosition| {
+            area.contains(it.bounds)
+                && !labels().any(|other| other.bounds.overlaps(it.bounds))
+                && !points
+                    .iter()
+                    .any(|other| around(*other).overlaps(it.bounds))
+        };
+        let crosses = |it: &LabelPosition| {
+            let mut lines = points.iter().zip(&found).filter_map(|(from, other)| {
+                let to = other.as_ref()?.line_to?;
+                Some((*from, to))
+            });
+            let own = it.line_to.map(|to| (*point, to));
+            lines.any(|line| meets(line, it.bounds))
+                || own.is_some_and(|line| {
+                    labels().any(|other| meets(line, other.bounds))
+                        || points.iter().any(|other| passes(line, *other))
+                })
         };
         let candidates = || {
             let distances = DISTANCES.iter();
@@ -53,10 +57,17 @@ pub(super) fn place(
                 (0..DIRECTIONS).map(move |direction| candidate(*point, *size, *distance, direction))
             })
         };
-        let best = candidates().find(|it| free(it, false));
-        found[index] = best.or_else(|| candidates().find(|it| free(it, true)));
+        let mut free = candidates().filter(is_free);
+        let best = free.find(|it| !crosses(it));
+        let position = best.or_else(|| candidates().find(is_free));
+        found.push(position);
     }
     found
+}
+
+/// Whether a line goes through a point that is not near its beginning.
+fn passes(line: (Point, Point), point: Point) -> bool {
+    !around(point).overlaps(around(line.0)) && meets(line, around(point))
 }
 
 fn around(point: Point) -> Bounds {

@@ -18,8 +18,8 @@ pub struct Interval {
     pub level: f64,
 }
 
-/// Beyond 100 times either way, an interval of a ratio says nothing.
-const MAX_SPAN: f64 = 10_000.0;
+/// An interval of a ratio whose ends are further apart says nothing: 30 times either way.
+const MAX_SPAN: f64 = 1_000.0;
 
 impl Interval {
     /// Half of its width over the estimate: 0.02 is plus or minus 2 %. Infinite if the estimate is

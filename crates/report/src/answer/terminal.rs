@@ -157,6 +157,7 @@ impl AnswerScreen<'_> {
         let faults = faults.flat_map(|text| layout.wrapped(&shown(&text), "  ", MAX_FAULTS));
         let legends = [
             level_legend(&self.0.rankings, columns),
+            words::medians(self.0),
             words::latency_kinds(self.0),
             objective::not_judged(self.0),
             words::not_audited(self.0),

@@ -201,6 +201,27 @@ fn latency_kinds_of(ranking: &RankingAnswer) -> Option<String> {
     })
 }
 
+/// A share differs visibly from the ratio of the rates beside it.
+const VISIBLE_DIFFERENCE: f64 = 0.02;
+
+/// That shares are not the ratios of the medians beside them, where a reader would notice.
+pub(super) fn medians(answer: &Answer) -> Option<String> {
+    let differs = |ranking: &&RankingAnswer| {
+        let leader_per_s = ranking.leader().rate_per_s;
+        let differs = |row: &AnswerRow| {
+            let share = row.of_leader.map(|share| share.estimate);
+            share.is_some_and(|share| {
+                (share - row.rate_per_s / leader_per_s).abs() > VISIBLE_DIFFERENCE
+            })
+        };
+        ranking.subject.rate_per_s.is_none() && ranking.rows.iter().any(differs)
+    };
+    let is_notable = answer.rankings.iter().any(|ranking| differs(&ranking));
+    is_notable.then(|| {
+        "Rates are medians; rate/best is the mean ratio of the repeats in pairs.".to_owned()
+    })
+}
+
 /// Says that no promise was audited, if so.
 pub(super) fn not_audited(answer: &Answer) -> Option<String> {
     let text = "Not audited: \"trueput audit\" tests promises by simulated power cuts.";

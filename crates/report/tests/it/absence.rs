@@ -145,7 +145,8 @@ fn a_promise_that_a_known_fault_breaks_at_times_is_marked_and_ranked() {
     let answer = Answer::of(&run);
     let rows = answer.rankings[0].rows.iter();
     let ranks: Vec<_> = rows.map(|row| (row.rank, row.contender.as_str())).collect();
-    let expected = [(Some(1), "lmdb [promise in doubt]"), (Some(2), "sqlite")];
+    // One repeat shows no difference, so both have the first place.
+    let expected = [(Some(1), "lmdb [promise in doubt]"), (Some(1), "sqlite")];
     assert_eq!(ranks, expected);
     assert_has!(terminal_line(&run), "a torn page is not always restored");
     let screen = flat(&answer.render(wide(), &[]));

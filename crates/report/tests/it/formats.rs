@@ -44,7 +44,9 @@ fn no_line_is_wider_than_the_terminal() {
     let report = report(trials);
     for width in [40, 80, 120, 200] {
         let text = terminal(&report, width);
-        let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        // A word of a command to copy is not broken.
+        let lines = text.lines().filter(|line| !line.ends_with('\\'));
+        let widest = lines.map(|line| line.chars().count()).max().unwrap();
         assert!(widest <= usize::from(width), "{widest} > {width}:\n{text}");
     }
 }
@@ -249,10 +251,10 @@ fn json_gives_back_every_trial_and_the_rankings() {
     let back: Vec<TrialRecord> = serde_json::from_value(document["trials"].clone()).unwrap();
     assert!(back == trials, "the trials read back as other ones");
     assert_eq!(document["host"]["cores"], 2);
-    assert_eq!(document["rankings"][0]["cells"][0]["contender"], "redb");
+    assert_eq!(document["rankings"][0]["cells"][0]["contender"], "lmdb");
     assert_eq!(
         document["rankings"][0]["cells"][0]["figures"]["headline_per_s"]["median"],
-        3_000.0
+        2_100.0
     );
     assert_eq!(document["threen1"][0]["largest_number"], 1_570_824_736_u64);
     assert_eq!(document["damaged"].as_array().unwrap().len(), 0);

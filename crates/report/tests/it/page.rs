@@ -111,13 +111,13 @@ fn levels_are_never_drawn_together() {
     let charts = charts(&with_failures().page());
     let bars = charts.iter();
     let bars: Vec<_> = bars.filter(|chart| chart["kind"] == "bars").collect();
-    // At sync redb wins by its median, at async lmdb does; the harness is ranked in neither.
+    // At sync lmdb is ahead by its pairs, though not by its median; the harness is ranked nowhere.
     let names = |chart: &Value| -> Vec<Value> {
         let groups = chart["groups"].as_array().unwrap().iter();
         groups.map(|group| group["name"].clone()).collect()
     };
     assert_eq!(bars.len(), 2);
-    assert_eq!(names(bars[0]), ["redb", "lmdb"]);
+    assert_eq!(names(bars[0]), ["lmdb", "redb"]);
     assert_eq!(names(bars[1]), ["lmdb", "redb"]);
 }
 
@@ -126,7 +126,7 @@ fn the_page_says_in_words_what_was_found_and_what_went_wrong() {
     let page = with_failures().page();
     assert_has!(
         page,
-        "<strong>redb</strong> <small>3,000 updates/s</small>",
+        "<strong>lmdb</strong> <small>2,100 updates/s</small>",
         "<span class=\"tile significant\">significant</span>",
         "<strong>Updates per second, threen1, 4 workers</strong>",
         "<span>cost of the harness: null, 5,000,000 updates/s</span></summary>",
@@ -315,9 +315,9 @@ fn charts_leave_the_page_as_pictures_and_their_data_as_csv() {
     let lines: Vec<_> = csv.split("\r\n").collect();
     let titles = "contender,median,interval from,interval to,repeat 1,repeat 2,repeat 3";
     assert_eq!(lines[0], titles);
-    assert_eq!(lines[1], "redb,3000,,,3000,3100,2900");
+    assert_eq!(lines[1], "lmdb,2100,,,2000,9000,2100");
     assert!(
-        lines[2].starts_with("lmdb,2100,") && lines[2].ends_with(",2000,9000,2100"),
+        lines[2].starts_with("redb,3000,") && lines[2].ends_with(",3000,3100,2900"),
         "{csv}"
     );
     assert_eq!(browser.complaints, [""; 0]);

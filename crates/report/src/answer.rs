@@ -2,6 +2,7 @@
 
 pub(crate) mod decision;
 mod layout;
+pub(crate) mod name_list;
 mod shared_marks;
 mod standings;
 pub(crate) mod subject;

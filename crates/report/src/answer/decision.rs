@@ -1,6 +1,6 @@
 //! The sentences of a run that goes on until its rankings are decided.
 
-use super::words::{all_listed, listed};
+use super::name_list::{all_listed, listed};
 use trueput_findings::answer::RankingAnswer;
 use trueput_findings::decision::{DecidedContender, RankingDecision};
 use trueput_findings::statistics::{Interval, StandingKind};

@@ -2,6 +2,7 @@
 
 use crate::answer::decision;
 use crate::answer::layout::MARKED;
+use crate::answer::name_list::{all_listed, listed};
 use crate::answer::table::{interval_ends, share_text};
 use crate::significance;
 use std::collections::BTreeSet;
@@ -16,9 +17,6 @@ use trueput_findings::text::capitalized;
 use trueput_findings::units::{counted, number, plural};
 use trueput_record::VerifyLevel;
 use trueput_record::skipped::{SkipKind, SkippedPart};
-
-/// More names than these are counted instead.
-const MAX_NAMES: usize = 3;
 
 const REFUTED: &str =
     "[REFUTED]: an audit here refuted its promise, so it is not ranked; --full explains it.";
@@ -442,34 +440,6 @@ fn others_slower(ranking: &RankingAnswer) -> String {
         [] => String::new(),
         [one] => format!("; {} is slower", one.contender),
         several => format!("; the {} others are slower", several.len()),
-    }
-}
-
-/// Lists names; if there are many, the first ones and a count: `a, b and 4 more`.
-pub(crate) fn listed(names: &[&str]) -> String {
-    if names.len() <= MAX_NAMES {
-        return all_listed(names);
-    }
-    let shown = &names[..MAX_NAMES - 1];
-    let more = names.len() - shown.len();
-    format!("{} and {more} more", shown.join(separator(names)))
-}
-
-pub(super) fn all_listed(names: &[&str]) -> String {
-    match names {
-        [before @ .., last] if !before.is_empty() => {
-            format!("{} and {last}", before.join(separator(names)))
-        }
-        _ => names.concat(),
-    }
-}
-
-/// The separator between names, which may contain commas.
-fn separator(names: &[&str]) -> &'static str {
-    if names.iter().any(|name| name.contains(',')) {
-        "; "
-    } else {
-        ", "
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::grid::max_panels;
 use crate::answer::table::latency_title;
-use crate::answer::{subject, words};
+use crate::answer::{name_list, subject, words};
 use crate::chart::{
     Chart, ChartColumn, ChartGroup, ChartKind, Panel, PanelRow, Panels, Unit, Word,
 };
@@ -79,7 +79,7 @@ pub(crate) fn latency(findings: &Findings<'_>) -> Result<Chart, &'static str> {
     untimed.dedup();
     let mut notes = vec![format!("Best: lower right. Medians of repeats. {BOLD}")];
     if !untimed.is_empty() {
-        notes.push(format!("Without latency: {}.", words::listed(&untimed)));
+        notes.push(format!("Without latency: {}.", name_list::listed(&untimed)));
     }
     Ok(Chart {
         columns: vec![
@@ -322,7 +322,7 @@ fn not_ranked(answer: &Answer) -> Option<String> {
             names.push(&row.contender);
         }
     }
-    (!names.is_empty()).then(|| format!("Measured but not ranked: {}.", words::listed(&names)))
+    (!names.is_empty()).then(|| format!("Measured but not ranked: {}.", name_list::listed(&names)))
 }
 
 fn panel(ranked: &PanelSource<'_>, common: &[String], contenders: &[&str]) -> Panel {

@@ -19,6 +19,7 @@
 //! - `store`: what is written of a trial that has ended
 //! - `time_slicing`: contenders that run side by side in slices
 //! - `trace_folder`: the folder of a trial's recorded requests
+//! - `worker_group`: the work of a trial's workers, and its results
 
 mod conformance;
 pub(crate) mod conformance_cache;
@@ -41,3 +42,4 @@ mod server_lifecycle;
 pub(crate) mod store;
 mod time_slicing;
 mod trace_folder;
+pub(crate) mod worker_group;

@@ -8,7 +8,7 @@ use crate::evidence::summaries::{
 };
 use crate::evidence::timeline::build_timeline;
 use crate::hosts::load_generators::load_generators;
-use crate::trial::measured_part::WorkerGroupResult;
+use crate::trial::worker_group::WorkerGroupResult;
 use crate::workers::protocol::{LoadResult, OperationCounts, ProcessResult, WorkerResult};
 use hdrhistogram::Histogram;
 use trueput_host::placement;

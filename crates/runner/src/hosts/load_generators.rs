@@ -5,7 +5,7 @@ use crate::evidence::summaries::{
 };
 use crate::evidence::timeline::{count_by_second, sum_counts};
 use crate::hosts::workers::HostParticipation;
-use crate::trial::measured_part::WorkerGroupResult;
+use crate::trial::worker_group::WorkerGroupResult;
 use crate::workers::protocol::{OpenLoopResult, OperationCounts, ProcessResult};
 use trueput_record::histogram;
 use trueput_record::load_generator::LoadGenerator;

@@ -4,9 +4,9 @@
 use crate::Phase;
 use crate::context::{RunContext, TrialError};
 use crate::evidence::database_size::measure_database;
-use crate::trial::measured_part::WorkerGroupSpec;
 use crate::trial::phase_limit::LimitedPhase;
 use crate::trial::server_lifecycle::ServerLifecycle;
+use crate::trial::worker_group::WorkerGroupSpec;
 use crate::workers::protocol::{Assignment, Report, WorkerTask};
 use crate::workers::task_process::run_task;
 use std::time::Instant;

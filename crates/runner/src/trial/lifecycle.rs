@@ -14,12 +14,12 @@ use crate::plan::log_directory::find_log_folder;
 use crate::plan::resolution::ResolvedTrial;
 use crate::trial::database_folder::{TrialDatabase, needed_bytes, open_database_folder};
 use crate::trial::environment::{self, EnvironmentReport, run_workers};
-use crate::trial::measured_part::{WorkerGroupResult, WorkerGroupSpec};
 use crate::trial::phase_limit::LimitedPhase;
 use crate::trial::prepared_copy;
 use crate::trial::prepared_database::PreparedDatabase;
 use crate::trial::server_lifecycle::ServerLifecycle;
 use crate::trial::trace_folder;
+use crate::trial::worker_group::{WorkerGroupResult, WorkerGroupSpec};
 use crate::workers::protocol::{
     Assignment, EngineState, Report, TrialTotals, VerificationResult, WorkerTask,
 };

@@ -69,7 +69,7 @@ pub enum Command {
     Check(cmd::check::Arguments),
     /// List or remove what killed runs left behind: mounts, loop devices, images, folders
     Clean(cmd::clean::Arguments),
-    /// Print the report of a run folder, or write its page
+    /// Print the report of a run folder, or write its page or a chart
     Report(cmd::report::Arguments),
     /// Compare runs, or contenders of one run: what changed, and whether rates differ
     Compare(cmd::compare::Arguments),

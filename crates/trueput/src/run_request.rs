@@ -19,7 +19,7 @@ use trueput_runner::matrix::{self, BuildAccess, Matrix};
 use trueput_runner::{NewRun, Options, Registry};
 
 /// Leaves out the time slices of a plan that has not asked for them, if the databases of all
-/// contenders have no room at once.
+/// contenders have no room at once; returns whether they were left out.
 ///
 /// # Errors
 /// As [`matrix::expand`].
@@ -29,24 +29,19 @@ pub fn fit_to_room(
     (place, factor): (&Path, f64),
     registry: &Registry,
     builds: BuildAccess,
-) -> Result<Matrix, matrix::Error> {
+) -> Result<(Matrix, bool), matrix::Error> {
     let has_room = |matrix: &Matrix| {
         let needed = DiskSpace::of_plan(&matrix.trials, registry, factor);
         let free_bytes = read_free_bytes(&find_nearest_existing(place));
         free_bytes.is_none_or(|free_bytes| needed.needed_bytes <= free_bytes)
     };
     if plan.conditions.time_slice != TimeSlice::Auto || has_room(&matrix) {
-        return Ok(matrix);
+        return Ok((matrix, false));
     }
     plan.conditions.time_slice = TimeSlice::None;
     let alone = matrix::expand_with(plan, registry, builds)?;
-    if has_room(&alone) {
-        output::note(
-            "too little disk space for the databases of all contenders at once: they run one after \
-             the other, not in time slices",
-        );
-    }
-    Ok(alone)
+    let is_left_out = has_room(&alone);
+    Ok((alone, is_left_out))
 }
 
 /// A request for a run of a plan's trials.
@@ -101,9 +96,16 @@ impl<'a> RunRequest<'a> {
         self.trust
             .check_plan(self.target, plan, overrides, registry)?;
         self.repeats.apply(plan, overrides.repeat, registry);
-        let mut matrix = signals::ending_at_once(|| matrix::expand(plan, registry))?;
+        let matrix = signals::ending_at_once(|| matrix::expand(plan, registry))?;
         let room = (self.given.places.databases(), self.options.disk_factor);
-        matrix = fit_to_room(matrix, plan, room, registry, BuildAccess::Opened)?;
+        let (mut matrix, is_left_out) =
+            fit_to_room(matrix, plan, room, registry, BuildAccess::Opened)?;
+        if is_left_out {
+            output::note(
+                "too little disk space for the databases of all contenders at once: they run one \
+                 after the other, not in time slices",
+            );
+        }
         matrix.skip_unreachable(plan, self.given.places.databases(), registry)?;
         self.options.credentials = matrix.credentials.clone();
         self.options.until = self.repeats.rule();

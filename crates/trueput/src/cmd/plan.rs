@@ -157,7 +157,7 @@ fn check(arguments: &CheckArguments, registry: &Registry) -> Result<(), Failure>
     let builds = BuildAccess::Unopened;
     let matrix = matrix::expand_with(&named.plan, registry, builds)?;
     let room = (Path::new(EARLIER_RUNS), arguments.disk.factor);
-    let mut matrix = fit_to_room(matrix, &mut named.plan, room, registry, builds)?;
+    let (mut matrix, _) = fit_to_room(matrix, &mut named.plan, room, registry, builds)?;
     published_plan::note_place(named.no_file_system, &named.plan, matrix.trials.len());
     matrix.skipped.extend(named.skipped);
     let factor = arguments.disk.factor;

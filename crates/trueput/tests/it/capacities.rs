@@ -187,7 +187,10 @@ fn options_that_a_search_has_no_use_for_are_refused() {
         ("--repeat 5", "leave --repeat out"),
         ("--split-by isolation", "leave --split-by out"),
         ("--include-assertions", "leave --include-assertions out"),
-        ("--time-slice 10ms", "by --time-slice none"),
+        (
+            "--time-slice 10ms",
+            "name another contender or remove time_slice",
+        ),
     ] {
         let line = format!("{SEARCH} --objective p99<5ms {option}");
         assert_refused(&bench, &line, right);

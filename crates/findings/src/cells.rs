@@ -59,8 +59,8 @@ pub struct RankedCell {
     #[serde(skip)]
     pub headline_mean_per_s: f64,
     /// Its rate of the headline operation over that of the ranking's best cell: the estimate of
-    /// `against_best`, from the repeats in pairs, or for fewer than three the ratio of the geometric
-    /// means; `None` for the harness.
+    /// `against_best`, from the repeats in pairs, or for fewer than three the ratio of the
+    /// geometric means; `None` for the harness.
     pub relative_to_best: Option<f64>,
     /// Comparison of its repeats with those of the ranking's best cell; `None` for that cell itself
     /// and for the harness.

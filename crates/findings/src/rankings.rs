@@ -320,6 +320,21 @@ fn comparable(one: &TrialSpec, other: &TrialSpec) -> bool {
         && one.conditions.faults == other.conditions.faults
 }
 
+/// Judges cells by the objective of the run, if it has one.
+fn judge_objective(
+    manifest: &RunManifest,
+    cells: &mut [RankedCell],
+    by_cell: &BTreeMap<u32, Vec<&TrialRecord>>,
+) {
+    let Some(objective) = &manifest.objective else {
+        return;
+    };
+    for cell in cells {
+        let repeats = by_cell.get(&cell.cell);
+        cell.objective = repeats.and_then(|them| ObjectiveResult::of(them, objective));
+    }
+}
+
 fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
     let spec = &trials[0].spec;
     let headline = headline(manifest, trials);
@@ -337,12 +352,7 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         .filter_map(|repeats| cells::cell(repeats, &names, &headline));
     let (harness, mut cells): (Vec<_>, Vec<_>) =
         cells.partition(|cell| cell.engine == HARNESS_ENGINE);
-    if let Some(objective) = &manifest.objective {
-        for cell in &mut cells {
-            let repeats = by_cell.get(&cell.cell);
-            cell.objective = repeats.and_then(|them| ObjectiveResult::of(them, objective));
-        }
-    }
+    judge_objective(manifest, &mut cells, &by_cell);
     let competing = by_cell.values().flatten().copied();
     let measured = fixed_rate::common(competing.filter(|one| one.spec.engine != HARNESS_ENGINE));
     // Of a trace, only a measurement tells the rate; of trials that failed, only the plan.

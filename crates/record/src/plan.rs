@@ -49,7 +49,7 @@ pub use crate::conditions::{CONDITIONS, Condition, ConditionLists};
 pub use step::PlanStep;
 
 use crate::objective::Objective;
-use crate::search::EqualWithin;
+use crate::search::EqualityMargin;
 use crate::text::decode_utf8;
 use crate::value::{Settings, format_bytes};
 use crate::{Durability, Error, Value, VerifyLevel, WorkerKind, regular_file};
@@ -102,7 +102,7 @@ pub struct PlanFile {
     pub conditions: ConditionLists,
     /// The part within which contenders are equal, if the plan is to be repeated until its rankings
     /// are decided; `None` if `repeat` says how often.
-    pub decide: Option<EqualWithin>,
+    pub decide: Option<EqualityMargin>,
     /// What a rate must keep, for a search for capacity; `None` if the plan states none.
     pub objective: Option<Objective>,
     /// The treatment of a level or a kind of worker that an engine does not support.

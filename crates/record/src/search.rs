@@ -96,16 +96,16 @@ impl DecisionSettings {
 
     /// Returns the part within which contenders are equal.
     #[must_use]
-    pub fn equal_within(&self) -> EqualWithin {
-        EqualWithin(self.equal_within)
+    pub fn equal_within(&self) -> EqualityMargin {
+        EqualityMargin(self.equal_within)
     }
 }
 
 /// The part within which a decided run calls contenders equal.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct EqualWithin(f64);
+pub struct EqualityMargin(f64);
 
-impl EqualWithin {
+impl EqualityMargin {
     /// Returns the part.
     #[must_use]
     pub fn part(self) -> f64 {
@@ -113,7 +113,7 @@ impl EqualWithin {
     }
 }
 
-impl Default for EqualWithin {
+impl Default for EqualityMargin {
     fn default() -> Self {
         Self(DecisionSettings::DEFAULT_EQUAL_WITHIN)
     }
@@ -122,19 +122,19 @@ impl Default for EqualWithin {
 /// A text that is no part within which contenders can be equal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' is no difference to decide by: write 5% or 0.05, from 0.5% to 50%")]
-pub struct ParseEqualWithinError(String);
+pub struct ParseEqualityMarginError(String);
 
-impl FromStr for EqualWithin {
-    type Err = ParseEqualWithinError;
+impl FromStr for EqualityMargin {
+    type Err = ParseEqualityMarginError;
 
-    fn from_str(text: &str) -> Result<Self, ParseEqualWithinError> {
+    fn from_str(text: &str) -> Result<Self, ParseEqualityMarginError> {
         let number = |digits: &str| digits.trim().parse::<f64>().ok();
         let part = match text.strip_suffix('%') {
             Some(percent) => number(percent).map(|percent| percent / 100.0),
             None => number(text),
         };
         let fits = |part: &f64| DecisionSettings::EQUAL_WITHIN.contains(part);
-        let error = || ParseEqualWithinError(text.to_owned());
+        let error = || ParseEqualityMarginError(text.to_owned());
         part.filter(fits).map(Self).ok_or_else(error)
     }
 }
@@ -512,7 +512,7 @@ mod tests {
 
     #[test]
     fn a_difference_to_decide_by_is_a_percentage_or_a_fraction() {
-        let read = |text: &str| text.parse::<EqualWithin>().map(EqualWithin::part);
+        let read = |text: &str| text.parse::<EqualityMargin>().map(EqualityMargin::part);
         assert_eq!((read("5%"), read("0.05")), (Ok(0.05), Ok(0.05)));
         assert_eq!(read("12.5%"), Ok(0.125));
         for wrong in ["5", "0", "60%", "NaN", "", "%", "-1%"] {
@@ -522,7 +522,7 @@ mod tests {
                 "{message}"
             );
         }
-        assert_eq!(EqualWithin::default().part(), 0.05);
+        assert_eq!(EqualityMargin::default().part(), 0.05);
     }
 
     #[test]

@@ -17,7 +17,8 @@ const COMMIT: &str = "commit";
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AnswerRow {
     /// Its place, from 1; `None` if the ranking has no order or it has no place in it. Contenders
-    /// that are not shown to be slower than the leader share its place, up to the first one that is.
+    /// that are not shown to be slower than the leader share its place, up to the first one that
+    /// is.
     pub rank: Option<usize>,
     /// The contender, with the labels of its marks: the name that every table has.
     pub contender: String,

@@ -114,7 +114,7 @@ fn false_leads(machine: Machine, contenders: usize, rounds: usize, seed: u64) ->
 
 /// What runs of two contenders came to, the second being faster by a part.
 #[derive(Debug)]
-struct Found {
+struct DifferenceCounts {
     /// The share that named the faster one.
     right: f64,
     /// The share that named the slower one.
@@ -127,7 +127,7 @@ struct Found {
     repeats: [f64; 2],
 }
 
-fn difference(machine: Machine, part: f64, rounds: usize, seed: u64) -> Found {
+fn difference(machine: Machine, part: f64, rounds: usize, seed: u64) -> DifferenceCounts {
     let rule = SequentialRule::new(MAX_REPEATS, EQUAL_WITHIN, 2);
     let mut random = SplitMix64::new(seed);
     let truth = [0.0, part.ln_1p()];
@@ -156,7 +156,7 @@ fn difference(machine: Machine, part: f64, rounds: usize, seed: u64) -> Found {
         let all = judged.iter().map(|it| f64::from(it.repeats));
         quantile(all, at).unwrap()
     });
-    Found {
+    DifferenceCounts {
         right: share(&|it| kind(it, 0) == StandingKind::Led),
         wrong: share(&|it| kind(it, 1) == StandingKind::Led),
         equal: share(&|it| {

@@ -23,7 +23,8 @@ impl Section for AblationSteps {
 const TEXT: &str = "What each step gains, and what it costs. This is not a ranking: rows can have \
     different durability levels. Rates are medians. A gain is the mean ratio of the repeats in \
     pairs, with its confidence interval; if the interval includes 1, the gain is not significant. \
-    Recovery is the time from killing every process (SIGKILL) to an open database. The page cache stays warm.";
+    Recovery is the time from killing every process (SIGKILL) to an open database. The page \
+    cache stays warm.";
 
 /// Each ablation under a heading.
 fn blocks(ablations: &[Ablation]) -> Vec<Block> {

@@ -214,7 +214,8 @@ impl<'a> ChoiceView<'a> {
         text + &self.comparison(first, capacity_per_s)
     }
 
-    /// The capacity of the first contender beside the rate that is needed, as the end of a sentence.
+    /// The capacity of the first contender beside the rate that is needed, as the end of a
+    /// sentence.
     fn beside_need(&self, capacity_per_s: f64) -> String {
         let Some(needed_per_s) = self.settings.needed_per_s else {
             return ".".to_owned();

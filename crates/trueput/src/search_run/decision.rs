@@ -14,7 +14,7 @@ use std::time::Instant;
 use trueput_findings::Run;
 use trueput_findings::answer::Standings;
 use trueput_record::plan::PlanFile;
-use trueput_record::search::{DecisionSettings, EqualWithin, SearchSettings};
+use trueput_record::search::{DecisionSettings, EqualityMargin, SearchSettings};
 use trueput_record::skipped::SkippedPart;
 use trueput_record::trial::Proposal;
 use trueput_record::{RunManifest, TrialRecord, TrialSpec};
@@ -35,7 +35,7 @@ pub struct Decide {
     /// N is given]
     #[arg(long, value_name = "N%", num_args = 0..=1, require_equals = true,
         default_missing_value = "5%", conflicts_with_all = ["repeat", "until", "budget"])]
-    pub decide: Option<EqualWithin>,
+    pub decide: Option<EqualityMargin>,
     /// End a run that decides after this time, as in 3m, decided or not
     #[arg(long, value_name = "TIME", value_parser = parse_budget,
         conflicts_with_all = ["repeat", "until", "budget"])]
@@ -50,9 +50,9 @@ impl Decide {
     /// A usage error if there is a time for a decision, and none to be made.
     pub fn equal_within(
         self,
-        plan: Option<EqualWithin>,
+        plan: Option<EqualityMargin>,
         counts_repeats: bool,
-    ) -> Result<Option<EqualWithin>, Failure> {
+    ) -> Result<Option<EqualityMargin>, Failure> {
         let found = self.decide.or(plan.filter(|_| !counts_repeats));
         if found.is_none() && self.within.is_some() {
             Err(Failure::usage(
@@ -89,7 +89,7 @@ pub fn check_plan(plan: &PlanFile, target: &str) -> Result<(), Failure> {
 /// # Errors
 /// A usage error if the time is shorter than a repeat; as [`RunRequest::create`].
 pub fn create<'a>(
-    equal_within: EqualWithin,
+    equal_within: EqualityMargin,
     within_s: Option<f64>,
     request: RunRequest<'a>,
     trials: Vec<TrialSpec>,
@@ -106,7 +106,7 @@ pub fn create<'a>(
 }
 
 /// The rule for so many cells: no run has more trials than its folder holds.
-fn settings(equal_within: EqualWithin, budget_s: Option<f64>, cells: usize) -> DecisionSettings {
+fn settings(equal_within: EqualityMargin, budget_s: Option<f64>, cells: usize) -> DecisionSettings {
     let fit = u32::try_from(MAX_TRIALS / cells.max(1)).unwrap_or(u32::MAX);
     DecisionSettings {
         equal_within: equal_within.part(),
@@ -123,7 +123,7 @@ fn settings(equal_within: EqualWithin, budget_s: Option<f64>, cells: usize) -> D
 /// A usage error if its rankings are not of rates, or if it decides by another difference.
 pub fn decide(
     run: &mut PreparedRun<'_>,
-    equal_within: EqualWithin,
+    equal_within: EqualityMargin,
     within_s: Option<f64>,
 ) -> Result<(), Failure> {
     let manifest = &mut run.manifest;

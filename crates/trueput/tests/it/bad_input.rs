@@ -294,7 +294,7 @@ fn a_cache_for_all_is_refused_where_an_engine_has_none_or_has_it_by_a_knob() {
 
 #[test]
 fn a_count_with_a_letter_is_answered_in_full() {
-    let whole = "'5k' is not a whole number (1 or more); write 5000";
+    let whole = "'5k' is not a whole number (0 or more); write 5000";
     let cases: &[Case<'_>] = &[
         ("--set finish=5k", &[whole]),
         ("--workers 1k", &["'1k' is not a whole number; write 1000"]),
@@ -315,7 +315,7 @@ fn values_that_do_not_fit_are_refused_with_what_would_be_right() {
             "--set start=100 --set finish=10",
             &[": threen1: the range 100 to 10 is reversed"],
         ),
-        ("--set finish=0", &["out of range (1 or more)"]),
+        ("--set finish=-1", &["out of range (0 or more)"]),
         ("--set finish=ten", &["'ten' is not a whole number"]),
         ("--set finsh=10", &["did you mean 'finish'"]),
         ("--set finish", &["write NAME=VALUE"]),

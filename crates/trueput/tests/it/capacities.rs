@@ -140,7 +140,7 @@ fn what_cannot_be_searched_is_refused_in_one_line_before_anything_runs() {
         (format!("{SEARCH} --objective p99"), "write METRIC<LIMIT"),
         (
             SEARCH.replace("10m", "5s") + " --objective p99<5ms",
-            "give 28s or more",
+            "give 33s or more",
         ),
         (
             format!("{SEARCH} --objective p99<5ms --rate 100"),

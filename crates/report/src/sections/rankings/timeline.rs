@@ -21,10 +21,10 @@ const MAX_COLUMNS: usize = 40;
 const MAX_MAPS: usize = 6;
 
 /// A percentile of a point, nanoseconds.
-type PercentileOf = fn(&LatencyPoint) -> u64;
+type PercentileReader = fn(&LatencyPoint) -> u64;
 
 /// The lines of a contender's latencies over time.
-const PERCENTILES: [(&str, PercentileOf); 4] = [
+const PERCENTILES: [(&str, PercentileReader); 4] = [
     ("p50", |point| point.p50_ns),
     ("p99", |point| point.p99_ns),
     ("p99.9", |point| point.p999_ns),
@@ -123,7 +123,7 @@ pub(crate) fn latencies(ranking: &Ranking, trials: &[Representative<'_>]) -> Opt
     })
 }
 
-fn group(name: String, points: &[LatencyPoint], of: PercentileOf) -> ChartGroup {
+fn group(name: String, points: &[LatencyPoint], of: PercentileReader) -> ChartGroup {
     let rows = points.iter();
     ChartGroup::rounded(
         name,

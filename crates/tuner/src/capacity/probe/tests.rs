@@ -231,7 +231,7 @@ fn a_contender_that_kept_nothing_is_tried_again_once() {
 
 /// What searches found, over many contenders.
 #[derive(Debug, Default)]
-struct Simulated {
+struct SimulationTotals {
     searches: f64,
     /// Mean of the capacity's error.
     bias: f64,
@@ -244,10 +244,10 @@ struct Simulated {
 
 /// Searches for capacities between 0.1 and 1 of the closed loop. A share of the trials is
 /// disturbed, in bursts of this length.
-fn simulate(searches: u64, disturbed: f64, burst: u32) -> Simulated {
+fn simulate(searches: u64, disturbed: f64, burst: u32) -> SimulationTotals {
     const CLOSED_PER_S: f64 = 1_000.0;
     const WIDTH: f64 = 0.02;
-    let mut all = Simulated::default();
+    let mut all = SimulationTotals::default();
     for seed in 0..searches {
         let mut random = seed;
         let true_per_s = CLOSED_PER_S * 0.1_f64.powf(uniform(&mut random));

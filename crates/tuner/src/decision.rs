@@ -275,7 +275,7 @@ mod tests {
         let (repeats, end) = run(&few, |spec| at(spec, rate(spec)));
         assert_eq!(end, SearchEnd::TimeUp);
         assert!(repeats[&0] < 4, "{repeats:?}");
-        let enough = plan(&["lmdb", "sqlite"], Some(60.0));
+        let enough = plan(&["lmdb", "sqlite"], Some(600.0));
         assert_eq!(
             run(&enough, |spec| at(spec, rate(spec))).1,
             SearchEnd::NothingLeft

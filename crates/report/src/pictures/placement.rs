@@ -5,8 +5,11 @@ use super::display_list::{Bounds, Point};
 /// The distance that labels keep from points.
 const POINT_RADIUS: f64 = 7.0;
 
-/// Directions in which a label is tried, beginning at the right.
-const DIRECTIONS: usize = 16;
+/// Directions in which a label is tried, around the whole circle, in parts of it.
+const DIRECTIONS: usize = 32;
+
+/// The directions that are tried first: right, left, above, below.
+const PREFERRED: [usize; 4] = [0, 16, 24, 8];
 
 /// Distances of labels from their points; from the second on a line leads to the point.
 const DISTANCES: [f64; 14] = [
@@ -54,7 +57,8 @@ pub(super) fn place(
         let candidates = || {
             let distances = DISTANCES.iter();
             distances.flat_map(|distance| {
-                (0..DIRECTIONS).map(move |direction| candidate(*point, *size, *distance, direction))
+                let directions = PREFERRED.into_iter().chain(0..DIRECTIONS);
+                directions.map(move |direction| candidate(*point, *size, *distance, direction))
             })
         };
         let mut free = candidates().filter(is_free);
@@ -79,11 +83,9 @@ fn around(point: Point) -> Bounds {
     }
 }
 
-/// The label in a direction, so that its nearest side has this distance. Right, left, above and
-/// below come before what is between them.
+/// The label in a direction, so that its nearest side has about this distance.
 fn candidate(point: Point, size: (f64, f64), distance: f64, direction: usize) -> LabelPosition {
-    const ORDER: [usize; DIRECTIONS] = [0, 8, 12, 4, 14, 2, 10, 6, 15, 1, 9, 7, 13, 3, 11, 5];
-    let angle = std::f64::consts::TAU * ORDER[direction] as f64 / DIRECTIONS as f64;
+    let angle = std::f64::consts::TAU * direction as f64 / DIRECTIONS as f64;
     let (right, down) = (angle.cos(), angle.sin());
     let middle = (
         point.0 + right * (distance + size.0 / 2.0),

@@ -94,7 +94,7 @@ fn texts_of_20_contenders_cover_neither_each_other_nor_the_edge() {
             for frame in frames() {
                 let list = drawn(&chart, frame);
                 let found = faults(&list);
-                assert!(found.is_empty(), "{contenders}, {:?}: {found:?}", frame);
+                assert!(found.is_empty(), "{contenders}, {frame:?}: {found:?}");
                 // The control: the same texts a little larger.
                 let mut larger = list;
                 for item in &mut larger.items {

@@ -80,7 +80,7 @@ impl RankingDecision {
             max_repeats,
             ..
         } = *settings;
-        let rule = SequentialRule::new(max_repeats, equal_within, cells.len());
+        let rule = SequentialRule::new(max_repeats, equal_within);
         let judgement = rule.judge(&observations);
         let repeat_s = repeat_s(trials.iter().max_by_key(|own| own.len()));
         let offsets = offsets(&judgement.standings);

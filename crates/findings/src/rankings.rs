@@ -28,6 +28,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::filesystem::FileSystem;
 use trueput_record::folder::{RankingSplit, RunManifest};
+use trueput_record::search::DecisionSettings;
 use trueput_record::value::Settings;
 use trueput_record::{
     ClusterSurvival, Conditions, Durability, Isolation, TrialRecord, TrialSpec, Value,
@@ -371,12 +372,8 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         partition_comparable(cells, manifest.include_assertions)
     };
     let mut cells = with_shares(cells, rate_per_s);
-    let is_judged = rate_per_s.is_none() && !cells.is_empty();
-    let decided = manifest.decision().filter(|_| is_judged);
-    let decision = decided.map(|rule| RankingDecision::of(rule, &cells, trials, &headline));
-    if let Some(decision) = &decision {
-        decision.apply(&mut cells);
-    }
+    let decided = manifest.decision().filter(|_| rate_per_s.is_none());
+    let decision = decided.and_then(|rule| decide(rule, &mut cells, trials, &headline));
     let notes: BTreeSet<_> = trials
         .iter()
         .filter_map(|trial| trial.spec.note.clone())
@@ -404,6 +401,21 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         unranked,
         decision,
     }
+}
+
+/// Brings cells into the order of the verdicts of a decided run; `None` if there are none.
+fn decide(
+    rule: &DecisionSettings,
+    cells: &mut [RankedCell],
+    trials: &[&TrialRecord],
+    headline: &str,
+) -> Option<RankingDecision> {
+    if cells.is_empty() {
+        return None;
+    }
+    let decision = RankingDecision::of(rule, cells, trials, headline);
+    decision.apply(cells);
+    Some(decision)
 }
 
 /// Splits cells into those that are ranked and those that are listed separately. If all are of one

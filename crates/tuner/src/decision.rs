@@ -235,7 +235,7 @@ mod tests {
         let plan = plan(&["lmdb", "rocksdb", "sqlite"], None);
         // The first two are hard to tell apart.
         let noisy = |spec: &TrialSpec| {
-            let sign = if (spec.repeat * 5 / 3 + spec.cell) % 2 == 0 {
+            let sign = if (spec.repeat * 5 / 3 + spec.cell).is_multiple_of(2) {
                 1.0
             } else {
                 -1.0
@@ -275,6 +275,7 @@ mod tests {
         let (repeats, end) = run(&few, |spec| at(spec, rate(spec)));
         assert_eq!(end, SearchEnd::TimeUp);
         assert!(repeats[&0] < 4, "{repeats:?}");
+        // The first repeat tells by its records that another takes 87 s.
         let enough = plan(&["lmdb", "sqlite"], Some(600.0));
         assert_eq!(
             run(&enough, |spec| at(spec, rate(spec))).1,

@@ -11,7 +11,6 @@ use super::{ALPHA, Interval};
 use boundaries::{boundaries, looks, student_critical};
 use pairs::Repeats;
 use serde::Serialize;
-use std::sync::OnceLock;
 
 /// One contender's result in one repeat.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,10 +33,6 @@ pub struct SequentialRule {
     looks: Vec<u32>,
     /// The difference of logarithms below which contenders are equal.
     ln_equal: f64,
-    /// The boundary of equality at each look.
-    equal: Vec<f64>,
-    /// By the number of contenders that run, the boundary of a lead at each look.
-    lead: Vec<OnceLock<Vec<f64>>>,
 }
 
 /// How a contender stands.
@@ -109,14 +104,10 @@ impl SequentialRule {
     /// The rule for at most `limit` repeats, which must be fixed before the first one, and
     /// contenders that are equal if they differ by less than the part `equal_within`.
     #[must_use]
-    pub fn new(limit: u32, equal_within: f64, contenders: usize) -> Self {
-        let looks = looks(limit);
+    pub fn new(limit: u32, equal_within: f64) -> Self {
         Self {
+            looks: looks(limit),
             ln_equal: equal_within.ln_1p(),
-            // One-sided at 0.05: only the slower of two could be worse than equal.
-            equal: boundaries(&looks, 2.0 * ALPHA),
-            lead: (0..=contenders).map(|_| OnceLock::new()).collect(),
-            looks,
         }
     }
 
@@ -155,7 +146,11 @@ impl SequentialRule {
         let repeats = Repeats::of(course.contenders, &running, &course.complete);
         course.is_merged |= repeats.is_merged();
         let leader = repeats.leader();
-        let level = ALPHA / pairs(running.len());
+        // The leader is chosen from the data, so any pair of those that run might be the one.
+        let alpha = ALPHA / pairs(running.len());
+        let lead_z = boundaries(&self.looks, alpha)[look];
+        // One-sided at 0.05: only the slower of two could be worse than equal.
+        let equal_z = boundaries(&self.looks, 2.0 * ALPHA)[look];
         for (place, &contender) in running.iter().enumerate() {
             let standing = &mut course.standings[contender];
             *standing = Standing {
@@ -173,8 +168,8 @@ impl SequentialRule {
                 continue;
             };
             let reach = |z: f64| student_critical(z, lead.freedom) * lead.error;
-            let leads_by = reach(self.lead_boundary(running.len(), look));
-            let equal_by = reach(self.equal[look]);
+            let leads_by = reach(lead_z);
+            let equal_by = reach(equal_z);
             standing.kind = if lead.mean - leads_by > 0.0 {
                 StandingKind::Led
             } else if lead.mean + equal_by < self.ln_equal {
@@ -185,7 +180,7 @@ impl SequentialRule {
             let (half, level) = if standing.kind == StandingKind::Equal {
                 (equal_by, 1.0 - 2.0 * ALPHA)
             } else {
-                (leads_by, 1.0 - level)
+                (leads_by, 1.0 - alpha)
             };
             standing.against = Some(running[leader]);
             standing.ratio = Some(Interval {
@@ -211,16 +206,6 @@ impl SequentialRule {
         // At the next look at the earliest.
         let more = more.max(1.0 / repeats);
         (repeats * (1.0 + more) <= limit).then_some(more)
-    }
-
-    /// The boundary of a lead among so many that run: the leader is chosen from the data, so any
-    /// pair of them might be the one.
-    fn lead_boundary(&self, running: usize, look: usize) -> f64 {
-        let alpha = ALPHA / pairs(running);
-        let Some(known) = self.lead.get(running) else {
-            return boundaries(&self.looks, alpha)[look];
-        };
-        known.get_or_init(|| boundaries(&self.looks, alpha))[look]
     }
 }
 
@@ -345,20 +330,20 @@ mod tests {
         judgement.standings.iter().map(|it| it.kind).collect()
     }
 
-    fn rule(contenders: usize) -> SequentialRule {
-        SequentialRule::new(60, 0.05, contenders)
+    fn rule() -> SequentialRule {
+        SequentialRule::new(60, 0.05)
     }
 
     #[test]
     fn a_clear_leader_is_named_at_the_first_look_and_not_before() {
         let results = observations(&[100.0, 200.0, 50.0], 0.02, 4);
         let early: Vec<_> = results.iter().map(|it| it[..3].to_vec()).collect();
-        let early = rule(3).judge(&early);
+        let early = rule().judge(&early);
         assert_eq!(
             (early.leader(), early.next_look, early.is_decided),
             (Some(1), Some(4), false)
         );
-        let judged = rule(3).judge(&results);
+        let judged = rule().judge(&results);
         use StandingKind::{Leader, Led};
         assert_eq!(kinds(&judged), [Led, Leader, Led]);
         assert_eq!((judged.is_decided, judged.next_look), (true, None));
@@ -372,7 +357,7 @@ mod tests {
     #[test]
     fn what_is_led_is_dropped_and_the_rest_goes_on() {
         let results = observations(&[100.0, 100.5, 50.0], 0.05, 60);
-        let rule = rule(3);
+        let rule = rule();
         let until = |repeats: usize| {
             let cut: Vec<_> = results.iter().map(|it| it[..repeats].to_vec()).collect();
             rule.judge(&cut)
@@ -397,7 +382,7 @@ mod tests {
 
     #[test]
     fn equals_are_equal_and_noise_leaves_them_open() {
-        let equal = rule(2).judge(&observations(&[100.0, 100.2], 0.01, 8));
+        let equal = rule().judge(&observations(&[100.0, 100.2], 0.01, 8));
         assert!(equal.is_decided);
         assert!(
             equal
@@ -405,7 +390,7 @@ mod tests {
                 .iter()
                 .any(|it| it.kind == StandingKind::Equal)
         );
-        let noisy = rule(2).judge(&observations(&[100.0, 101.0], 0.40, 8));
+        let noisy = rule().judge(&observations(&[100.0, 101.0], 0.40, 8));
         let open: Vec<_> = noisy
             .standings
             .iter()
@@ -420,7 +405,7 @@ mod tests {
 
     #[test]
     fn at_the_limit_of_repeats_what_is_open_stays_so() {
-        let rule = SequentialRule::new(5, 0.05, 2);
+        let rule = SequentialRule::new(5, 0.05);
         let judged = rule.judge(&observations(&[100.0, 101.0], 0.40, 5));
         assert_eq!((judged.is_decided, judged.next_look), (false, None));
         assert!(!judged.runs_on(0) && !judged.runs_on(1));
@@ -431,19 +416,19 @@ mod tests {
     fn a_contender_that_fails_twice_is_out_and_one_failure_leaves_its_repeat_out() {
         let mut results = observations(&[100.0, 200.0], 0.02, 5);
         results[0][1] = Observation::Invalid;
-        let once = rule(2).judge(&results);
+        let once = rule().judge(&results);
         assert_eq!(
             (once.repeats, once.standings[0].kind),
             (4, StandingKind::Led)
         );
         results[0][2] = Observation::Invalid;
-        let twice = rule(2).judge(&results);
+        let twice = rule().judge(&results);
         assert_eq!(
             (twice.repeats, twice.standings[0].kind),
             (4, StandingKind::Failed)
         );
         assert!(twice.is_decided, "nobody else is left");
-        let nobody = rule(1).judge(&[vec![Observation::Invalid; 3]]);
+        let nobody = rule().judge(&[vec![Observation::Invalid; 3]]);
         assert_eq!((nobody.leader(), nobody.repeats), (None, 0));
         assert!(!nobody.runs_on(0));
     }
@@ -452,7 +437,7 @@ mod tests {
     fn a_repeat_that_has_not_ended_is_not_judged() {
         let mut results = observations(&[100.0, 200.0], 0.02, 4);
         results[1][3] = Observation::Missing;
-        assert_eq!(rule(2).judge(&results).repeats, 3);
-        assert_eq!(rule(2).judge(&[]).repeats, 0);
+        assert_eq!(rule().judge(&results).repeats, 3);
+        assert_eq!(rule().judge(&[]).repeats, 0);
     }
 }

@@ -97,7 +97,7 @@ fn machines() -> Vec<Machine> {
 
 /// Of runs among equals: the share that claims a lead, and the median of the repeats.
 fn false_leads(machine: Machine, contenders: usize, rounds: usize, seed: u64) -> (f64, f64) {
-    let rule = SequentialRule::new(MAX_REPEATS, EQUAL_WITHIN, contenders);
+    let rule = SequentialRule::new(MAX_REPEATS, EQUAL_WITHIN);
     let mut random = SplitMix64::new(seed);
     let truth = vec![0.0; contenders];
     let judged: Vec<_> = (0..rounds)
@@ -128,7 +128,7 @@ struct DifferenceCounts {
 }
 
 fn difference(machine: Machine, part: f64, rounds: usize, seed: u64) -> DifferenceCounts {
-    let rule = SequentialRule::new(MAX_REPEATS, EQUAL_WITHIN, 2);
+    let rule = SequentialRule::new(MAX_REPEATS, EQUAL_WITHIN);
     let mut random = SplitMix64::new(seed);
     let truth = [0.0, part.ln_1p()];
     let judged: Vec<_> = (0..rounds)

@@ -48,7 +48,14 @@ fn a_run_of_a_number_of_repeats_that_shows_nothing_suggests_to_decide() {
     let run = copies::copied(&bench, &made, "alike", |trial| {
         // Each is ahead in turns.
         let place = trial.spec.cell + trial.spec.repeat;
-        copies::set_every_rate(trial, if place % 2 == 0 { 1_000.0 } else { 1_300.0 });
+        copies::set_every_rate(
+            trial,
+            if place.is_multiple_of(2) {
+                1_000.0
+            } else {
+                1_300.0
+            },
+        );
     });
     let said = unwrapped(&bench.stdout_of(&format!("report {run}")));
     assert_contains(&said, &["To distinguish them", "--decide"]);

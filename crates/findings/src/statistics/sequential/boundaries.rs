@@ -1,7 +1,9 @@
 //! The boundaries of repeated tests: how far a statistic must be from 0 at each look, so that all
 //! looks together claim a difference between equals at most as often as one test would.
 
+use std::collections::BTreeMap;
 use std::f64::consts::{E, PI, SQRT_2};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Looks at the results if there are at most 60 repeats.
 const LOOKS_OF_60: [u32; 14] = [4, 5, 6, 8, 10, 12, 15, 18, 22, 27, 33, 40, 49, 60];
@@ -27,10 +29,22 @@ fn spent(alpha: f64, time: f64) -> f64 {
     alpha * (1.0 + (E - 1.0) * time).ln()
 }
 
+/// Boundaries by looks and the bits of the chance of a claim.
+type BoundariesByLooks = BTreeMap<(Vec<u32>, u64), Arc<[f64]>>;
+
 /// The two-sided boundary of the standard normal statistic at each of `looks`, the last of which is
-/// after all repeats, for a chance `alpha` of a claim at any look: by recursive integration
-/// (Armitage, McPherson and Rowe, 1969).
-pub fn boundaries(looks: &[u32], alpha: f64) -> Vec<f64> {
+/// after all repeats, for a chance `alpha` of a claim at any look. Each is computed once: it takes
+/// some hundredths of a second, and a run that decides looks often.
+pub fn boundaries(looks: &[u32], alpha: f64) -> Arc<[f64]> {
+    static KNOWN: Mutex<BoundariesByLooks> = Mutex::new(BTreeMap::new());
+    // Nothing that panics is done while it is locked.
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let of = known.entry((looks.to_vec(), alpha.to_bits()));
+    Arc::clone(of.or_insert_with(|| integrate(looks, alpha).into()))
+}
+
+/// The boundaries by recursive integration (Armitage, McPherson and Rowe, 1969).
+fn integrate(looks: &[u32], alpha: f64) -> Vec<f64> {
     let Some(&all) = looks.last() else {
         return Vec::new();
     };

@@ -3,7 +3,7 @@
 
 mod freezer_group;
 
-pub(crate) use freezer_group::{FreezerGroup, thaw};
+pub(crate) use freezer_group::{FreezerGroup, is_frozen, thaw};
 
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
@@ -126,7 +126,7 @@ fn machine_bytes() -> Option<u64> {
 /// Removes the groups of runners that were killed. What these had started has been told to end by
 /// the kernel, of which a frozen process hears only when it goes on.
 pub fn remove_leftovers() {
-    let is_alive = |pid: &str| Path::new("/proc").join(pid).exists();
+    let is_alive = |pid: &str| pid.parse().is_ok_and(crate::process::is_alive);
     if let Ok(controller) = MemoryController::find() {
         remove_leftovers_in(&controller.parent, is_alive);
     }

@@ -1,5 +1,6 @@
 //! The resources that a process and its descendants use: a server whose processes come and go.
 
+use super::cgroup::is_frozen;
 use super::process::{self, MemoryUsage, ThreadContextSwitches};
 use super::usage::ResourceUsage;
 use std::collections::HashMap;
@@ -46,14 +47,17 @@ pub(crate) fn describe_unkillable_users(folder: &Path) -> Option<String> {
     process::describe_stuck(&kept)
 }
 
-/// Returns the processes that a signal has stopped and that have their working folder or an open
-/// file in a folder: those of a contender whose runner was killed between its time slices.
+/// Returns the processes that a signal or a control group has stopped and that have their working
+/// folder or an open file in a folder: those of a contender whose runner was killed between its
+/// time slices.
 #[must_use]
 pub(crate) fn find_stopped_users(folder: &Path) -> Vec<u32> {
     let all = read_dir("/proc").into_iter().flatten().flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_string_lossy().parse().ok());
     // What cannot be inspected is another user's.
-    pids.filter(|&pid| process::is_stopped(pid) && can_inspect(pid) && uses(pid, folder))
+    let users = pids.filter(|&pid| can_inspect(pid) && uses(pid, folder));
+    users
+        .filter(|&pid| process::is_stopped(pid) || is_frozen(pid))
         .collect()
 }
 

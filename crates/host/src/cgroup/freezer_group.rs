@@ -92,6 +92,18 @@ impl Drop for FreezerGroup {
     }
 }
 
+/// Returns whether a process is in a group that is frozen.
+pub(crate) fn is_frozen(pid: u32) -> bool {
+    let read = |path: &str| read_to_string(path).unwrap_or_default();
+    let mounts = read("/proc/self/mountinfo");
+    let Some(mount) = mount_of(&mounts, |kind, _| kind == "cgroup2") else {
+        return false;
+    };
+    let group = mount.folder(&read(&format!("/proc/{pid}/cgroup")), str::is_empty);
+    let events = read_to_string(group.join("cgroup.events")).unwrap_or_default();
+    super::named_number(&events, "frozen") == Some(1)
+}
+
 /// Lets the processes of a group go on, if it is frozen.
 pub(crate) fn thaw(group: &Path) {
     // A group of another version has no such file.

@@ -14,6 +14,7 @@ use super::{TrialFileSystemError, loop_device, mounting, remove as remove_file_s
 use crate::cgroup::thaw;
 use crate::file_system::read_mounts;
 use crate::fuse::{FuseMount, fuse_mounts, lies_on};
+use crate::process::is_alive;
 use crate::process_tree::find_stopped_users;
 use crate::run_marker::{RemovalError, RunMarker, RunMarkerError};
 use crate::service::{SurvivingProcesses, kill_server};
@@ -172,9 +173,10 @@ pub fn find_everywhere(results: &Path) -> Vec<Leftover> {
         let work = marked.and_then(|trial| trial.ancestors().nth(2));
         folders.extend(work.map(Path::to_owned));
     }
-    let mut found = in_work_folders(&folders);
+    // Processes that are frozen in a group end before their folders are removed.
+    let mut found = control_groups(Path::new(CONTROL_GROUPS), MAX_CGROUP_DEPTH);
+    found.extend(in_work_folders(&folders));
     found.extend(recordings(results));
-    found.extend(control_groups(Path::new(CONTROL_GROUPS), MAX_CGROUP_DEPTH));
     found
 }
 
@@ -362,7 +364,7 @@ fn control_groups(folder: &Path, depth: u32) -> Vec<Leftover> {
         let pid = path
             .file_name()
             .and_then(|name| runner_of_group(name.to_str()?));
-        if let Some(pid) = pid.filter(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+        if let Some(pid) = pid.filter(|pid| !is_alive(*pid)) {
             found.push(Leftover {
                 items: vec![(LeftoverKind::ControlGroup, path.clone())],
                 path,

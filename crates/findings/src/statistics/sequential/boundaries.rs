@@ -30,13 +30,13 @@ fn spent(alpha: f64, time: f64) -> f64 {
 }
 
 /// Boundaries by looks and the bits of the chance of a claim.
-type BoundariesByLooks = BTreeMap<(Vec<u32>, u64), Arc<[f64]>>;
+type BoundaryTable = BTreeMap<(Vec<u32>, u64), Arc<[f64]>>;
 
 /// The two-sided boundary of the standard normal statistic at each of `looks`, the last of which is
 /// after all repeats, for a chance `alpha` of a claim at any look. Each is computed once: it takes
 /// some hundredths of a second, and a run that decides looks often.
 pub fn boundaries(looks: &[u32], alpha: f64) -> Arc<[f64]> {
-    static KNOWN: Mutex<BoundariesByLooks> = Mutex::new(BTreeMap::new());
+    static KNOWN: Mutex<BoundaryTable> = Mutex::new(BTreeMap::new());
     // Nothing that panics is done while it is locked.
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let of = known.entry((looks.to_vec(), alpha.to_bits()));

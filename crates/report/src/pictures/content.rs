@@ -94,7 +94,7 @@ pub(crate) fn latency(findings: &Findings<'_>) -> Result<Chart, &'static str> {
 
 /// The rankings with an order, or if there is none the only contenders.
 fn ranked<'a>(findings: &'a Findings<'_>) -> Result<Vec<PanelSource<'a>>, &'static str> {
-    if findings.run.manifest.search.is_some() {
+    if !findings.run.manifest.is_ranked() {
         return Err(SEARCH);
     }
     let answer = &findings.answer;

@@ -9,7 +9,7 @@ use crate::statistics::{
     Comparison, Interval, Observation, SequentialRule, Standing, StandingKind, Verdict, median,
 };
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::search::{DecisionSettings, SearchEnd};
 use trueput_record::trial_time::gap_s;
 use trueput_record::{Outcome, TrialRecord};
@@ -21,6 +21,9 @@ pub struct RankingDecision {
     pub equal_within: f64,
     /// Complete repeats.
     pub repeats: u32,
+    /// Repeats that do not count, because other programs disturbed them
+    /// ([`crate::disturbed_repeats`]).
+    pub disturbed_repeats: u32,
     /// The repeats after which the results are looked at next; `None` if the ranking is decided or
     /// the limit of repeats is reached.
     pub next_look: Option<u32>,
@@ -68,12 +71,13 @@ impl RankingDecision {
         cells: &[RankedCell],
         trials: &[&TrialRecord],
         headline: &str,
+        disturbed: &BTreeSet<u32>,
     ) -> Self {
         let own = |cell: &RankedCell| by_repeat(cell.cell, trials);
         let trials: Vec<_> = cells.iter().map(own).collect();
         let observations: Vec<_> = trials
             .iter()
-            .map(|own| observations(own, headline))
+            .map(|own| observations(own, headline, disturbed))
             .collect();
         let DecisionSettings {
             equal_within,
@@ -86,7 +90,9 @@ impl RankingDecision {
         let offsets = offsets(&judgement.standings);
         let contender = |place: usize| {
             let standing: &Standing = &judgement.standings[place];
-            let used = trials[place].values().take(standing.repeats as usize);
+            let counts = |(repeat, _): &(&u32, &&TrialRecord)| !disturbed.contains(repeat);
+            let used = trials[place].iter().filter(counts).map(|(_, trial)| trial);
+            let used = used.take(standing.repeats as usize);
             let elapsed = used.filter_map(|trial| Some(trial.measurement.as_ref()?.elapsed_s));
             let repeats = f64::from(standing.repeats);
             DecidedContender {
@@ -114,6 +120,7 @@ impl RankingDecision {
         Self {
             equal_within,
             repeats: judgement.repeats,
+            disturbed_repeats: u32::try_from(disturbed.len()).unwrap_or(u32::MAX),
             next_look: judgement.next_look,
             is_decided: judgement.is_decided,
             is_merged: judgement.is_merged,
@@ -175,11 +182,16 @@ fn by_repeat<'a>(cell: u32, trials: &[&'a TrialRecord]) -> BTreeMap<u32, &'a Tri
     ended.map(|trial| (trial.spec.repeat, *trial)).collect()
 }
 
-fn observations(trials: &BTreeMap<u32, &TrialRecord>, headline: &str) -> Vec<Observation> {
+fn observations(
+    trials: &BTreeMap<u32, &TrialRecord>,
+    headline: &str,
+    disturbed: &BTreeSet<u32>,
+) -> Vec<Observation> {
     let last = trials.last_key_value().map_or(0, |(repeat, _)| *repeat);
     let of = |repeat: u32| match trials.get(&repeat) {
         None => Observation::Missing,
         Some(trial) if ineligibility(trial, headline).is_some() => Observation::Invalid,
+        Some(_) if disturbed.contains(&repeat) => Observation::Disturbed,
         Some(trial) => match rate(trial, headline) {
             Some(rate) if rate > 0.0 => Observation::LogRate(rate.ln()),
             _ => Observation::Invalid,

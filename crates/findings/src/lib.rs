@@ -64,6 +64,7 @@ pub mod compare;
 pub mod contender;
 pub mod decision;
 pub mod disturbance;
+pub mod disturbed_repeats;
 pub mod eligibility;
 pub mod failover;
 mod findings;

@@ -14,6 +14,7 @@ use crate::builds::{EngineBuild, builds};
 use crate::cells::RankedCell;
 use crate::contender::ContenderNames;
 use crate::decision::RankingDecision;
+use crate::disturbed_repeats::disturbed_repeats;
 use crate::eligibility::{
     HARNESS_ENGINE, Ineligibility, LastAttempts, UnrankedStatus, headline, ineligibility,
 };
@@ -336,18 +337,43 @@ fn judge_objective(
     }
 }
 
+/// The repeats of a run that decides that do not count; none in other runs.
+fn left_out_repeats(manifest: &RunManifest, trials: &[&TrialRecord]) -> BTreeSet<u32> {
+    let cores = f64::from(manifest.host.cores);
+    let decided = manifest.decision().is_some();
+    decided
+        .then(|| disturbed_repeats(trials, cores))
+        .unwrap_or_default()
+}
+
+/// Sorts trials by cell, and those that do not count apart. Where all repeats were disturbed, their
+/// figures are all there is.
+fn sort_trials<'a>(
+    trials: &[&'a TrialRecord],
+    names: &ContenderNames,
+    headline: &str,
+    disturbed: &BTreeSet<u32>,
+) -> (BTreeMap<u32, Vec<&'a TrialRecord>>, Vec<UnrankedTrial>) {
+    let is_left_out = |trial: &TrialRecord| disturbed.contains(&trial.spec.repeat);
+    let has_others = trials.iter().any(|trial| !is_left_out(trial));
+    let mut by_cell: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
+    let mut unranked = Vec::new();
+    for trial in trials {
+        match ineligibility(trial, headline) {
+            None if is_left_out(trial) && has_others => {}
+            None => by_cell.entry(trial.spec.cell).or_default().push(trial),
+            Some(reason) => unranked.push(unranked_trial(trial, names, headline, reason)),
+        }
+    }
+    (by_cell, unranked)
+}
+
 fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
     let spec = &trials[0].spec;
     let headline = headline(manifest, trials);
     let names = ContenderNames::of(trials);
-    let mut by_cell: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
-    let mut unranked = Vec::new();
-    for trial in trials {
-        match ineligibility(trial, &headline) {
-            None => by_cell.entry(trial.spec.cell).or_default().push(trial),
-            Some(reason) => unranked.push(unranked_trial(trial, &names, &headline, reason)),
-        }
-    }
+    let disturbed = left_out_repeats(manifest, trials);
+    let (by_cell, unranked) = sort_trials(trials, &names, &headline, &disturbed);
     let cells = by_cell
         .values()
         .filter_map(|repeats| cells::cell(repeats, &names, &headline));
@@ -373,7 +399,7 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
     };
     let mut cells = with_shares(cells, rate_per_s);
     let decided = manifest.decision().filter(|_| rate_per_s.is_none());
-    let decision = decided.and_then(|rule| decide(rule, &mut cells, trials, &headline));
+    let decision = decided.and_then(|rule| decide(rule, &mut cells, trials, &headline, &disturbed));
     let notes: BTreeSet<_> = trials
         .iter()
         .filter_map(|trial| trial.spec.note.clone())
@@ -409,11 +435,12 @@ fn decide(
     cells: &mut [RankedCell],
     trials: &[&TrialRecord],
     headline: &str,
+    disturbed: &BTreeSet<u32>,
 ) -> Option<RankingDecision> {
     if cells.is_empty() {
         return None;
     }
-    let decision = RankingDecision::of(rule, cells, trials, headline);
+    let decision = RankingDecision::of(rule, cells, trials, headline, disturbed);
     decision.apply(cells);
     Some(decision)
 }

@@ -19,6 +19,8 @@ pub enum Observation {
     LogRate(f64),
     /// Its trial failed, or does not count.
     Invalid,
+    /// Other programs disturbed the repeat: it counts for nobody.
+    Disturbed,
     /// Its trial has not run.
     Missing,
 }
@@ -378,6 +380,23 @@ mod tests {
                     .iter()
                     .any(|it| it.kind == StandingKind::Equal)
         );
+    }
+
+    #[test]
+    fn a_disturbed_repeat_counts_for_nobody_and_is_no_failure() {
+        let mut results = observations(&[100.0, 200.0], 0.02, 7);
+        for contender in &mut results {
+            contender[0] = Observation::Disturbed;
+            contender[3] = Observation::Disturbed;
+            contender[4] = Observation::Disturbed;
+        }
+        let judged = rule().judge(&results);
+        use StandingKind::{Leader, Led};
+        assert_eq!(kinds(&judged), [Led, Leader]);
+        assert_eq!((judged.repeats, judged.is_decided), (4, true));
+        let early: Vec<_> = results.iter().map(|it| it[..6].to_vec()).collect();
+        let early = rule().judge(&early);
+        assert_eq!((early.repeats, early.next_look), (3, Some(4)));
     }
 
     #[test]

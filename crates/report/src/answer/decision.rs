@@ -3,6 +3,7 @@
 use super::name_list::{all_listed, listed};
 use trueput_findings::answer::RankingAnswer;
 use trueput_findings::decision::{DecidedContender, RankingDecision};
+use trueput_findings::disturbed_repeats::MAX_SHARE;
 use trueput_findings::statistics::{Interval, StandingKind};
 use trueput_findings::units::counted;
 use trueput_record::search::SearchEnd;
@@ -17,12 +18,7 @@ const MAX_OPEN: usize = 2;
 /// 20 s).` Every name has to be in it if it is not `short`.
 pub(crate) fn verdict(decision: &RankingDecision, is_short: bool) -> String {
     let Some(leader) = decision.leader() else {
-        let failed = decision.of_kind(StandingKind::Failed);
-        let failed: Vec<_> = failed.map(|it| it.contender.as_str()).collect();
-        return format!(
-            "Undecided: trials of {} failed.",
-            listed_by(is_short)(&failed)
-        );
+        return without_leader(decision, is_short);
     };
     let of = |kind| decision.of_kind(kind).collect::<Vec<_>>();
     let (open, equal, led) = (
@@ -47,7 +43,32 @@ pub(crate) fn verdict(decision: &RankingDecision, is_short: bool) -> String {
         clauses.push("noise lasts longer than a repeat; repeats were merged".to_owned());
     }
     let text = clauses.join("; ");
-    format!("{text}.")
+    format!("{text}.{}", disturbed(decision))
+}
+
+/// The verdict before a repeat counts, or if every contender failed.
+fn without_leader(decision: &RankingDecision, is_short: bool) -> String {
+    let failed = decision.of_kind(StandingKind::Failed);
+    let failed: Vec<_> = failed.map(|it| it.contender.as_str()).collect();
+    let reason = if failed.is_empty() {
+        "no repeat counts so far".to_owned()
+    } else {
+        format!("trials of {} failed", listed_by(is_short)(&failed))
+    };
+    format!("Undecided: {reason}.{}", disturbed(decision))
+}
+
+/// The sentence on repeats that do not count; nothing if all do.
+fn disturbed(decision: &RankingDecision) -> String {
+    let count = decision.disturbed_repeats;
+    if count == 0 {
+        return String::new();
+    }
+    format!(
+        " Not counted: {}, in which other programs used over {} of the processors.",
+        repeats(count),
+        part(MAX_SHARE)
+    )
 }
 
 /// Who is behind, the nearest with its distance: all, if they are the whole verdict.
@@ -249,6 +270,7 @@ mod tests {
         let decision = RankingDecision {
             equal_within: 0.05,
             repeats: 10,
+            disturbed_repeats: 0,
             next_look,
             is_decided: true,
             is_merged: false,
@@ -256,6 +278,29 @@ mod tests {
             contenders,
         };
         verdict(&decision, true)
+    }
+
+    #[test]
+    fn repeats_that_do_not_count_are_told_and_before_one_counts_nobody_has_failed() {
+        let decision = |kind, disturbed_repeats| RankingDecision {
+            equal_within: 0.05,
+            repeats: 0,
+            disturbed_repeats,
+            next_look: Some(4),
+            is_decided: false,
+            is_merged: false,
+            search_end: None,
+            contenders: vec![contender("lmdb", kind, None)],
+        };
+        assert_eq!(
+            verdict(&decision(StandingKind::Open, 2), true),
+            "Undecided: no repeat counts so far. Not counted: 2 repeats, in which other programs \
+             used over 10 % of the processors."
+        );
+        assert_eq!(
+            verdict(&decision(StandingKind::Failed, 0), true),
+            "Undecided: trials of lmdb failed."
+        );
     }
 
     #[test]

@@ -36,7 +36,7 @@ impl Repeats {
     pub fn of(contenders: &[Vec<Observation>], places: &[usize], repeats: &[usize]) -> Self {
         let rate = |place: usize, repeat: usize| match contenders[place][repeat] {
             Observation::LogRate(rate) => rate,
-            Observation::Invalid | Observation::Missing => f64::NAN,
+            Observation::Invalid | Observation::Disturbed | Observation::Missing => f64::NAN,
         };
         let of = |&place: &usize| repeats.iter().map(|&it| rate(place, it)).collect();
         Self::new(places.iter().map(of).collect())

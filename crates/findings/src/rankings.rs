@@ -341,9 +341,11 @@ fn judge_objective(
 fn left_out_repeats(manifest: &RunManifest, trials: &[&TrialRecord]) -> BTreeSet<u32> {
     let cores = f64::from(manifest.host.cores);
     let decided = manifest.decision().is_some();
-    decided
-        .then(|| disturbed_repeats(trials, cores))
-        .unwrap_or_default()
+    if decided {
+        disturbed_repeats(trials, cores)
+    } else {
+        Default::default()
+    }
 }
 
 /// Sorts trials by cell, and those that do not count apart. Where all repeats were disturbed, their

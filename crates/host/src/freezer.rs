@@ -24,8 +24,8 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 pub enum FreezeError {
     /// Some have not stopped in time.
     #[error(
-        "its processes did not stop within {} s for the next time slice: run it without \
-         --time-slice{}",
+        "its processes did not stop within {} s for the next time slice: run it with \
+         --time-slice none{}",
         limit.as_secs(),
         stuck.as_ref().map_or_else(String::new, |stuck| format!("; {stuck}"))
     )]
@@ -55,6 +55,8 @@ pub struct Freezer {
     roots: Vec<u32>,
     means: Means,
     is_stopped: bool,
+    /// The processes that were told to stop by a signal.
+    told: Vec<u32>,
 }
 
 impl Freezer {
@@ -68,6 +70,7 @@ impl Freezer {
             roots,
             means,
             is_stopped: false,
+            told: Vec::new(),
         }
     }
 
@@ -78,10 +81,11 @@ impl Freezer {
             roots,
             means: Means::Signals,
             is_stopped: false,
+            told: Vec::new(),
         }
     }
 
-    /// Returns whether they are stopped by signals, so that a killed runner leaves them stopped.
+    /// Returns whether they are stopped by signals.
     #[must_use]
     pub fn uses_signals(&self) -> bool {
         matches!(self.means, Means::Signals)
@@ -99,18 +103,19 @@ impl Freezer {
         read: impl Fn() -> T,
         go_on: impl Fn() -> bool,
     ) -> Result<T, FreezeError> {
-        let told = Instant::now();
-        let mut since = read();
+        let began = Instant::now();
         self.is_stopped = true;
+        self.tell()?;
+        let mut since = read();
         loop {
-            let states = self.stop_once()?;
+            let states = self.look();
             if states.have_stopped || !go_on() {
                 return Ok(since);
             }
             if states.in_kernel {
                 since = read();
             }
-            if told.elapsed() >= STOP_TIMEOUT {
+            if began.elapsed() >= STOP_TIMEOUT {
                 let members: Vec<u32> = self.members().collect();
                 return Err(FreezeError::NotStopped {
                     limit: STOP_TIMEOUT,
@@ -121,37 +126,51 @@ impl Freezer {
         }
     }
 
-    /// Tells all to stop, and looks whether they have.
-    fn stop_once(&self) -> io::Result<States> {
+    /// Tells all to stop, at once.
+    fn tell(&mut self) -> io::Result<()> {
         match &self.means {
-            Means::Group(group) => {
-                group.set_frozen(true)?;
-                let have_stopped = group.is_frozen();
-                let in_kernel = !have_stopped && group.threads().into_iter().any(is_in_kernel);
-                Ok(States {
-                    have_stopped,
-                    in_kernel,
-                })
+            Means::Group(group) => group.set_frozen(true),
+            Means::Signals => {
+                self.told = self.members().collect();
+                self.told
+                    .iter()
+                    .for_each(|pid| signal(*pid, Signal::SIGSTOP));
+                Ok(())
             }
-            Means::Signals => Ok(self.signal_running()),
         }
     }
 
-    /// Sends SIGSTOP to all processes of which a thread still runs: one may just have been started.
-    fn signal_running(&self) -> States {
+    /// Looks whether they have stopped.
+    fn look(&mut self) -> States {
+        match &self.means {
+            Means::Group(group) => {
+                let have_stopped = group.is_frozen();
+                States {
+                    have_stopped,
+                    in_kernel: !have_stopped && group.threads().into_iter().any(is_in_kernel),
+                }
+            }
+            Means::Signals => self.look_at_members(),
+        }
+    }
+
+    /// Looks at all processes, and tells those that run: one may have been started meanwhile.
+    fn look_at_members(&mut self) -> States {
+        let members: Vec<u32> = self.members().collect();
         let mut states = States {
-            have_stopped: true,
+            // What the last one that stopped has started is listed by the next look.
+            have_stopped: members == self.told,
             in_kernel: false,
         };
-        for pid in self.members() {
+        for &pid in &members {
             let of_threads = read_thread_states(pid);
-            if of_threads.iter().all(|state| is_at_rest(*state)) {
-                continue;
+            if of_threads.iter().any(|state| !is_at_rest(*state)) {
+                states.have_stopped = false;
+                states.in_kernel |= of_threads.contains(&'D');
+                signal(pid, Signal::SIGSTOP);
             }
-            states.have_stopped = false;
-            states.in_kernel |= of_threads.contains(&'D');
-            signal(pid, Signal::SIGSTOP);
         }
+        self.told = members;
         states
     }
 
@@ -165,7 +184,12 @@ impl Freezer {
                 // The group is there as long as this value is.
                 let _ = group.set_frozen(false);
             }
-            Means::Signals => self.members().for_each(|pid| signal(pid, Signal::SIGCONT)),
+            // Those that are stopped start and end nobody.
+            Means::Signals => {
+                let told = std::mem::take(&mut self.told);
+                told.into_iter()
+                    .for_each(|pid| signal(pid, Signal::SIGCONT));
+            }
         }
     }
 

@@ -59,7 +59,7 @@ impl Device {
     }
 }
 
-/// The time slices in which a trial was measured, while its contenders were stopped.
+/// The time slices in which a trial was measured while the other contenders were stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TimeSlices {
     /// Their number.

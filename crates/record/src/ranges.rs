@@ -111,7 +111,11 @@ pub(crate) fn trial(record: &TrialRecord) -> RangeCheck {
     let load = record.load.as_ref().map(|load| load.elapsed_s);
     elapsed("load", load)?;
     let measured = record.measurement.as_ref();
-    elapsed("measurement", measured.map(|measured| measured.elapsed_s))
+    elapsed("measurement", measured.map(|measured| measured.elapsed_s))?;
+    let slices = measured.and_then(|measured| measured.time_slices);
+    let longest_stop_s = slices.map(|slices| slices.longest_stop_s);
+    option("longest_stop_s", longest_stop_s, TIME_S)
+        .map_err(|wrong| wrong.within("time_slices").within("measurement"))
 }
 
 /// Checks a measured time: searches that are resumed plan with it.

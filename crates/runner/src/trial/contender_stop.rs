@@ -4,7 +4,7 @@ use crate::context::{RunContext, TrialError};
 use crate::workers::stopped_time::{StopMoment, StoppedTimeKeeper};
 use std::time::{Duration, Instant};
 use trueput_host::cgroup::MemoryGroup;
-use trueput_host::freezer::Freezer;
+use trueput_host::freezer::{FreezeError, Freezer};
 use trueput_record::accounting::{StopMeans, TimeSlices};
 
 /// The processes of a contender: its workers and its server.
@@ -43,7 +43,10 @@ impl ContenderStop {
         let since = self
             .freezer
             .stop(|| stopped_time.now(), || !context.stopped());
-        let since = since.map_err(|error| TrialError::Overrun(error.to_string().into()))?;
+        let since = since.map_err(|error| match error {
+            FreezeError::NotStopped { .. } => TrialError::Overrun(error.to_string().into()),
+            FreezeError::Refused(_) => error.to_string().into(),
+        })?;
         self.since = Some(since.map_err(|error| error.to_string())?);
         self.longest_stop = self.longest_stop.max(told.elapsed());
         Ok(())
@@ -59,8 +62,12 @@ impl ContenderStop {
             None => Ok(Duration::ZERO),
         };
         self.freezer.resume();
-        self.slices += 1;
         Ok(stopped.map_err(|error| error.to_string())?)
+    }
+
+    /// Notes that a time slice begins.
+    pub fn begin_slice(&mut self) {
+        self.slices += 1;
     }
 
     /// Returns what the record says of the time slices.

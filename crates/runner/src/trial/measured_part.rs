@@ -155,12 +155,21 @@ impl<'a> WorkerGroup<'a> {
         if let Some(measurement) = &mut self.measurement {
             self.monitor.skip(stopped);
             measurement.stalls.note_pause(stopped);
+        }
+        Ok(())
+    }
+
+    /// Notes that a time slice begins.
+    fn note_slice(&mut self) {
+        if let Some(stop) = &mut self.stop {
+            stop.begin_slice();
+        }
+        if let Some(measurement) = &mut self.measurement {
             measurement.slices.push(SliceStart {
                 at: SystemTime::now(),
                 measured: self.monitor.measured_from.elapsed(),
             });
         }
-        Ok(())
     }
 
     /// Follows the released workers until their processes have ended.
@@ -193,6 +202,7 @@ impl<'a> WorkerGroup<'a> {
         slice: Duration,
     ) -> Result<(), TrialError> {
         self.resume()?;
+        self.note_slice();
         if self.measurement.is_none() {
             self.release(context)?;
         }

@@ -316,11 +316,12 @@ pub(crate) struct ProcessStall {
 pub(crate) struct WorkerResult {
     /// Its index, from 0.
     pub index: u32,
-    /// When it began, on `CLOCK_MONOTONIC`, which all processes share, nanoseconds.
+    /// When it began, on `CLOCK_MONOTONIC`, which all processes share, less the time for which its
+    /// contender had been stopped by then, nanoseconds.
     pub start_ns: u64,
-    /// When it ended, likewise, as if it had not been stopped.
+    /// When it ended, likewise.
     pub end_ns: u64,
-    /// How long it was stopped between its time slices, nanoseconds.
+    /// How long its contender had been stopped by its end, nanoseconds.
     #[serde(default)]
     pub stopped_ns: u64,
     /// Operations by kind.

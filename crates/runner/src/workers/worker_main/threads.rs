@@ -268,11 +268,9 @@ impl WorkerContext<'_> {
         if self.gate.wait() {
             meter.begin();
             let mut task = self.task(session, &mut meter, &mut attachment, index);
-            result.start_ns = read_monotonic_ns()?;
-            let began_ns = stopped_time.running_ns()?;
+            result.start_ns = stopped_time.running_ns()?;
             let executed = self.resolved.job.execute(&mut task);
-            let elapsed_ns = stopped_time.running_ns()?.saturating_sub(began_ns);
-            result.end_ns = result.start_ns.saturating_add(elapsed_ns);
+            result.end_ns = stopped_time.running_ns()?;
             result.stopped_ns = read_monotonic_ns()?.saturating_sub(result.end_ns);
             meter.leave_warm_up();
             // Nothing is due to a worker that has ended, however long what follows takes.
@@ -496,8 +494,10 @@ impl ThreadMonitor<'_> {
         let mut seconds = 1;
         while outputs.len() < self.counters.len() {
             let second_ends = Duration::from_secs(seconds);
+            // Before the others: a stop between them must not end the trial early.
+            let now = Instant::now();
             let (second, end) = (after(second_ends), duration.map(after));
-            let due_end = end.filter(|&end| end <= Instant::now());
+            let due_end = end.filter(|&end| end <= now);
             if due_end.is_some() {
                 self.control.stage.end();
             }
@@ -508,7 +508,8 @@ impl ThreadMonitor<'_> {
             let due = next.max(Instant::now());
             let has_message = self.receive_until(next, outputs)?;
             stalls.extend(waking.judge(due));
-            if !has_message && Instant::now() >= after(second_ends) {
+            let now = Instant::now();
+            if !has_message && now >= after(second_ends) {
                 let done = operation_counts(self.counters, self.kinds);
                 let latencies = latencies.end_interval().map_err(HistogramError::from)?;
                 self.reporter

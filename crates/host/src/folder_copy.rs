@@ -20,12 +20,13 @@ pub struct CopyError {
 /// Copies the contents of `from` into the folder `to`, which exists and is empty: files, folders
 /// and links, with their owners and rights. Sockets and pipes belong to processes, and are left
 /// out. All of it is on the storage when this returns, so that the kernel writes nothing back
-/// later.
+/// later. Before each file `go_on` is asked.
 ///
 /// # Errors
-/// [`CopyError`] with the first one that cannot be copied; the others are left where they are.
-pub fn copy_contents(from: &Path, to: &Path) -> Result<(), CopyError> {
-    copy_folder(from, to)?;
+/// [`CopyError`] with the first one that cannot be copied, or is not wanted any more; the others
+/// are left where they are.
+pub fn copy_contents(from: &Path, to: &Path, go_on: &dyn Fn() -> bool) -> Result<(), CopyError> {
+    copy_folder(from, to, go_on)?;
     let synced = File::open(to).and_then(|folder| Ok(syncfs(&folder)?));
     synced.map_err(|error| of(to)(error))
 }
@@ -37,16 +38,19 @@ fn of(path: &Path) -> impl Fn(io::Error) -> CopyError {
     }
 }
 
-fn copy_folder(from: &Path, to: &Path) -> Result<(), CopyError> {
+fn copy_folder(from: &Path, to: &Path, go_on: &dyn Fn() -> bool) -> Result<(), CopyError> {
     let failed = of(from);
     keep_rights(from, to).map_err(&failed)?;
     for entry in fs::read_dir(from).map_err(&failed)? {
         let entry = entry.map_err(&failed)?;
         let (source, target) = (entry.path(), to.join(entry.file_name()));
+        if !go_on() {
+            return Err(of(&source)(io::Error::from(io::ErrorKind::Interrupted)));
+        }
         let kind = entry.file_type().map_err(of(&source))?;
         if kind.is_dir() {
             fs::create_dir(&target).map_err(of(&source))?;
-            copy_folder(&source, &target)?;
+            copy_folder(&source, &target, go_on)?;
         } else if kind.is_symlink() {
             copy_link(&source, &target).map_err(of(&source))?;
         } else if kind.is_file() {
@@ -128,7 +132,7 @@ mod tests {
         fs::set_permissions(from.join("below/file"), Permissions::from_mode(0o640)).unwrap();
         symlink("below/file", from.join("link")).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(from.join("socket")).unwrap();
-        copy_contents(&from, &to).unwrap();
+        copy_contents(&from, &to, &|| true).unwrap();
         assert_eq!(fs::read_to_string(to.join("below/file")).unwrap(), "text");
         let mode = fs::metadata(to.join("below/file")).unwrap().mode();
         assert_eq!(mode & 0o7777, 0o640);
@@ -157,9 +161,19 @@ mod tests {
     fn what_cannot_be_copied_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let absent = folder.path().join("absent");
-        let error = copy_contents(&absent, folder.path())
-            .unwrap_err()
-            .to_string();
-        assert!(error.contains("absent"), "{error}");
+        let error = copy_contents(&absent, folder.path(), &|| true).unwrap_err();
+        assert!(error.to_string().contains("absent"), "{error}");
+    }
+
+    #[test]
+    fn what_is_not_wanted_any_more_is_not_copied() {
+        let parent = tempfile::tempdir().unwrap();
+        let (from, to) = (parent.path().join("from"), parent.path().join("to"));
+        fs::create_dir(&from).unwrap();
+        fs::create_dir(&to).unwrap();
+        fs::write(from.join("file"), "text").unwrap();
+        let error = copy_contents(&from, &to, &|| false).unwrap_err();
+        assert_eq!(error.error.kind(), io::ErrorKind::Interrupted);
+        assert!(!to.join("file").exists());
     }
 }

@@ -434,6 +434,7 @@ pub fn run_search(
         runs,
     };
     let mut manifest = manifest.clone();
+    prepared_copy::remove_earlier(&mut context, &manifest.trials);
     let run = run_batches(&mut context, folder, &mut manifest, &mut ended, source);
     prepared_copy::remove_all(&mut context);
     let RunContext { area, observer, .. } = context;

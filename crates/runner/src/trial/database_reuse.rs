@@ -26,8 +26,11 @@ pub(crate) fn keep_or_remove_database(
     let is_wanted = match follower {
         Follower::Unknown => true,
         Follower::Known(next) => {
-            let mut keys = next.iter().map(|next| compute_load_key(context, next));
-            keys.any(|next| next == key)
+            // One that begins with a copy needs none.
+            let mut next = next
+                .iter()
+                .filter(|next| !context.prepared.has_copy_of(next));
+            next.any(|next| compute_load_key(context, next) == key)
         }
     };
     match key.filter(|_| is_wanted) {

@@ -478,14 +478,18 @@ fn describe_prepared(
     Ok(())
 }
 
+/// Checks the room for a trial's database. The copies of others are given up for it.
 fn check_room(
-    context: &RunContext<'_>,
+    context: &mut RunContext<'_>,
     spec: &TrialSpec,
     resolved: &ResolvedTrial,
     directory: &Path,
 ) -> Result<(), NoRoom> {
     let factor = context.options.disk_factor;
     let space = resolved.disk_space(spec, factor);
+    if host::read_free_bytes(directory).is_some_and(|free| free < space.needed_bytes) {
+        prepared_copy::remove_copies(context);
+    }
     match host::read_free_bytes(directory) {
         Some(free_bytes) if free_bytes < space.needed_bytes => Err(NoRoom::Trial {
             directory: directory.to_owned(),

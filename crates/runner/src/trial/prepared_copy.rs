@@ -9,6 +9,8 @@ use crate::evidence::database_size::measure_database;
 use crate::plan::log_directory::is_log_elsewhere;
 use crate::trial::prepared_database::PreparedDatabase;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use trueput_engine::credentials::is_address;
 use trueput_host::folder_copy::copy_contents;
 use trueput_host::read_free_bytes;
@@ -60,7 +62,8 @@ pub(crate) fn keep(
     let Ok((folder, false)) = context.area.trial_folder(&copy_id) else {
         return;
     };
-    if let Err(error) = copy_contents(directory, &folder) {
+    let stop = Arc::clone(&context.options.stop);
+    if let Err(error) = copy_contents(directory, &folder, &|| !stop.load(Relaxed)) {
         context.warn(format!("each repeat prepares its database anew: {error}"));
         let _ = context.area.remove_trial(&copy_id);
         return;
@@ -83,6 +86,10 @@ pub(crate) fn restore(
     let restored = restore_in(context, spec, &copy);
     if let Err(error) = restored {
         context.prepared.of_cells.remove(&spec.cell);
+        // Neither is of use to anybody, and a full disk needs their room.
+        for id in [copy_id(&copy.id), copy.id.clone()] {
+            let _ = context.area.remove_trial(&id);
+        }
         context.warn(format!(
             "trial {} prepares its database anew: {error}",
             spec.id
@@ -99,13 +106,27 @@ fn restore_in(
 ) -> Result<PathBuf, DatabaseFolderError> {
     context.remove_database(&copy.id, spec)?;
     let (directory, _) = context.area.trial_folder(&copy.id)?;
-    copy_contents(&copy.folder, &directory)?;
+    copy_contents(&copy.folder, &directory, &|| !context.stopped())?;
     Ok(directory)
 }
 
-/// Removes all copies, and the database that was kept for a next trial.
+/// Removes the copies that a killed part of the run has left.
+pub(crate) fn remove_earlier(context: &mut RunContext<'_>, trials: &[TrialSpec]) {
+    for spec in trials {
+        if let Err(error) = context.area.remove_trial(&copy_id(&spec.id)) {
+            context.warn(error.to_string());
+        }
+    }
+}
+
+/// Removes all copies, and the databases that were kept for next trials.
 pub(crate) fn remove_all(context: &mut RunContext<'_>) {
     context.drop_reusable_except(&[]);
+    remove_copies(context);
+}
+
+/// Removes all copies: later repeats prepare their own databases.
+pub(crate) fn remove_copies(context: &mut RunContext<'_>) {
     for (_, copy) in std::mem::take(&mut context.prepared.of_cells) {
         if let Err(error) = context.area.remove_trial(&copy_id(&copy.id)) {
             context.warn(error.to_string());

@@ -12,6 +12,7 @@ use crate::plan::disk_space::NoRoom;
 use crate::trial::environment::{Environment, finish_workers, start_workers};
 use crate::trial::lifecycle::{TrialResult, TrialSetup, derive_outcome, list_reasons_for_doubt};
 use crate::trial::measured_part::WorkerGroup;
+use crate::trial::prepared_copy;
 use crate::trial::server_lifecycle::ServerLifecycle;
 use crate::trial::worker_group::WorkerGroupResult;
 use std::time::Duration;
@@ -31,6 +32,10 @@ pub(crate) fn run_in_time_slices(
         let mut trial = TrialResult::without_measurement(spec, Outcome::Interrupted);
         let setup = TrialSetup::set_up(context, spec, &mut trial);
         found.push((trial, setup));
+    }
+    if check_total_disk_space(specs, &found).is_err() {
+        // The contenders of this group have theirs already.
+        prepared_copy::remove_copies(context);
     }
     if let Err(error) = check_total_disk_space(specs, &found) {
         for (_, setup) in &mut found {
@@ -88,8 +93,7 @@ fn check_total_disk_space(
 
 /// Gives every contender time slices until all have finished.
 fn run_slices(context: &mut RunContext<'_>, slots: &mut [TimeSlot<'_>]) {
-    let seed = slots.first().map_or(0, |slot| slot.spec.seed);
-    let mut order = SliceOrder::new(seed);
+    let mut order = SliceOrder::of_repeat(slots.first().map(|slot| slot.spec));
     loop {
         let at_work = (0..slots.len()).filter(|&index| slots[index].has_work());
         let next = order.shuffle(at_work.collect());
@@ -113,6 +117,12 @@ struct SliceOrder {
 }
 
 impl SliceOrder {
+    /// The order of a group's repeat. Another repeat has another one: an effect of the order would
+    /// look like a difference otherwise, however many repeats there are.
+    fn of_repeat(first: Option<&TrialSpec>) -> Self {
+        Self::new(first.map_or(0, |spec| spec.seed ^ u64::from(spec.repeat)))
+    }
+
     fn new(seed: u64) -> Self {
         Self {
             random: SplitMix64::new(mix(seed)),
@@ -234,6 +244,7 @@ fn finish_group(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trueput_record::Durability;
 
     #[test]
     fn nobody_has_two_turns_in_a_row_and_everybody_follows_everybody() {
@@ -257,6 +268,22 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn each_repeat_has_an_order_of_its_own() {
+        let spec = |repeat| {
+            let mut spec = trueput_record::testing::spec(0, "lmdb", Durability::Sync, repeat);
+            spec.seed = 1;
+            spec
+        };
+        let order = |repeat| {
+            let mut order = SliceOrder::of_repeat(Some(&spec(repeat)));
+            let rounds = (0..20).flat_map(move |_| order.shuffle((0..5).collect()));
+            rounds.collect::<Vec<_>>()
+        };
+        assert_eq!(order(1), order(1));
+        assert_ne!(order(1), order(2));
     }
 
     #[test]

@@ -57,9 +57,10 @@ pub(crate) enum NoRoom {
         /// The free space for this user.
         free_bytes: u64,
     },
-    /// Those of trials that take turns.
+    /// Those of trials that share time slices.
     #[error(
-        "too little disk space for all contenders that share time slices: {} needed, {} free",
+        "too little disk space for all contenders that share time slices: {} needed, {} free; free \
+         some, or run one after the other: --time-slice none",
         format_bytes(*needed_bytes),
         format_bytes(*free_bytes)
     )]

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn contenders_of_one_repeat_and_one_number_of_workers_make_a_round() {
+    fn contenders_of_one_repeat_and_one_number_of_workers_share_time_slices() {
         let slice = Some(0.01);
         let mut trials = Vec::new();
         for repeat in [1, 2] {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn without_turns_each_trial_runs_by_itself() {
+    fn without_time_slices_each_trial_runs_by_itself() {
         let trials = [spec("a", 1, 1, None), spec("b", 1, 1, None)];
         assert_eq!(ids(&trials), [["a-1-1"], ["b-1-1"]]);
     }

@@ -36,7 +36,8 @@ pub(super) fn choose(cells: &mut [TrialSpec], registry: &Registry) {
                 _ => SLICE_S,
             };
             cell.conditions.time_slice_s = Some(length_s);
-            *caches.entry(derive_group_key(cell)).or_default() += cached_bytes(cell, registry);
+            let sum = caches.entry(derive_group_key(cell)).or_default();
+            *sum = sum.saturating_add(cached_bytes(cell, registry));
         }
     }
     let most_bytes = match trueput_host::read_memory_bytes() {

@@ -10,7 +10,7 @@ fn time_sliced(engines: &[&str]) -> PlanFile {
 }
 
 #[test]
-fn turns_need_two_trials_that_differ_in_their_contender_alone() {
+fn time_slices_need_two_trials_that_differ_in_their_contender_alone() {
     let refusal = refused(&time_sliced(&["shared"]));
     assert!(
         refusal.contains("a time slice needs two trials"),
@@ -69,7 +69,7 @@ fn contenders_share_time_slices_where_nothing_is_against_it() {
 }
 
 #[test]
-fn those_who_are_killed_at_their_end_take_no_turns() {
+fn those_who_are_killed_at_their_end_share_no_time_slices() {
     let mut plan = time_sliced(&["shared", "single"]);
     plan.conditions.crash_and_recover = true;
     let refusal = refused(&plan);

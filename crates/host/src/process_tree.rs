@@ -214,7 +214,7 @@ mod tests {
     fn orphan_in(place: &Path) -> u32 {
         let mut shell = Command::new("sh");
         shell
-            .args(["-c", "sleep 60 >/dev/null & echo $!"])
+            .args(["-c", "sleep 60 >/dev/null 2>&1 & echo $!"])
             .current_dir(place);
         let output = shell.output().unwrap();
         String::from_utf8(output.stdout)

@@ -10,6 +10,7 @@ use crate::plan::refusal::Refusal;
 use crate::plan::resolution::{ResolvedTrial, resolve_trial};
 use crate::trial::conformance_result::{ConformanceResult, HungSuite, IsolationResult};
 use crate::trial::fault_injector::FaultError;
+use crate::trial::kept_server::{self, KeptServer};
 use crate::trial::phase_limit::{ExpectedWork, LimitedPhase, PhaseClock};
 use crate::trial::prepared_database::PreparedDatabases;
 use crate::{Event, Options, Registry};
@@ -54,6 +55,8 @@ pub(crate) struct RunContext<'a> {
     pub resolved: RefCell<Vec<(TrialSpec, Rc<ResolvedTrial>)>>,
     /// The databases that the last trials left for the next ones.
     pub reusable: Vec<ReusableDatabase>,
+    /// The servers that run on them.
+    pub kept_servers: Vec<KeptServer>,
     /// Copies of prepared databases, for later repeats.
     pub prepared: PreparedDatabases,
     /// The longest preparation of a database with the default knobs, by contender of a search.
@@ -252,6 +255,7 @@ impl RunContext<'_> {
 
     /// Removes a database that was left for a next trial, unless databases are kept.
     pub fn drop_database(&mut self, database: &ReusableDatabase) {
+        kept_server::kill_of(self, &database.id);
         let done = if self.options.keep_databases {
             self.area.unmount_trial(&database.id).map_err(Into::into)
         } else {

@@ -428,6 +428,7 @@ pub fn run_search(
         hardware_limits: HashMap::new(),
         resolved: RefCell::default(),
         reusable: Vec::new(),
+        kept_servers: Vec::new(),
         prepared: PreparedDatabases::of_run(manifest),
         preparations,
         loads,

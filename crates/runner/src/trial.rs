@@ -9,6 +9,7 @@
 //! - `fault_injector`: causes planned faults at their times
 //! - `group`: a trial, or those that share time slices, with the suites before them
 //! - `isolation_check`: the anomaly suite before a trial
+//! - `kept_server`: servers that stay up between the probes of a search
 //! - `lifecycle`: one trial: prepare, run, measure, verify
 //! - `measured_part`: the measured part of a trial: its workers released, watched and collected
 //! - `phase_limit`: how long each phase of a trial may go on without progress
@@ -32,6 +33,7 @@ mod environment;
 pub(crate) mod fault_injector;
 pub(crate) mod group;
 pub(crate) mod isolation_check;
+pub(crate) mod kept_server;
 pub(crate) mod lifecycle;
 pub(crate) mod measured_part;
 pub(crate) mod phase_limit;

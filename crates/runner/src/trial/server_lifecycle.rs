@@ -4,6 +4,7 @@
 use crate::context::{RunContext, TrialError};
 use crate::failure_reason::FailureReason;
 use crate::plan::resolution::ResolvedTrial;
+use crate::trial::kept_server::{self, KeptServer};
 use crate::trial::phase_limit::{LimitedPhase, PhaseClock};
 use crate::{Event, Phase};
 use std::path::Path;
@@ -55,6 +56,9 @@ impl<'a> ServerLifecycle<'a> {
         group: Option<&MemoryGroup>,
         phase: Phase,
     ) -> Result<(), TrialError> {
+        if self.adopt_kept(context, phase)? {
+            return Ok(());
+        }
         let Some(service) = &self.service else {
             return Ok(());
         };
@@ -80,6 +84,29 @@ impl<'a> ServerLifecycle<'a> {
         Ok(())
     }
 
+    /// Takes the server that the last trial has left on the database; false if there is none that
+    /// suits this one. Another one is stopped in good order.
+    fn adopt_kept(
+        &mut self,
+        context: &mut RunContext<'_>,
+        phase: Phase,
+    ) -> Result<bool, TrialError> {
+        let kept = &mut context.kept_servers;
+        let Some(place) = kept
+            .iter()
+            .position(|kept| kept.directory == self.directory)
+        else {
+            return Ok(false);
+        };
+        let kept = kept.swap_remove(place);
+        let suits = kept.suits(self.spec);
+        self.server = Some(kept.server);
+        if !suits {
+            self.stop(context, phase)?;
+        }
+        Ok(suits)
+    }
+
     /// Stops the server in good order. `phase` is reported meanwhile.
     ///
     /// # Errors
@@ -96,8 +123,8 @@ impl<'a> ServerLifecycle<'a> {
         stopped.map_err(|error| self.trial_error(error))
     }
 
-    /// Stops the server after a trial that ended so. The server of one that exceeded a limit may
-    /// hang itself: it is killed.
+    /// Stops the server after a trial that ended so, unless the next one may need it. The server of
+    /// one that exceeded a limit may hang itself: it is killed.
     ///
     /// # Errors
     /// As [`ServerLifecycle::stop`].
@@ -108,6 +135,15 @@ impl<'a> ServerLifecycle<'a> {
     ) -> Result<(), TrialError> {
         if matches!(ended, Err(TrialError::Overrun(_))) {
             self.kill();
+        }
+        if ended.is_ok() && kept_server::is_wanted(context.options, self.spec) {
+            let kept = self.server.take().map(|server| KeptServer {
+                directory: self.directory.to_owned(),
+                server,
+                spec: self.spec.clone(),
+            });
+            context.kept_servers.extend(kept);
+            return Ok(());
         }
         self.stop(context, Phase::Verify)
     }

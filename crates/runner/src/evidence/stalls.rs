@@ -191,8 +191,8 @@ pub(crate) struct StallWatch {
     /// The server, unless faults are planned, which stop its nodes.
     server: Option<u32>,
     measured_from: Instant,
-    /// The intervals in which the workers were paused.
-    pauses: Vec<ProcessStall>,
+    /// The intervals in which the workers were stopped.
+    stops: Vec<ProcessStall>,
 }
 
 impl StallWatch {
@@ -203,14 +203,14 @@ impl StallWatch {
             stopped: StoppedProcesses::default(),
             server: server.filter(|_| spec.conditions.faults.is_empty()),
             measured_from,
-            pauses: Vec::new(),
+            stops: Vec::new(),
         }
     }
 
-    /// Notes that the workers have been paused until now: what stalls meanwhile stalls others.
-    pub fn note_pause(&mut self, length: Duration) {
+    /// Notes that the workers have been stopped until now: what stalls meanwhile stalls others.
+    pub fn note_stop(&mut self, length: Duration) {
         let length_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
-        self.pauses.push(ProcessStall {
+        self.stops.push(ProcessStall {
             from_ns: read_monotonic_ns()
                 .unwrap_or_default()
                 .saturating_sub(length_ns),
@@ -231,7 +231,7 @@ impl StallWatch {
     pub fn finish(self, process_results: &[Option<ProcessResult>]) -> Vec<TrialStall> {
         let results = process_results.iter().flatten();
         let ended_ns = last_end_ns(results.flat_map(|result| &result.workers));
-        let retain = |stalls| retain_measured(stalls, ended_ns, &self.pauses);
+        let retain = |stalls| retain_measured(stalls, ended_ns, &self.stops);
         let runner = retain(self.runner.finish());
         let of_process = |result: &ProcessResult| {
             let indices = result.workers.iter().map(|worker| worker.index);
@@ -251,7 +251,7 @@ impl StallWatch {
     }
 }
 
-/// Returns when the last worker ended. Its own clock stands still in its pauses, and those of
+/// Returns when the last worker ended. Its own clock stands still in its stops, and those of
 /// stalls
 /// do not.
 fn last_end_ns<'w>(workers: impl Iterator<Item = &'w WorkerResult>) -> u64 {
@@ -260,14 +260,14 @@ fn last_end_ns<'w>(workers: impl Iterator<Item = &'w WorkerResult>) -> u64 {
 }
 
 /// Leaves those stalls of a process that began before the workers had ended, and while they were
-/// not paused. To close a database may take minutes, and is not measured.
+/// not stopped. To close a database may take minutes, and is not measured.
 fn retain_measured(
     mut stalls: Vec<ProcessStall>,
     ended_ns: u64,
-    pauses: &[ProcessStall],
+    stops: &[ProcessStall],
 ) -> Vec<ProcessStall> {
     stalls.retain(|stall| {
-        let is_paused = pauses.iter().any(|pause| stall.is_within(pause));
+        let is_paused = stops.iter().any(|stop| stall.is_within(stop));
         stall.from_ns < ended_ns && !is_paused
     });
     stalls
@@ -365,19 +365,19 @@ mod tests {
     }
 
     #[test]
-    fn what_stalls_after_the_workers_or_in_a_pause_is_not_of_the_measured_part() {
-        let (measured, paused, later) = (stall(12, 3), stall(21, 4), stall(40, 5));
+    fn what_stalls_after_the_workers_or_in_a_stop_is_not_of_the_measured_part() {
+        let (measured, stopped, later) = (stall(12, 3), stall(21, 4), stall(40, 5));
         let ended_ns = stall(39, 0).from_ns;
-        let left = retain_measured(vec![measured, paused, later], ended_ns, &[stall(20, 6)]);
+        let left = retain_measured(vec![measured, stopped, later], ended_ns, &[stall(20, 6)]);
         assert_eq!(left, [measured]);
-        // A stall that is longer than the pause in it is of this trial.
-        let left = retain_measured(vec![paused], ended_ns, &[stall(21, 1)]);
-        assert_eq!(left, [paused]);
+        // A stall that is longer than the stop in it is of this trial.
+        let left = retain_measured(vec![stopped], ended_ns, &[stall(21, 1)]);
+        assert_eq!(left, [stopped]);
     }
 
     #[test]
-    fn what_stalls_after_pauses_and_before_the_workers_end_is_of_the_measured_part() {
-        // It worked for 19 s and was paused for 20 s.
+    fn what_stalls_after_stops_and_before_the_workers_end_is_of_the_measured_part() {
+        // It worked for 19 s and was stopped for 20 s.
         let worker = WorkerResult {
             start_ns: stall(10, 0).from_ns,
             end_ns: stall(29, 0).from_ns,
@@ -392,15 +392,15 @@ mod tests {
     }
 
     #[test]
-    fn a_suspension_in_a_pause_is_not_of_the_measured_part_and_one_before_a_pause_is() {
+    fn a_suspension_in_a_stop_is_not_of_the_measured_part_and_one_before_a_stop_is() {
         let suspension = |from_s| ProcessStall {
             is_suspension: true,
             ..stall(from_s, 60)
         };
-        let (before, paused, after) = (suspension(19), suspension(26), suspension(30));
-        // Both clocks stand still: the pause seems no longer than it is without the suspension.
-        let pauses = [stall(20, 7), stall(40, 100)];
-        let left = retain_measured(vec![before, paused, after], u64::MAX, &pauses);
+        let (before, stopped, after) = (suspension(19), suspension(26), suspension(30));
+        // Both clocks stand still: the stop seems no longer than it is without the suspension.
+        let stops = [stall(20, 7), stall(40, 100)];
+        let left = retain_measured(vec![before, stopped, after], u64::MAX, &stops);
         assert_eq!(left, [before, after]);
     }
 

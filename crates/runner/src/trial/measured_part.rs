@@ -154,7 +154,7 @@ impl<'a> WorkerGroup<'a> {
         let stopped = stop.resume()?;
         if let Some(measurement) = &mut self.measurement {
             self.monitor.skip(stopped);
-            measurement.stalls.note_pause(stopped);
+            measurement.stalls.note_stop(stopped);
         }
         Ok(())
     }

@@ -10,6 +10,7 @@
 mod accounting;
 mod claims;
 mod conditions;
+mod copies;
 mod delegated;
 mod flushes;
 mod hangs;
@@ -66,6 +67,7 @@ fn all() -> impl Iterator<Item = &'static (&'static str, fn())> {
     claims::ALL
         .iter()
         .chain(conditions::ALL)
+        .chain(copies::ALL)
         .chain(delegated::ALL)
         .chain(placement::ALL)
         .chain(repeats::ALL)

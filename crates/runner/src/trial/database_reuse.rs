@@ -42,7 +42,8 @@ pub(crate) fn keep_or_remove_database(
 
 /// The key of the load in a trial's database; `None` if no other trial can use that.
 fn load_key_of_database(context: &RunContext<'_>, trial: &TrialResult) -> Option<String> {
-    let is_usable = trial.record.outcome == Outcome::Valid;
+    let outcome = &trial.record.outcome;
+    let is_usable = outcome.objections().is_empty() && *outcome != Outcome::Interrupted;
     is_usable.then(|| compute_load_key(context, &trial.record.spec))?
 }
 

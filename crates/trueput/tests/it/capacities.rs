@@ -1,7 +1,8 @@
 //! `trueput capacity` at the command line: the search, its answer, bad input, an interruption.
 
 use crate::support::{
-    ALL_WELL, Bench, assert_contains, assert_refused, signal, stderr, stdout, unwrapped,
+    ALL_WELL, Bench, assert_contains, assert_refused, children_of, is_installed, signal, stderr,
+    stdout, unwrapped,
 };
 use nix::sys::signal::Signal::SIGINT;
 use std::io::{BufRead, BufReader};
@@ -76,6 +77,36 @@ fn an_objective_that_nothing_meets_is_answered_with_the_nearest_result() {
             "lmdb keeps the objective at no rate. Nearest, at",
         ],
     );
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn one_server_serves_all_probes_of_a_search() {
+    if !is_installed("postgresql") {
+        return;
+    }
+    let bench = Bench::new();
+    let line = "capacity ycsb --engine postgresql --durability process --workers 2 \
+                --set recordcount=1000 --duration 1 --budget 10m --objective p99<250ms \
+                --precision 50%";
+    let mut child = bench.spawn_with(line, "");
+    let program = child.id();
+    let is_server = |arguments: &[&str]| {
+        arguments[0].ends_with("postgres") && arguments.iter().any(|it| it.contains("/0001-"))
+    };
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let probes = lines
+        .map(Result::unwrap)
+        .filter(|line| line.starts_with("postgresql at "));
+    let servers: Vec<_> = probes.map(|_| children_of(program, is_server)).collect();
+    assert_eq!(child.wait().unwrap().code(), Some(ALL_WELL));
+    assert!(servers.len() >= MIN_PROBES, "{servers:?}");
+    // The last one may have been told to end by now.
+    let between = &servers[..servers.len() - 1];
+    assert_eq!(between[0].len(), 1, "{servers:?}");
+    assert!(between.iter().all(|one| *one == between[0]), "{servers:?}");
+    let left = bench.run_folder().path().join("work");
+    assert!(!left.exists(), "{}", left.display());
 }
 
 #[test]

@@ -355,6 +355,11 @@ pub fn refusal(output: &Output) -> String {
 
 /// The worker processes of a running program: its children that are this program again.
 pub fn workers_of(parent: u32) -> Vec<i32> {
+    children_of(parent, |arguments| arguments.get(1) == Some(&"worker"))
+}
+
+/// The children of a process whose arguments, the program's name first, are those.
+pub fn children_of(parent: u32, accepts: impl Fn(&[&str]) -> bool) -> Vec<i32> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     numbers
@@ -365,7 +370,8 @@ pub fn workers_of(parent: u32) -> Vec<i32> {
             let stat = read("stat");
             let after_name = stat.rsplit(") ").next().unwrap_or_default();
             let is_child = after_name.split(' ').nth(1) == Some(parent.to_string().as_str());
-            is_child && read("cmdline").split('\0').nth(1) == Some("worker")
+            let command_line = read("cmdline");
+            is_child && accepts(&command_line.split('\0').collect::<Vec<_>>())
         })
         .collect()
 }

@@ -156,11 +156,8 @@ pub(super) fn ranking_verdict(
     if rows.first() == Some(&RowVerdict::RateNotKept) {
         return RankingVerdict::RateNotKept;
     }
-    if any(InconclusiveReason::Undecided) {
-        return RankingVerdict::Undecided;
-    }
-    if any(InconclusiveReason::Equal) {
-        return RankingVerdict::Equal;
+    if ranking.decision.is_some() {
+        return decided_verdict(rows);
     }
     if refuses(ranking, noise) {
         return RankingVerdict::NoOrder;
@@ -175,6 +172,21 @@ pub(super) fn ranking_verdict(
         RankingVerdict::SameWithin
     } else {
         RankingVerdict::Leader
+    }
+}
+
+/// The verdict on the ranking of a decided run. Where everybody else failed, nobody leads.
+fn decided_verdict(rows: &[RowVerdict]) -> RankingVerdict {
+    let is_there = |verdict| rows.contains(&verdict);
+    let any = |reason| is_there(RowVerdict::Inconclusive(reason));
+    if any(InconclusiveReason::Undecided) || !is_there(RowVerdict::Leader) {
+        RankingVerdict::Undecided
+    } else if any(InconclusiveReason::Equal) {
+        RankingVerdict::Equal
+    } else if is_there(RowVerdict::Slower) {
+        RankingVerdict::Leader
+    } else {
+        RankingVerdict::Undecided
     }
 }
 

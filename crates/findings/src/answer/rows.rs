@@ -80,6 +80,7 @@ pub(super) fn ranked(ranking: &Ranking, verdicts: &[RowVerdict]) -> Vec<AnswerRo
         .take_while(|verdict| verdict.is_inconclusive())
         .count();
     let row = |(index, (cell, verdict)): (usize, (&RankedCell, &RowVerdict))| {
+        let place = if index <= tied { 1 } else { index + 1 };
         let of_leader = share(ranking, cell).filter(|_| index > 0);
         let interval = of_leader.and_then(|share| share.interval);
         let scaled = |(interval, leader): (Interval, f64)| Interval {
@@ -89,7 +90,7 @@ pub(super) fn ranked(ranking: &Ranking, verdicts: &[RowVerdict]) -> Vec<AnswerRo
             level: interval.level,
         };
         AnswerRow {
-            rank: Some(if index <= tied { 1 } else { index + 1 }),
+            rank: (*verdict != RowVerdict::NotCompared).then_some(place),
             rate_interval: interval
                 .filter(|_| ranking.rate_per_s.is_none())
                 .zip(leader_per_s)

@@ -6,12 +6,12 @@
 use crate::cells::RankedCell;
 use crate::eligibility::{ineligibility, rate};
 use crate::statistics::{
-    Comparison, Interval, Observation, SequentialRule, Standing, StandingKind, Verdict, median,
+    Comparison, Interval, Observation, SequentialRule, Standing, StandingKind, Verdict,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::search::{DecisionSettings, SearchEnd};
-use trueput_record::trial_time::gap_s;
+use trueput_record::trial_time::repeat_s;
 use trueput_record::{Outcome, TrialRecord};
 
 /// How a ranking of a decided run stands.
@@ -27,14 +27,14 @@ pub struct RankingDecision {
     /// The repeats after which the results are looked at next; `None` if the ranking is decided or
     /// the limit of repeats is reached.
     pub next_look: Option<u32>,
-    /// Whether every other contender is led by the leader or equal to it.
+    /// Whether there is a leader, another contender is led or equal to it, and none is open.
     pub is_decided: bool,
     /// Whether adjacent repeats were merged, because noise lasts longer than one.
     pub is_merged: bool,
     /// Why the run ended; `None` if it goes on, was interrupted, or is not looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search_end: Option<SearchEnd>,
-    /// The contenders, best first.
+    /// The contenders: the leader, the others, best first, then those that failed.
     pub contenders: Vec<DecidedContender>,
 }
 
@@ -73,6 +73,7 @@ impl RankingDecision {
         headline: &str,
         disturbed: &BTreeSet<u32>,
     ) -> Self {
+        let repeat_s = repeat_s(trials.iter().copied());
         let own = |cell: &RankedCell| by_repeat(cell.cell, trials);
         let trials: Vec<_> = cells.iter().map(own).collect();
         let observations: Vec<_> = trials
@@ -86,15 +87,10 @@ impl RankingDecision {
         } = *settings;
         let rule = SequentialRule::new(max_repeats, equal_within);
         let judgement = rule.judge(&observations);
-        let repeat_s = repeat_s(trials.iter().max_by_key(|own| own.len()));
         let offsets = offsets(&judgement.standings);
         let contender = |place: usize| {
-            let standing: &Standing = &judgement.standings[place];
-            let counts = |(repeat, _): &(&u32, &&TrialRecord)| !disturbed.contains(repeat);
-            let used = trials[place].iter().filter(counts).map(|(_, trial)| trial);
-            let used = used.take(standing.repeats as usize);
-            let elapsed = used.filter_map(|trial| Some(trial.measurement.as_ref()?.elapsed_s));
-            let repeats = f64::from(standing.repeats);
+            let standing = &judgement.standings[place];
+            let more = standing.needed.map(|needed| needed - judgement.repeats);
             DecidedContender {
                 cell: cells[place].cell,
                 contender: cells[place].name(),
@@ -102,20 +98,23 @@ impl RankingDecision {
                 against: standing.against.map(|place| cells[place].name()),
                 ratio: standing.ratio,
                 of_leader: offsets[place].map(|offset| (-offset).exp()),
-                repeats: standing.repeats,
-                measured_s: elapsed.sum(),
-                more_s: standing
-                    .more_time
-                    .zip(repeat_s)
-                    .map(|(more, s)| more * repeats * s),
+                repeats: standing.repeats.len() as u32,
+                measured_s: measured_s(&trials[place], &standing.repeats),
+                more_s: more.zip(repeat_s).map(|(more, s)| f64::from(more) * s),
                 runs_on: judgement.runs_on(place),
             }
         };
         let mut contenders: Vec<_> = (0..cells.len()).map(contender).collect();
-        // Those without a comparison keep the order of the cells, after all others.
+        // Those without a comparison keep the order of the cells.
         contenders.sort_by(|one, other| {
-            let place = |it: &DecidedContender| it.of_leader.unwrap_or(0.0);
-            place(other).total_cmp(&place(one))
+            let rank = |it: &DecidedContender| match it.kind {
+                StandingKind::Leader => 0,
+                StandingKind::Led | StandingKind::Equal | StandingKind::Open => 1,
+                StandingKind::Failed => 2,
+            };
+            let share = |it: &DecidedContender| it.of_leader.unwrap_or_default();
+            let by_share = share(other).total_cmp(&share(one));
+            rank(one).cmp(&rank(other)).then(by_share)
         });
         Self {
             equal_within,
@@ -136,9 +135,12 @@ impl RankingDecision {
         cells.sort_by_key(place);
         let leader = self.leader().map(|it| it.contender.clone());
         for (cell, contender) in cells.iter_mut().zip(&self.contenders) {
-            cell.relative_to_best = contender.of_leader.or(cell.relative_to_best);
             let is_leader = contender.kind == StandingKind::Leader;
-            cell.against_best = (!is_leader).then(|| contender.comparison(leader.as_ref()));
+            let has_failed = contender.kind == StandingKind::Failed;
+            let share = contender.of_leader.or(cell.relative_to_best);
+            cell.relative_to_best = share.filter(|_| !has_failed);
+            let is_compared = !is_leader && !has_failed;
+            cell.against_best = is_compared.then(|| contender.comparison(leader.as_ref()));
         }
     }
 
@@ -200,11 +202,13 @@ fn observations(
     (1..=last).map(of).collect()
 }
 
-/// The time from one repeat to the next, seconds: the median, so that a pause of the run does not
-/// count.
-fn repeat_s(trials: Option<&BTreeMap<u32, &TrialRecord>>) -> Option<f64> {
-    let trials: Vec<_> = trials?.values().collect();
-    median(trials.windows(2).filter_map(|two| gap_s(two[0], two[1])))
+/// The measured time of a contender in those repeats, from 0, seconds.
+fn measured_s(trials: &BTreeMap<u32, &TrialRecord>, repeats: &[usize]) -> f64 {
+    let measured = repeats.iter().filter_map(|&index| {
+        let trial = trials.get(&(index as u32 + 1))?;
+        Some(trial.measurement.as_ref()?.elapsed_s)
+    });
+    measured.sum()
 }
 
 /// By contender, the logarithm of the present leader's rate over its own, by way of the former

@@ -94,6 +94,9 @@ impl DecisionSettings {
     /// The fewest repeats that decide.
     pub const MIN_REPEATS: u32 = 4;
 
+    /// A contender of which so many trials fail or do not count gets no more repeats.
+    pub const MAX_FAILURES: usize = 2;
+
     /// Returns the part within which contenders are equal.
     #[must_use]
     pub fn equal_within(&self) -> EqualityMargin {

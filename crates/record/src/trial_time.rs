@@ -4,6 +4,7 @@
 use crate::median::median;
 use crate::{TrialRecord, TrialSpec};
 use jiff::Timestamp;
+use std::collections::BTreeMap;
 
 /// The duration of a trial if neither the plan nor the command line gives one, seconds.
 pub const DEFAULT_DURATION_S: f64 = 5.0;
@@ -77,6 +78,19 @@ pub fn plan_time_s(trial: &TrialRecord, next: Option<&TrialRecord>) -> Option<f6
 pub fn gap_s(trial: &TrialRecord, next: &TrialRecord) -> Option<f64> {
     let start = |trial: &TrialRecord| trial.started_at.parse::<Timestamp>().ok();
     Some(start(next)?.duration_since(start(trial)?).as_secs_f64())
+}
+
+/// The time from one repeat of a plan to the next, seconds: the median, so that a pause of the run
+/// does not count. `None` if the records do not tell it.
+pub fn repeat_s<'a>(trials: impl IntoIterator<Item = &'a TrialRecord>) -> Option<f64> {
+    let mut first: BTreeMap<u32, &TrialRecord> = BTreeMap::new();
+    for trial in trials {
+        first.entry(trial.spec.repeat).or_insert(trial);
+    }
+    let first: Vec<_> = first.values().collect();
+    let gaps = first.windows(2).filter_map(|two| gap_s(two[0], two[1]));
+    let gaps: Vec<_> = gaps.filter(|gap_s| *gap_s > 0.0).collect();
+    median(&gaps)
 }
 
 /// The time of a trial's load, warm-up and measurement, seconds.

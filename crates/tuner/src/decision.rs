@@ -12,9 +12,6 @@ use trueput_record::trial::Proposal;
 use trueput_record::trial_time::plan_time_s;
 use trueput_record::{Outcome, RunManifest, TrialRecord, TrialSpec};
 
-/// A contender whose first trials fail is given up after so many.
-const MAX_FAILURES: usize = 2;
-
 /// Proposes one repeat after the other of the contenders whose ranking is open.
 pub struct DecisionSearch<'a> {
     manifest: &'a RunManifest,
@@ -124,7 +121,7 @@ fn needs_figures(cell: u32, records: &[TrialRecord]) -> bool {
         .iter()
         .filter(|trial| trial.outcome != Outcome::Valid)
         .count();
-    own.len() < DecisionSettings::MIN_REPEATS as usize && failed < MAX_FAILURES
+    own.len() < DecisionSettings::MIN_REPEATS as usize && failed < DecisionSettings::MAX_FAILURES
 }
 
 /// A repeat of a trial, named by the trials before it: `0008-lmdb-sync-w4-r2`.

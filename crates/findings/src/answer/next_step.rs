@@ -3,12 +3,11 @@
 use super::{RankingAnswer, RankingVerdict};
 use crate::Run;
 use crate::shell::quoted;
-use crate::statistics::{StandingKind, median};
+use crate::statistics::{SequentialRule, StandingKind};
 use serde::Serialize;
-use std::collections::BTreeMap;
-use trueput_record::search::{DecisionSettings, SearchSettings};
-use trueput_record::trial_time::gap_s;
-use trueput_record::{TrialRecord, TrialSpec};
+use trueput_record::TrialSpec;
+use trueput_record::search::{DecisionSettings, EqualityMargin, SearchSettings};
+use trueput_record::trial_time::repeat_s;
 
 /// More repeats than these are not proposed: it may be impossible to know how many it takes.
 const MAX_PROPOSED_REPEATS: f64 = DecisionSettings::MAX_REPEATS as f64;
@@ -80,7 +79,7 @@ pub(super) fn next_steps(report: &Run, rankings: &[RankingAnswer]) -> Vec<NextSt
         } else if unsure.is_empty() {
             None
         } else if can_decide(report) {
-            decide(report, &unsure)
+            Some(decide(report, &unsure))
         } else {
             more_repeats(report, &unsure)
         };
@@ -90,10 +89,12 @@ pub(super) fn next_steps(report: &Run, rankings: &[RankingAnswer]) -> Vec<NextSt
 }
 
 /// Whether a run with a number of repeats can go on until its rankings are decided: rates of closed
-/// loops are, and its folder is here.
+/// loops are, it has fewer repeats than a decision may take, and its folder is here.
 fn can_decide(report: &Run) -> bool {
     let is_of_rates = |spec: &TrialSpec| spec.step.is_none() && spec.conditions.rate.is_none();
+    let repeats = report.trials.iter().map(|trial| trial.spec.repeat).max();
     report.manifest.search.is_none()
+        && repeats.is_some_and(|repeats| repeats < DecisionSettings::MAX_REPEATS)
         && report.shown_as == report.folder
         && report.manifest.trials.iter().all(is_of_rates)
 }
@@ -112,33 +113,25 @@ fn go_on_deciding(report: &Run, rankings: &[RankingAnswer]) -> Option<NextStep> 
     })
 }
 
-/// Goes on with a run of a number of repeats until its rankings are decided.
-fn decide(report: &Run, unsure: &[&RankingAnswer]) -> Option<NextStep> {
+/// Goes on with a run of a number of repeats until its rankings are decided, which they are at a
+/// look.
+fn decide(report: &Run, unsure: &[&RankingAnswer]) -> NextStep {
+    let rule = SequentialRule::new(
+        DecisionSettings::MAX_REPEATS,
+        EqualityMargin::default().part(),
+    );
     let more = unsure.iter().map(|ranking| {
         let ended = ranking.rows.iter().map(|row| row.repeats).max();
-        let needed = repeats_needed(ranking);
-        let fits = needed <= MAX_PROPOSED_REPEATS;
-        fits.then(|| needed - ended.unwrap_or_default() as f64)
+        let ended = ended.unwrap_or_default() as f64;
+        let look = rule.look_from(repeats_needed(ranking).max(ended + 1.0).ceil() as u32)?;
+        Some(f64::from(look) - ended)
     });
     let more = more.collect::<Option<Vec<_>>>();
     let more = more.and_then(|all| all.into_iter().reduce(f64::max));
-    Some(NextStep::Decide {
-        more_s: more
-            .zip(repeat_s(report))
-            .map(|(more, s)| more.max(1.0) * s),
+    NextStep::Decide {
+        more_s: more.zip(repeat_s(&report.trials)).map(|(more, s)| more * s),
         command: decide_command(report),
-    })
-}
-
-/// The time from one repeat of the plan to the next, seconds.
-fn repeat_s(report: &Run) -> Option<f64> {
-    let mut first: BTreeMap<u32, &TrialRecord> = BTreeMap::new();
-    for trial in &report.trials {
-        first.entry(trial.spec.repeat).or_insert(trial);
     }
-    let first: Vec<_> = first.values().collect();
-    let gaps = first.windows(2).filter_map(|two| gap_s(two[0], two[1]));
-    median(gaps.filter(|gap_s| *gap_s > 0.0))
 }
 
 fn decide_command(report: &Run) -> Vec<String> {

@@ -11,6 +11,7 @@ use super::{ALPHA, Interval};
 use boundaries::{boundaries, looks, student_critical};
 use pairs::Repeats;
 use serde::Serialize;
+use trueput_record::search::DecisionSettings;
 
 /// One contender's result in one repeat.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,9 +25,6 @@ pub enum Observation {
     /// Its trial has not run.
     Missing,
 }
-
-/// A contender that fails so often gets no more repeats.
-const MAX_FAILURES: usize = 2;
 
 /// A rule that decides a ranking while its repeats run.
 #[derive(Debug)]
@@ -54,7 +52,7 @@ pub enum StandingKind {
 }
 
 /// How one contender stands.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Standing {
     /// How.
     pub kind: StandingKind,
@@ -63,11 +61,24 @@ pub struct Standing {
     /// The rate of that leader over its own: for equals the interval that makes them equal, else
     /// the one that decides who leads. `None` before the first look, and for the leader.
     pub ratio: Option<Interval>,
-    /// The repeats that it was compared by.
-    pub repeats: u32,
-    /// The measured time that might decide what is open, over the time so far; `None` if it is not
-    /// open, or if it takes more repeats than the limit.
-    pub more_time: Option<f64>,
+    /// The repeats that it was compared by, from 0.
+    pub repeats: Vec<usize>,
+    /// The complete repeats, of a later look, that might decide it; `None` if it is not open, or if
+    /// that takes more than the limit.
+    pub needed: Option<u32>,
+}
+
+impl Standing {
+    /// That of a contender that is not compared with others.
+    fn uncompared(kind: StandingKind) -> Self {
+        Self {
+            kind,
+            against: None,
+            ratio: None,
+            repeats: Vec::new(),
+            needed: None,
+        }
+    }
 }
 
 /// How a ranking stands after some repeats.
@@ -79,7 +90,7 @@ pub struct Judgement {
     pub repeats: u32,
     /// The repeats at the next look; `None` if nothing more is to be run.
     pub next_look: Option<u32>,
-    /// Whether every other contender is led by the leader or equal to it.
+    /// Whether there is a leader, another contender is led or equal to it, and none is open.
     pub is_decided: bool,
     /// Whether adjacent repeats were merged, because noise lasts longer than one.
     pub is_merged: bool,
@@ -113,101 +124,126 @@ impl SequentialRule {
         }
     }
 
+    /// The first look after so many repeats or more; `None` beyond the limit.
+    #[must_use]
+    pub fn look_from(&self, repeats: u32) -> Option<u32> {
+        self.looks.iter().copied().find(|&look| look >= repeats)
+    }
+
     /// Judges the results of contenders, repeat by repeat, as if each repeat had just ended: so the
     /// results alone determine who was dropped when.
     #[must_use]
     pub fn judge(&self, contenders: &[Vec<Observation>]) -> Judgement {
         let mut course = Course::new(contenders);
+        let is_last = |look: usize| look + 1 == self.looks.len();
         while course.advance() {
-            let repeats = course.complete.len() as u32;
-            if let Some(look) = self.looks.iter().rposition(|&look| look <= repeats)
-                && course.last_look.is_none_or(|last| last < look)
-            {
+            if let Some(look) = self.due_look(&course) {
                 self.look(&mut course, look);
-                course.last_look = Some(look);
-                if course.is_decided() || look + 1 == self.looks.len() {
-                    break;
-                }
+            }
+            if course.is_settled() || course.last_look.is_some_and(is_last) {
+                break;
             }
         }
+        let is_settled = course.is_settled();
         course.set_provisional_leader();
         let next = course.last_look.map_or(0, |last| last + 1);
-        let is_decided = course.last_look.is_some() && course.is_decided();
         Judgement {
             repeats: course.complete.len() as u32,
-            next_look: self.looks.get(next).copied().filter(|_| !is_decided),
-            is_decided,
+            next_look: self.looks.get(next).copied().filter(|_| !is_settled),
+            is_decided: is_settled && course.has_order(),
             is_merged: course.is_merged,
             standings: course.standings,
         }
     }
 
-    /// Compares all that run with the leader.
+    /// The look for which there are enough repeats now, by place.
+    fn due_look(&self, course: &Course<'_>) -> Option<usize> {
+        let repeats = course.complete.len() as u32;
+        let look = self.looks.iter().rposition(|&look| look <= repeats)?;
+        let is_new = course.last_look.is_none_or(|last| last < look);
+        (is_new && !course.running().is_empty()).then_some(look)
+    }
+
+    /// Compares all that run with the leader, by as many repeats as the look has: where a contender
+    /// that failed had been missing in some, there are more.
     fn look(&self, course: &mut Course<'_>, look: usize) {
         let running = course.running();
-        let repeats = Repeats::of(course.contenders, &running, &course.complete);
+        let counted = course.complete[..self.looks[look] as usize].to_vec();
+        let repeats = Repeats::of(course.contenders, &running, &counted);
         course.is_merged |= repeats.is_merged();
         let leader = repeats.leader();
-        // The leader is chosen from the data, so any pair of those that run might be the one.
-        let alpha = ALPHA / pairs(running.len());
-        let lead_z = boundaries(&self.looks, alpha)[look];
-        // One-sided at 0.05: only the slower of two could be worse than equal.
-        let equal_z = boundaries(&self.looks, 2.0 * ALPHA)[look];
         for (place, &contender) in running.iter().enumerate() {
-            let standing = &mut course.standings[contender];
-            *standing = Standing {
-                kind: StandingKind::Leader,
-                against: None,
-                ratio: None,
-                repeats: course.complete.len() as u32,
-                more_time: None,
-            };
-            if place == leader {
-                continue;
-            }
-            let Some(lead) = repeats.difference(leader, place) else {
-                standing.kind = StandingKind::Open;
-                continue;
-            };
-            let reach = |z: f64| student_critical(z, lead.freedom) * lead.error;
-            let leads_by = reach(lead_z);
-            let equal_by = reach(equal_z);
-            standing.kind = if lead.mean - leads_by > 0.0 {
-                StandingKind::Led
-            } else if lead.mean + equal_by < self.ln_equal {
-                StandingKind::Equal
+            let mut standing = if place == leader {
+                Standing::uncompared(StandingKind::Leader)
             } else {
-                StandingKind::Open
+                let compared = self.compare(&repeats, look, (leader, place), running.len());
+                Standing {
+                    against: compared.ratio.map(|_| running[leader]),
+                    ..compared
+                }
             };
-            let (half, level) = if standing.kind == StandingKind::Equal {
-                (equal_by, 1.0 - 2.0 * ALPHA)
-            } else {
-                (leads_by, 1.0 - alpha)
-            };
-            standing.against = Some(running[leader]);
-            standing.ratio = Some(Interval {
+            standing.repeats.clone_from(&counted);
+            course.standings[contender] = standing;
+        }
+        course.last_look = Some(look);
+        if course.is_settled() {
+            course.complete = counted;
+        }
+    }
+
+    /// Compares two of so many contenders that run: the leader with another.
+    fn compare(
+        &self,
+        repeats: &Repeats,
+        look: usize,
+        (leader, other): (usize, usize),
+        running: usize,
+    ) -> Standing {
+        let open = Standing::uncompared(StandingKind::Open);
+        let Some(lead) = repeats.difference(leader, other) else {
+            return open;
+        };
+        // The leader is chosen from the data, so any pair of those that run might be the one.
+        let alpha = ALPHA / pairs(running);
+        let reach =
+            |alpha: f64| student_critical(boundaries(&self.looks, alpha)[look], lead.freedom);
+        let leads_by = reach(alpha) * lead.error;
+        // One-sided at 0.05: only the slower of two could be worse than equal.
+        let equal_by = reach(2.0 * ALPHA) * lead.error;
+        let kind = if lead.mean - leads_by > 0.0 {
+            StandingKind::Led
+        } else if lead.mean + equal_by < self.ln_equal {
+            StandingKind::Equal
+        } else {
+            StandingKind::Open
+        };
+        let (half, level) = if kind == StandingKind::Equal {
+            (equal_by, 1.0 - 2.0 * ALPHA)
+        } else {
+            (leads_by, 1.0 - alpha)
+        };
+        let is_open = kind == StandingKind::Open;
+        Standing {
+            kind,
+            ratio: Some(Interval {
                 estimate: lead.mean.exp(),
                 low: (lead.mean - half).exp(),
                 high: (lead.mean + half).exp(),
                 level,
-            });
-            standing.more_time = self
-                .more_time(lead.mean, leads_by, standing.repeats)
-                .filter(|_| standing.kind == StandingKind::Open);
+            }),
+            needed: self.needed(look, lead.mean, leads_by).filter(|_| is_open),
+            ..open
         }
     }
 
-    /// The time over that so far in which an interval of this half-width narrows until it shows
-    /// either that there is a lead or that there is none that counts: it narrows with the square
-    /// root of the repeats. `None` beyond the limit of repeats.
-    fn more_time(&self, lead: f64, half: f64, repeats: u32) -> Option<f64> {
+    /// The repeats, of a later look, after which an interval of this half-width has narrowed until
+    /// it shows either that there is a lead or that there is none that counts: it narrows with the
+    /// square root of the repeats. `None` beyond the limit of repeats.
+    fn needed(&self, look: usize, lead: f64, half: f64) -> Option<u32> {
         let wanted = lead.max(self.ln_equal - lead);
-        let more = (half / wanted).powi(2) - 1.0;
-        let limit = f64::from(*self.looks.last()?);
-        let repeats = f64::from(repeats);
-        // At the next look at the earliest.
-        let more = more.max(1.0 / repeats);
-        (repeats * (1.0 + more) <= limit).then_some(more)
+        let needed = f64::from(self.looks[look]) * (half / wanted).powi(2);
+        let mut later = self.looks[look + 1..].iter().copied();
+        later.find(|&look| f64::from(look) >= needed)
     }
 }
 
@@ -230,13 +266,7 @@ struct Course<'a> {
 
 impl<'a> Course<'a> {
     fn new(contenders: &'a [Vec<Observation>]) -> Self {
-        let open = Standing {
-            kind: StandingKind::Open,
-            against: None,
-            ratio: None,
-            repeats: 0,
-            more_time: None,
-        };
+        let open = Standing::uncompared(StandingKind::Open);
         Self {
             contenders,
             standings: vec![open; contenders.len()],
@@ -265,48 +295,68 @@ impl<'a> Course<'a> {
             .collect()
     }
 
-    /// Takes the next repeat, if every contender that runs has ended its trial.
+    /// Takes the next repeat, if every contender that runs has ended its trial. One that went on
+    /// later has no result of the repeats before.
     fn advance(&mut self) -> bool {
-        let repeat = self.seen;
         let running = self.running();
-        let is =
-            |contender: usize, wanted: Observation| self.observation(contender, repeat) == wanted;
-        if running.is_empty() || running.iter().any(|&it| is(it, Observation::Missing)) {
+        let has_ended = |contender: &usize| {
+            let mut later = self.contenders[*contender].iter().skip(self.seen);
+            later.any(|one| *one != Observation::Missing)
+        };
+        if running.is_empty() || !running.iter().all(has_ended) {
             return false;
         }
-        let failures = |contender: usize| {
-            let all = self.contenders[contender].iter().take(repeat + 1);
-            all.filter(|one| **one == Observation::Invalid).count()
-        };
-        let failed: Vec<usize> = running
-            .iter()
-            .copied()
-            .filter(|&contender| failures(contender) >= MAX_FAILURES)
-            .collect();
         self.seen += 1;
-        for contender in failed {
-            self.standings[contender].kind = StandingKind::Failed;
+        for contender in running {
+            let seen = self.contenders[contender].iter().take(self.seen);
+            let failures = seen.filter(|one| **one == Observation::Invalid).count();
+            if failures >= DecisionSettings::MAX_FAILURES {
+                self.fail(contender);
+            }
         }
         let running = self.running();
-        let is_complete = |repeat: &usize| {
-            let valid =
-                |&it: &usize| matches!(self.observation(it, *repeat), Observation::LogRate(_));
-            !running.is_empty() && running.iter().all(valid)
-        };
-        self.complete = (0..self.seen).filter(is_complete).collect();
+        // If nobody runs, what was complete stays so.
+        if !running.is_empty() {
+            let is_valid = |contender: usize, repeat: usize| {
+                let one = self.observation(contender, repeat);
+                matches!(one, Observation::LogRate(_))
+            };
+            let is_complete = |&repeat: &usize| running.iter().all(|&it| is_valid(it, repeat));
+            self.complete = (0..self.seen).filter(is_complete).collect();
+        }
         true
     }
 
-    /// Whether there is a leader, and nobody that runs is open.
-    fn is_decided(&self) -> bool {
-        let is = |kind| self.standings.iter().any(|standing| standing.kind == kind);
-        is(StandingKind::Leader) && !is(StandingKind::Open)
+    /// Leaves a contender out. Those that it led go on: there must be somebody to be slower than.
+    fn fail(&mut self, failed: usize) {
+        for standing in &mut self.standings {
+            if standing.against == Some(failed) {
+                *standing = Standing::uncompared(StandingKind::Open);
+            }
+        }
+        self.standings[failed] = Standing::uncompared(StandingKind::Failed);
     }
 
-    /// Names the leader before the first look, where it is the one with the highest mean.
+    /// Whether further repeats would compare nothing.
+    fn is_settled(&self) -> bool {
+        let running = self.running();
+        let is_open = |&it: &usize| self.standings[it].kind == StandingKind::Open;
+        let is_compared = running.len() < 2 || !running.iter().any(is_open);
+        running.is_empty() || self.last_look.is_some() && is_compared
+    }
+
+    /// Whether a contender leads, and another is led or equal to it.
+    fn has_order(&self) -> bool {
+        let is = |kind| self.standings.iter().any(|standing| standing.kind == kind);
+        is(StandingKind::Leader) && (is(StandingKind::Led) || is(StandingKind::Equal))
+    }
+
+    /// Names a leader before the first look, and after the former one failed: it is the one with
+    /// the highest mean.
     fn set_provisional_leader(&mut self) {
         let running = self.running();
-        if self.last_look.is_none() && !self.complete.is_empty() {
+        let is_leader = |&it: &usize| self.standings[it].kind == StandingKind::Leader;
+        if !running.iter().any(is_leader) && !running.is_empty() && !self.complete.is_empty() {
             let leader = Repeats::of(self.contenders, &running, &self.complete).leader();
             self.standings[running[leader]].kind = StandingKind::Leader;
         }
@@ -372,7 +422,7 @@ mod tests {
         let mut dropped = results.clone();
         dropped[2].truncate(4);
         let last = rule.judge(&dropped);
-        assert_eq!(last.standings[2].repeats, 4);
+        assert_eq!(last.standings[2].repeats, [0, 1, 2, 3]);
         assert!(
             last.is_decided
                 && last
@@ -428,7 +478,7 @@ mod tests {
         let judged = rule.judge(&observations(&[100.0, 101.0], 0.40, 5));
         assert_eq!((judged.is_decided, judged.next_look), (false, None));
         assert!(!judged.runs_on(0) && !judged.runs_on(1));
-        assert!(judged.standings.iter().all(|it| it.more_time.is_none()));
+        assert!(judged.standings.iter().all(|it| it.needed.is_none()));
     }
 
     #[test]
@@ -446,10 +496,77 @@ mod tests {
             (twice.repeats, twice.standings[0].kind),
             (4, StandingKind::Failed)
         );
-        assert!(twice.is_decided, "nobody else is left");
+        assert_eq!(
+            (twice.is_decided, twice.next_look),
+            (false, None),
+            "nobody else is left"
+        );
+    }
+
+    #[test]
+    fn where_everybody_failed_the_complete_repeats_are_told_and_nothing_more_is_run() {
+        let mut results = observations(&[100.0, 101.0], 0.40, 7);
+        for contender in &mut results {
+            contender[5..].fill(Observation::Invalid);
+        }
+        let judged = rule().judge(&results);
+        assert_eq!(kinds(&judged), [StandingKind::Failed; 2]);
+        assert_eq!(
+            (judged.repeats, judged.next_look, judged.is_decided),
+            (5, None, false)
+        );
         let nobody = rule().judge(&[vec![Observation::Invalid; 3]]);
         assert_eq!((nobody.leader(), nobody.repeats), (None, 0));
         assert!(!nobody.runs_on(0));
+    }
+
+    #[test]
+    fn whom_a_contender_led_that_failed_later_goes_on() {
+        use StandingKind::{Failed, Leader, Led, Open};
+        let mut results = observations(&[100.0, 201.0, 200.0], 0.05, 12);
+        results[0].truncate(4);
+        assert_eq!(kinds(&rule().judge(&results)), [Led, Leader, Open]);
+        results[1][4] = Observation::Invalid;
+        results[1][5] = Observation::Invalid;
+        for contender in &mut results {
+            contender.truncate(6);
+        }
+        let judged = rule().judge(&results);
+        assert_eq!(kinds(&judged), [Open, Failed, Leader]);
+        assert_eq!((judged.repeats, judged.next_look), (4, Some(5)));
+        assert!(judged.runs_on(0) && judged.runs_on(2) && !judged.runs_on(1));
+        // The repeats that it missed do not count.
+        let missed = [Observation::Missing; 2];
+        let later = [4.6, 4.61].map(Observation::LogRate);
+        results[0].extend(missed.into_iter().chain(later));
+        results[2].extend([5.3, 5.31].map(Observation::LogRate));
+        let judged = rule().judge(&results);
+        assert_eq!(kinds(&judged), [Led, Failed, Leader]);
+        assert_eq!(judged.standings[0].repeats, [0, 1, 2, 3, 6]);
+        assert!(judged.is_decided);
+    }
+
+    #[test]
+    fn a_look_counts_its_own_repeats_where_one_contender_less_leaves_more() {
+        let mut results = observations(&[100.0, 200.0, 150.0], 0.02, 5);
+        results[2][3..].fill(Observation::Invalid);
+        let mut rule = rule();
+        rule.looks = vec![4, 8];
+        let judged = rule.judge(&results);
+        assert_eq!((judged.repeats, judged.is_decided), (4, true));
+        assert_eq!(judged.standings[0].repeats, [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn what_is_open_needs_a_later_look() {
+        let judged = rule().judge(&observations(&[100.0, 104.0], 0.02, 4));
+        let open: Vec<_> = judged.standings.iter().filter_map(|it| it.needed).collect();
+        assert_eq!((judged.next_look, open.len()), (Some(5), 1));
+        assert!(rule().look_from(open[0]) == Some(open[0]) && open[0] >= 5);
+        assert_eq!(
+            [1, 7, 60, 61].map(|it| rule().look_from(it)),
+            [Some(4), Some(8), Some(60), None]
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::latency::LatencySummary;
 use crate::suggest::did_you_mean;
-use crate::value::{format_seconds, parse_seconds};
+use crate::value::{format_seconds, parse_fraction, parse_seconds};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -176,16 +176,10 @@ impl FromStr for ObjectiveLimit {
 
 /// Reads a share of the requests: `0.1%` or `0.001`.
 fn parse_share(limit: &str) -> Result<f64, ParseObjectiveError> {
-    let number = |digits: &str| digits.trim().parse::<f64>().ok();
-    let share = match limit.strip_suffix('%') {
-        Some(digits) => number(digits).map(|per_cent| per_cent / 100.0),
-        None => number(limit),
-    };
-    share
-        .filter(|share| (0.0..=1.0).contains(share))
-        .ok_or_else(|| ParseObjectiveError::NotShare {
-            limit: limit.to_owned(),
-        })
+    let share = parse_fraction(limit).filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| ParseObjectiveError::NotShare {
+        limit: limit.to_owned(),
+    })
 }
 
 /// Limits that must all be kept: `p50<1ms,p99.9<50ms,errors<0.1%`.

@@ -3,6 +3,7 @@
 use crate::Value;
 use crate::conditions::Arrival;
 use crate::objective::Objective;
+use crate::value::parse_fraction;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -131,14 +132,10 @@ impl FromStr for EqualityMargin {
     type Err = ParseEqualityMarginError;
 
     fn from_str(text: &str) -> Result<Self, ParseEqualityMarginError> {
-        let number = |digits: &str| digits.trim().parse::<f64>().ok();
-        let part = match text.strip_suffix('%') {
-            Some(percent) => number(percent).map(|percent| percent / 100.0),
-            None => number(text),
-        };
         let fits = |part: &f64| DecisionSettings::EQUAL_WITHIN.contains(part);
         let error = || ParseEqualityMarginError(text.to_owned());
-        part.filter(fits).map(Self).ok_or_else(error)
+        let part = parse_fraction(text).filter(fits);
+        part.map(Self).ok_or_else(error)
     }
 }
 

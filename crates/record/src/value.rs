@@ -216,6 +216,21 @@ pub fn parse_seconds(text: &str) -> Result<f64, ParseSecondsError> {
     fits.then_some(seconds).ok_or_else(error)
 }
 
+/// Reads a fraction, in per cent or not; `None` if it is no number.
+///
+/// ```
+/// use trueput_record::value::parse_fraction;
+/// assert_eq!(["3%", "0.03", "3 percent"].map(parse_fraction), [Some(0.03), Some(0.03), None]);
+/// ```
+#[must_use]
+pub fn parse_fraction(text: &str) -> Option<f64> {
+    let number = |digits: &str| digits.trim().parse::<f64>().ok();
+    match text.strip_suffix('%') {
+        Some(percent) => number(percent).map(|percent| percent / 100.0),
+        None => number(text),
+    }
+}
+
 /// Formats a duration as [`parse_seconds`] reads it: `500ms`, `2m`.
 ///
 /// ```

@@ -10,7 +10,7 @@ use trueput_findings::repeats::widest;
 use trueput_record::folder::{PrecisionTarget, RunManifest};
 use trueput_record::plan::{MAX_REPEAT, PlanFile};
 use trueput_record::ranges::MIN_HALF_WIDTH;
-use trueput_record::value::parse_seconds;
+use trueput_record::value::{parse_fraction, parse_seconds};
 use trueput_record::{RunFolder, TrialRecord};
 use trueput_runner::matrix::{self, BuildAccess};
 use trueput_runner::{Registry, RepeatRule};
@@ -20,14 +20,10 @@ const MAX_REPEATS: u32 = 30;
 
 /// Reads a part of one: `3%` or `0.03`.
 pub fn parse_part(text: &str) -> Result<f64, Failure> {
-    let number = |digits: &str| digits.trim().parse::<f64>().ok();
-    let part = match text.strip_suffix('%') {
-        Some(digits) => number(digits).map(|per_cent| per_cent / 100.0),
-        None => number(text),
-    };
+    let part = parse_fraction(text);
     part.filter(|part| (0.0..1.0).contains(part))
-        .ok_or_else(|| match number(text) {
-            Some(per_cent @ 1.0..100.0) => Failure::usage(format!(
+        .ok_or_else(|| match part {
+            Some(per_cent @ 1.0..100.0) if !text.ends_with('%') => Failure::usage(format!(
                 "'{text}' is not below 1: write {text}% or {}",
                 per_cent / 100.0
             )),

@@ -10,7 +10,7 @@ use crate::statistics::{
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use trueput_record::search::{DecisionSettings, SearchEnd};
+use trueput_record::search::{DecisionSettings, EqualityMargin, SearchEnd};
 use trueput_record::trial_time::repeat_s;
 use trueput_record::{Outcome, TrialRecord};
 
@@ -18,7 +18,7 @@ use trueput_record::{Outcome, TrialRecord};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RankingDecision {
     /// Contenders are equal if their rates differ by less than this part.
-    pub equal_within: f64,
+    pub equal_within: EqualityMargin,
     /// Complete repeats.
     pub repeats: u32,
     /// Repeats that do not count, because other programs disturbed them
@@ -80,12 +80,8 @@ impl RankingDecision {
             .iter()
             .map(|own| observations(own, headline, disturbed))
             .collect();
-        let DecisionSettings {
-            equal_within,
-            max_repeats,
-            ..
-        } = *settings;
-        let rule = SequentialRule::new(max_repeats, equal_within);
+        let equal_within = settings.equal_within();
+        let rule = SequentialRule::new(settings.max_repeats, equal_within.part());
         let judgement = rule.judge(&observations);
         let offsets = offsets(&judgement.standings);
         let contender = |place: usize| {

@@ -6,6 +6,7 @@ use crate::objective::Objective;
 use crate::value::parse_fraction;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
@@ -66,6 +67,8 @@ pub enum SearchEnd {
     TimeUp,
     /// Every planned trial had ended.
     NothingLeft,
+    /// The run has as many trials as a run may have.
+    TrialLimit,
 }
 
 /// The settings of a run that ends when its rankings are decided: it repeats the trials of a plan
@@ -105,8 +108,9 @@ impl DecisionSettings {
     }
 }
 
-/// The part within which a decided run calls contenders equal.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// The part within which a decided run calls contenders equal; in texts per cent: `5 %`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(transparent)]
 pub struct EqualityMargin(f64);
 
 impl EqualityMargin {
@@ -114,6 +118,13 @@ impl EqualityMargin {
     #[must_use]
     pub fn part(self) -> f64 {
         self.0
+    }
+}
+
+impl fmt::Display for EqualityMargin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // To a hundredth: 0.07 is 7.000000000000001 %.
+        write!(f, "{} %", (self.0 * 1e4).round() / 1e2)
     }
 }
 
@@ -523,6 +534,10 @@ mod tests {
             );
         }
         assert_eq!(EqualityMargin::default().part(), 0.05);
+        let shown = |text: &str| text.parse::<EqualityMargin>().map(|it| it.to_string());
+        for (text, said) in [("7%", "7 %"), ("0.5%", "0.5 %"), ("0.1225", "12.25 %")] {
+            assert_eq!(shown(text), Ok(said.to_owned()));
+        }
     }
 
     #[test]

@@ -158,7 +158,7 @@ fn decision_estimate(settings: &DecisionSettings, trials: usize) -> String {
         "{} a repeat; {least} to {most} repeats until each ranking has a leader or equals within \
          {} %{within}",
         counted(trials as u64, "trial"),
-        settings.equal_within * 100.0
+        settings.equal_within()
     )
 }
 

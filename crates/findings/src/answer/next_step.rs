@@ -6,7 +6,7 @@ use crate::shell::quoted;
 use crate::statistics::{SequentialRule, StandingKind};
 use serde::Serialize;
 use trueput_record::TrialSpec;
-use trueput_record::search::{DecisionSettings, EqualityMargin, SearchSettings};
+use trueput_record::search::{DecisionSettings, EqualityMargin, SearchEnd, SearchSettings};
 use trueput_record::trial_time::repeat_s;
 
 /// More repeats than these are not proposed: it may be impossible to know how many it takes.
@@ -101,13 +101,15 @@ fn can_decide(report: &Run) -> bool {
 
 /// Goes on with a decided run whose time was up.
 fn go_on_deciding(report: &Run, rankings: &[RankingAnswer]) -> Option<NextStep> {
+    let end = report.end.as_ref().and_then(|end| end.search_end);
+    let has_room = end != Some(SearchEnd::TrialLimit);
     let decisions = rankings.iter().filter_map(|it| it.decision.as_ref());
     let mut open = decisions.filter(|it| it.next_look.is_some()).peekable();
     open.peek()?;
     let is_here = report.shown_as == report.folder;
     let times = open.flat_map(|it| it.of_kind(StandingKind::Open).map(|one| one.more_s));
     let times = times.collect::<Option<Vec<_>>>();
-    is_here.then(|| NextStep::Decide {
+    (is_here && has_room).then(|| NextStep::Decide {
         more_s: times.and_then(|all| all.into_iter().reduce(f64::max)),
         command: decide_command(report),
     })

@@ -6,10 +6,12 @@ use trueput_findings::decision::{DecidedContender, RankingDecision};
 use trueput_findings::disturbed_repeats::MAX_SHARE;
 use trueput_findings::statistics::{Interval, StandingKind};
 use trueput_findings::units::counted;
+use trueput_record::folder::MAX_TRIALS;
 use trueput_record::search::SearchEnd;
 
-/// Leads of more than this part are given as factors.
-const MAX_PERCENT_LEAD: f64 = 1.0;
+/// A lead whose ratio is above these, at the low or the high end, is given as a factor.
+const MAX_PERCENT_LOW: f64 = 2.0;
+const MAX_PERCENT_HIGH: f64 = 3.0;
 
 /// Differences that are left open by name.
 const MAX_OPEN: usize = 2;
@@ -42,20 +44,31 @@ pub(crate) fn verdict(decision: &RankingDecision, is_short: bool) -> String {
     if decision.is_merged {
         clauses.push("noise lasts longer than a repeat; repeats were merged".to_owned());
     }
+    if let Some(failures) = failures(decision, is_short) {
+        let is_alone = open.is_empty() && equal.is_empty() && led.is_empty();
+        let undecided = if is_alone { "Undecided: " } else { "" };
+        clauses.push(format!("{undecided}{failures}"));
+    }
     let text = clauses.join("; ");
     format!("{text}.{}", disturbed(decision))
 }
 
 /// The verdict before a repeat counts, or if every contender failed.
 fn without_leader(decision: &RankingDecision, is_short: bool) -> String {
-    let failed = decision.of_kind(StandingKind::Failed);
-    let failed: Vec<_> = failed.map(|it| it.contender.as_str()).collect();
-    let reason = if failed.is_empty() {
-        "no repeat counts so far".to_owned()
-    } else {
-        format!("trials of {} failed", listed_by(is_short)(&failed))
-    };
+    let failures = failures(decision, is_short);
+    let reason = failures.unwrap_or_else(|| "no repeat counts so far".to_owned());
     format!("Undecided: {reason}.{}", disturbed(decision))
+}
+
+/// Whose trials failed.
+fn failures(decision: &RankingDecision, is_short: bool) -> Option<String> {
+    let names = names(decision.of_kind(StandingKind::Failed));
+    (!names.is_empty()).then(|| format!("trials of {} failed", listed_by(is_short)(&names)))
+}
+
+fn names<'a>(contenders: impl IntoIterator<Item = &'a DecidedContender>) -> Vec<&'a str> {
+    let names = contenders.into_iter().map(|it| it.contender.as_str());
+    names.collect()
 }
 
 /// The sentence on repeats that do not count; nothing if all do.
@@ -65,9 +78,9 @@ fn disturbed(decision: &RankingDecision) -> String {
         return String::new();
     }
     format!(
-        " Not counted: {}, in which other programs used over {} of the processors.",
+        " Not counted: {}, in which other programs used over {:.0} % of the processors.",
         repeats(count),
-        part(MAX_SHARE)
+        MAX_SHARE * 100.0
     )
 }
 
@@ -80,18 +93,18 @@ fn leads(
 ) -> Option<String> {
     let (nearest, others) = led.split_first()?;
     if !is_whole {
-        let names: Vec<_> = led.iter().map(|it| it.contender.as_str()).collect();
+        let names = names(led.iter().copied());
         let are = if names.len() == 1 { "is" } else { "are" };
         return Some(format!("{} {are} slower", listed_by(is_short)(&names)));
     }
     let mut text = lead(decision, nearest);
     match others {
         [] => {}
-        [one] => text += &format!("; {} is slower still", one.contender),
-        several if is_short => text += &format!("; {} others are slower still", several.len()),
+        [one] => text += &format!("; {} is slower, too", one.contender),
+        several if is_short => text += &format!("; {} others are slower, too", several.len()),
         several => {
-            let names: Vec<_> = several.iter().map(|it| it.contender.as_str()).collect();
-            text += &format!("; {} are slower still", all_listed(&names));
+            let names = names(several.iter().copied());
+            text += &format!("; {} are slower, too", all_listed(&names));
         }
     }
     Some(text)
@@ -104,15 +117,17 @@ fn lead(decision: &RankingDecision, behind: &DecidedContender) -> String {
     let Some(ratio) = behind.ratio else {
         return format!("{leader} leads {name}");
     };
-    let effort = effort(behind);
-    if ratio.high < 1.0 + decision.equal_within {
-        let within = part(decision.equal_within);
-        return format!(
-            "{leader} leads {name} by {}, so they are equal within {within} ({effort})",
-            distance(ratio)
-        );
-    }
-    format!("{leader} leads {name} by {} ({effort})", distance(ratio))
+    let within = decision.equal_within;
+    let equal = if ratio.high < 1.0 + within.part() {
+        format!(", so they are equal within {within}")
+    } else {
+        String::new()
+    };
+    format!(
+        "{leader} leads {name} by {}{equal} ({})",
+        distance(ratio),
+        effort(behind)
+    )
 }
 
 fn equals(
@@ -121,20 +136,21 @@ fn equals(
     equal: &[&DecidedContender],
     is_short: bool,
 ) -> String {
-    let names: Vec<_> = std::iter::once(leader)
-        .chain(equal.iter().copied())
-        .map(|it| it.contender.as_str())
-        .collect();
-    let within = part(decision.equal_within);
-    let names = listed_by(is_short)(&names);
+    let within = decision.equal_within;
+    let leader = &leader.contender;
     match equal {
         [one] => format!(
-            "{names} are equal within {within} ({}; {})",
-            ratio_text(one),
+            "{leader} and {} are equal within {within} ({}{})",
+            one.contender,
+            ratio_text(one).map_or_else(String::new, |ratio| format!("{ratio}; ")),
             effort(one)
         ),
-        // Each with the leader.
-        _ => format!("{names} are equal within {within} ({})", effort(equal[0])),
+        // Each to the leader: two of them may differ by more.
+        _ => format!(
+            "{} are equal to {leader} within {within} ({})",
+            listed_by(is_short)(&names(equal.iter().copied())),
+            effort(equal[0])
+        ),
     }
 }
 
@@ -146,54 +162,59 @@ fn undecided(
     let state = match (decision.next_look, decision.search_end) {
         (None, _) => format!("after {}", repeats(decision.repeats)),
         (Some(_), Some(SearchEnd::TimeUp)) => "at the time limit".to_owned(),
+        (Some(_), Some(SearchEnd::TrialLimit)) => {
+            format!("at the limit of {MAX_TRIALS} trials of a run")
+        }
         (Some(_), _) => format!("after {} so far", repeats(decision.repeats)),
     };
-    let compared: Vec<_> = open.iter().filter(|it| it.ratio.is_some()).collect();
-    if compared.is_empty() {
-        let names: Vec<_> = std::iter::once(leader)
-            .chain(open.iter().copied())
-            .map(|it| it.contender.as_str())
-            .collect();
+    let mut ratios: Vec<_> = open.iter().filter_map(|it| ratio_text(it)).collect();
+    if ratios.is_empty() {
+        let names = names(std::iter::once(leader).chain(open.iter().copied()));
         return format!("Undecided {state}: too few repeats of {}", listed(&names));
     }
-    let shown = compared.iter().take(MAX_OPEN);
-    let shown: Vec<_> = shown.map(|it| ratio_text(it)).collect();
-    let more = compared.len().saturating_sub(MAX_OPEN);
+    ratios.truncate(MAX_OPEN);
+    let more = open.len() - ratios.len();
     let and_more = if more > 0 {
         format!(" and {more} more")
     } else {
         String::new()
     };
-    let time = compared.iter().map(|it| it.more_s);
+    let time = open.iter().map(|it| it.more_s);
     let time = time.collect::<Option<Vec<_>>>();
     let time = time.map(|all| all.into_iter().fold(0.0, f64::max));
     let time = time.map_or_else(String::new, |more_s| {
         format!("; about {} more might decide", seconds(more_s))
     });
-    format!("Undecided {state}: {}{and_more}{time}", shown.join(", "))
+    format!("Undecided {state}: {}{and_more}{time}", ratios.join(", "))
 }
 
-/// `A/B 0.97 to 1.09`.
-fn ratio_text(one: &DecidedContender) -> String {
-    let against = one.against.as_deref().unwrap_or_default();
-    one.ratio.map_or_else(String::new, |ratio| {
-        format!(
-            "{against}/{} {:.2} to {:.2}",
-            one.contender, ratio.low, ratio.high
-        )
-    })
+/// `A/B 0.97 to 1.09`; `None` if the repeats are too few to tell.
+fn ratio_text(one: &DecidedContender) -> Option<String> {
+    let ratio = one.ratio.filter(|ratio| !ratio.is_boundless())?;
+    Some(format!(
+        "{}/{} {:.2} to {:.2}",
+        one.against.as_deref()?,
+        one.contender,
+        ratio.low,
+        ratio.high
+    ))
 }
 
-/// How far the faster one is ahead: `7-13 %`, or above twice the rate `a factor of 2.1 to 2.4`.
+/// How far the faster one is ahead: `7-13 %`, `up to 4 %`, or where that is long or wide `a factor
+/// of 2.1 to 2.4`.
 fn distance(ratio: Interval) -> String {
-    if ratio.low > 1.0 + MAX_PERCENT_LEAD {
+    if ratio.is_boundless() {
+        return format!("a factor of {:.1} or more", ratio.low);
+    }
+    if ratio.low > MAX_PERCENT_LOW || ratio.high > MAX_PERCENT_HIGH {
         return format!("a factor of {:.1} to {:.1}", ratio.low, ratio.high);
     }
     let [low, high] = [ratio.low, ratio.high].map(|end| (end - 1.0) * 100.0);
-    if high < 10.0 && high - low < 2.0 {
-        format!("{low:.1}-{high:.1} %")
+    let decimals = usize::from(high < 10.0 && high - low < 2.0);
+    if low < 1.0 {
+        format!("up to {high:.decimals$} %")
     } else {
-        format!("{low:.0}-{high:.0} %")
+        format!("{low:.decimals$}-{high:.decimals$} %")
     }
 }
 
@@ -217,11 +238,6 @@ pub(crate) fn seconds(time_s: f64) -> String {
     }
 }
 
-fn part(part: f64) -> String {
-    let percent = format!("{:.1}", part * 100.0);
-    format!("{} %", percent.trim_end_matches(".0"))
-}
-
 fn listed_by(is_short: bool) -> fn(&[&str]) -> String {
     if is_short { listed } else { all_listed }
 }
@@ -243,6 +259,7 @@ pub fn decided_lines(rankings: &[RankingAnswer]) -> Vec<(usize, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trueput_record::search::EqualityMargin;
 
     fn contender(name: &str, kind: StandingKind, ratio: Option<(f64, f64)>) -> DecidedContender {
         DecidedContender {
@@ -268,7 +285,7 @@ mod tests {
         let mut contenders = vec![contender("lmdb", StandingKind::Leader, None)];
         contenders.extend(behind.iter().cloned());
         let decision = RankingDecision {
-            equal_within: 0.05,
+            equal_within: EqualityMargin::default(),
             repeats: 10,
             disturbed_repeats: 0,
             next_look,
@@ -283,7 +300,7 @@ mod tests {
     #[test]
     fn repeats_that_do_not_count_are_told_and_before_one_counts_nobody_has_failed() {
         let decision = |kind, disturbed_repeats| RankingDecision {
-            equal_within: 0.05,
+            equal_within: EqualityMargin::default(),
             repeats: 0,
             disturbed_repeats,
             next_look: Some(4),
@@ -316,9 +333,33 @@ mod tests {
         );
         assert_eq!(
             said(None, None, &[led(2.11, 2.4), led(3.0, 4.0)]),
-            "lmdb leads redb by a factor of 2.1 to 2.4 (10 repeats, 20 s); redb is slower still."
+            "lmdb leads redb by a factor of 2.1 to 2.4 (10 repeats, 20 s); redb is slower, too."
         );
-        assert!(said(None, None, &[led(1.013, 1.019)]).contains("by 1.3-1.9 %"));
+        for (low, high, distance) in [
+            (1.013, 1.019, "by 1.3-1.9 %, so"),
+            (1.002, 1.013, "by up to 1.3 %, so"),
+            (1.009, 1.13, "by up to 13 % "),
+            (1.3, 2.9, "by 30-190 % "),
+            (1.3, 3.4, "by a factor of 1.3 to 3.4 "),
+            (1.3, 1e5, "by a factor of 1.3 or more "),
+        ] {
+            let text = said(None, None, &[led(low, high)]);
+            assert!(text.contains(distance), "{text}");
+        }
+    }
+
+    #[test]
+    fn failed_contenders_are_named_and_without_others_nothing_is_decided() {
+        let failed = contender("sqlite", StandingKind::Failed, None);
+        let led = contender("redb", StandingKind::Led, Some((1.07, 1.13)));
+        assert_eq!(
+            said(None, None, std::slice::from_ref(&failed)),
+            "Undecided: trials of sqlite failed."
+        );
+        assert_eq!(
+            said(None, None, &[led, failed]),
+            "lmdb leads redb by 7-13 % (10 repeats, 20 s); trials of sqlite failed."
+        );
     }
 
     #[test]
@@ -327,6 +368,11 @@ mod tests {
         assert_eq!(
             said(None, None, &[of(StandingKind::Equal)]),
             "lmdb and redb are equal within 5 % (lmdb/redb 0.98 to 1.03; 10 repeats, 20 s)."
+        );
+        let sqlite = contender("sqlite", StandingKind::Equal, Some((0.97, 1.04)));
+        assert_eq!(
+            said(None, None, &[of(StandingKind::Equal), sqlite]),
+            "redb and sqlite are equal to lmdb within 5 % (10 repeats, 20 s)."
         );
         let open = of(StandingKind::Open);
         assert_eq!(
@@ -344,6 +390,11 @@ mod tests {
         assert_eq!(
             said(None, Some(SearchEnd::NothingLeft), &[never]),
             "Undecided after 10 repeats: lmdb/redb 0.98 to 1.03."
+        );
+        let boundless = contender("redb", StandingKind::Open, Some((0.01, 100.0)));
+        assert_eq!(
+            said(Some(12), None, &[boundless]),
+            "Undecided after 10 repeats so far: too few repeats of lmdb and redb."
         );
         let early = contender("redb", StandingKind::Open, None);
         assert_eq!(

@@ -40,6 +40,7 @@ impl SearchStop {
             Self::CutShort => "the record ends",
             Self::Interrupted => "the run was interrupted",
             Self::Ended(SearchEnd::TimeUp) => "the time was up",
+            Self::Ended(SearchEnd::TrialLimit) => "the run had as many trials as a run may have",
             Self::Ended(SearchEnd::NothingLeft) | Self::Unrecorded => "the search ended",
         }
     }

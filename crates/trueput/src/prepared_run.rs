@@ -41,12 +41,7 @@ impl PreparedRun<'_> {
     /// # Errors
     /// As [`trueput_runner::run`] and [`report`].
     pub fn run(&self) -> Result<ExitCode, Failure> {
-        let mut progress = self.progress();
-        if !self.given.json {
-            let before = self.folder.trials()?.trials;
-            let standings = Standings::new(self.folder.path(), &self.manifest, before);
-            progress = progress.with_standings(standings);
-        }
+        let mut progress = self.ranked_progress()?;
         let summary = self.run_trials(&mut |event| progress.observe(event))?;
         finish(&summary, self.write_report())
     }
@@ -66,6 +61,20 @@ impl PreparedRun<'_> {
         } else {
             Progress::for_people()
         }
+    }
+
+    /// As [`PreparedRun::progress`], with how the rankings stand after each round.
+    ///
+    /// # Errors
+    /// If the trials of the folder cannot be read.
+    pub fn ranked_progress(&self) -> Result<Progress, Failure> {
+        let progress = self.progress();
+        if self.given.json {
+            return Ok(progress);
+        }
+        let before = self.folder.trials()?.trials;
+        let standings = Standings::new(self.folder.path(), &self.manifest, before);
+        Ok(progress.with_standings(standings))
     }
 
     /// Runs every unfinished trial, after notes on what to expect.
@@ -156,7 +165,7 @@ fn decision_estimate(settings: &DecisionSettings, trials: usize) -> String {
     });
     format!(
         "{} a repeat; {least} to {most} repeats until each ranking has a leader or equals within \
-         {} %{within}",
+         {}{within}",
         counted(trials as u64, "trial"),
         settings.equal_within()
     )

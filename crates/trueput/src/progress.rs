@@ -248,25 +248,27 @@ impl Progress {
             return;
         }
         let completed = self.completed.take();
+        // The first round's table grows by each contender.
+        let is_growing = !self.has_round && matches!(self.style, ProgressStyle::Bar(_));
+        self.has_round |= completed.is_some();
+        if completed.is_none() && !is_growing {
+            return;
+        }
+        let is_decision = standings.is_decision();
+        let answer = standings.answer();
         let mut lines = Vec::new();
-        if standings.is_decision() {
-            let decided = completed.map(|_| decided_lines(&standings.answer().rankings));
-            let mut new = decided.unwrap_or_default();
+        if is_decision && completed.is_some() {
+            let mut new = decided_lines(&answer.rankings);
             new.retain(|(place, _)| self.told.insert(*place));
             lines.extend(new.into_iter().map(|(_, line)| line));
         }
         match (&mut self.style, completed) {
-            (ProgressStyle::Bar(live), Some(_)) => live.show(standings.answer()),
-            // The first round's table grows by each contender.
-            (ProgressStyle::Bar(live), None) if !self.has_round => live.show(standings.answer()),
-            (ProgressStyle::Lines, Some(round))
-                if round.of != Some(1) && !standings.is_decision() =>
-            {
-                lines = round_lines(round, &standings.answer(), LINE_WIDTH);
+            (ProgressStyle::Bar(live), _) => live.show(answer),
+            (ProgressStyle::Lines, Some(round)) if round.of != Some(1) && !is_decision => {
+                lines = round_lines(round, &answer, LINE_WIDTH);
             }
             _ => {}
         }
-        self.has_round |= completed.is_some();
         for line in lines {
             self.say(&line);
         }

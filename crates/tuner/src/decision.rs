@@ -7,6 +7,7 @@ use crate::trial_search::{SearchNews, TrialSearch};
 use std::collections::BTreeMap;
 use trueput_findings::decision::RankingDecision;
 use trueput_findings::rankings::rankings;
+use trueput_record::folder::MAX_TRIALS;
 use trueput_record::search::{DecisionSettings, SearchEnd};
 use trueput_record::trial::Proposal;
 use trueput_record::trial_time::plan_time_s;
@@ -48,17 +49,19 @@ impl<'a> DecisionSearch<'a> {
             Some(&runs_on) => runs_on,
             None => needs_figures(cell, records),
         };
-        let mut count = self.manifest.trials.len().max(records.len());
-        let mut next = Vec::new();
-        for first in first_trials(self.manifest) {
-            if goes_on(first.cell) {
-                count += 1;
-                let own = records.iter().filter(|trial| trial.spec.cell == first.cell);
-                let last = own.map(|trial| trial.spec.repeat).max().unwrap_or_default();
-                next.push(repeat_of(first, last + 1, count));
-            }
-        }
-        next
+        // The same repeat for all: one that goes on again has none of those that it missed.
+        let last = records.iter().map(|trial| trial.spec.repeat).max();
+        let repeat = last.unwrap_or_default() + 1;
+        let going_on = first_trials(self.manifest).filter(|first| goes_on(first.cell));
+        let numbered = (self.planned(records) + 1..).zip(going_on);
+        numbered
+            .map(|(number, first)| repeat_of(first, repeat, number))
+            .collect()
+    }
+
+    /// The trials of the run so far.
+    fn planned(&self, records: &[TrialRecord]) -> usize {
+        self.manifest.trials.len().max(records.len())
     }
 
     /// Whether the time suffices for the repeats until the results of a ranking are looked at next:
@@ -90,6 +93,8 @@ impl TrialSearch for DecisionSearch<'_> {
         let next = self.next_trials(&decisions, records);
         if next.is_empty() {
             Proposal::End(SearchEnd::NothingLeft)
+        } else if self.planned(records) + next.len() > MAX_TRIALS {
+            Proposal::End(SearchEnd::TrialLimit)
         } else if self.has_time(&decisions, &next, records, elapsed_s) {
             Proposal::Trials(next)
         } else {
@@ -278,6 +283,61 @@ mod tests {
             run(&enough, |spec| at(spec, rate(spec))).1,
             SearchEnd::NothingLeft
         );
+    }
+
+    #[test]
+    fn a_run_that_has_as_many_trials_as_a_run_may_have_ends() {
+        let mut plan = plan(&["lmdb", "sqlite"], None);
+        let records: Vec<_> = plan
+            .trials
+            .iter()
+            .map(|spec| at(spec, rate(spec)))
+            .collect();
+        let mut next_with = |trials: usize| {
+            let last = plan.trials[0].clone();
+            plan.trials.resize(trials, last);
+            DecisionSearch::new(*plan.decision().unwrap(), &plan).next(&records, 0.0)
+        };
+        assert!(matches!(next_with(MAX_TRIALS - 3), Proposal::Trials(next) if next.len() == 3));
+        assert_eq!(
+            next_with(MAX_TRIALS - 2),
+            Proposal::End(SearchEnd::TrialLimit)
+        );
+    }
+
+    #[test]
+    fn whom_a_contender_led_that_failed_later_has_the_same_next_repeat_as_the_others() {
+        let plan = plan(&["lmdb", "rocksdb", "sqlite"], None);
+        // At first sqlite is led, and the others are hard to tell apart; then the leader fails.
+        let result = |spec: &TrialSpec| {
+            let noise = match (spec.engine.as_str(), spec.repeat % 2) {
+                ("lmdb", 0) => 1.06,
+                ("rocksdb", 1) => 1.05,
+                _ => 1.0,
+            };
+            let mut record = at(spec, rate(spec) * noise);
+            if spec.engine == "lmdb" && spec.repeat > 4 {
+                record.outcome = Outcome::Failed {
+                    reason: "no space left".to_owned(),
+                    bad_input: false,
+                };
+            }
+            record
+        };
+        let mut search = DecisionSearch::new(*plan.decision().unwrap(), &plan);
+        let mut records = Vec::new();
+        let mut trials = plan.trials.clone();
+        let mut of_sqlite = Vec::new();
+        loop {
+            let own = trials.iter().filter(|spec| spec.engine == "sqlite");
+            of_sqlite.extend(own.map(|spec| spec.repeat));
+            records.extend(trials.iter().map(result));
+            match search.next(&records, 0.0) {
+                Proposal::Trials(next) => trials = next,
+                Proposal::End(end) => break assert_eq!(end, SearchEnd::NothingLeft),
+            }
+        }
+        assert_eq!(of_sqlite, [1, 2, 3, 4, 7]);
     }
 
     #[test]

@@ -5,14 +5,12 @@ use crate::failure::Failure;
 use crate::output;
 use crate::prepared_run::{self, PreparedRun};
 use crate::repeats::parse_budget;
-use crate::resumed;
 use crate::run_request::RunRequest;
 use clap::Args;
 use std::cell::RefCell;
 use std::process::ExitCode;
 use std::time::Instant;
 use trueput_findings::Run;
-use trueput_findings::answer::Standings;
 use trueput_record::plan::PlanFile;
 use trueput_record::search::{DecisionSettings, EqualityMargin, SearchSettings};
 use trueput_record::skipped::SkippedPart;
@@ -72,8 +70,8 @@ impl Decide {
 pub fn check_plan(plan: &PlanFile, target: &str) -> Result<(), Failure> {
     if plan.conditions.rate_per_s.iter().any(|&rate| rate > 0.0) {
         return Err(Failure::usage(format!(
-            "--decide compares rates, and '{target}' gives one: count repeats by --repeat, or \
-             leave the rate out by --rate 0"
+            "'{target}' is decided by rates, and this one is given: count repeats, as in --repeat \
+             5, or leave the rate out by --rate 0"
         )));
     }
     if !plan.steps.is_empty() {
@@ -120,39 +118,47 @@ fn settings(equal_within: EqualityMargin, budget_s: Option<f64>, cells: usize) -
 /// Has a resumed run end when its rankings are decided: what it has counts as its first repeats.
 ///
 /// # Errors
-/// A usage error if its rankings are not of rates, or if it decides by another difference.
+/// A usage error if its rankings are not of rates, or if it decides by another difference; if its
+/// manifest cannot be written.
 pub fn decide(
     run: &mut PreparedRun<'_>,
     equal_within: EqualityMargin,
     within_s: Option<f64>,
 ) -> Result<(), Failure> {
+    let _lock = run.folder.lock()?;
     let manifest = &mut run.manifest;
-    if let Some(SearchSettings::Decision(settings)) = &mut manifest.search {
-        if settings.equal_within != equal_within.part() {
+    if let Some(settings) = manifest.decision() {
+        let stated = settings.equal_within();
+        if stated != equal_within {
             return Err(Failure::usage(format!(
-                "this run decides by {} %, and its verdicts depend on that: leave the number out",
-                settings.equal_within * 100.0
+                "this run decides by {stated}, and its verdicts depend on that: leave the number \
+                 out"
             )));
         }
-        settings.budget_s = within_s.or(settings.budget_s);
-        return Ok(());
+    } else {
+        check_trials(manifest)?;
+        let ended = run.folder.trials()?.trials;
+        begin(manifest, equal_within, within_s, &ended);
+        run.options.until = None;
     }
-    check_trials(manifest)?;
-    let ended = run.folder.trials()?.trials;
+    // Before anything runs, so that an interrupted run goes on by this rule.
+    Ok(run.folder.extend(manifest)?)
+}
+
+/// Gives a run with a number of repeats the rule of a decision.
+fn begin(
+    manifest: &mut RunManifest,
+    equal_within: EqualityMargin,
+    within_s: Option<f64>,
+    ended: &[TrialRecord],
+) {
     let last = ended.iter().map(|trial| trial.spec.repeat).max();
-    manifest
-        .trials
-        .retain(|spec| spec.repeat <= last.unwrap_or(1));
+    let trials = &mut manifest.trials;
+    trials.retain(|spec| spec.repeat <= last.unwrap_or(1));
+    let cells = trials.iter().filter(|spec| spec.repeat == 1).count();
     manifest.until = None;
-    let cells = manifest
-        .trials
-        .iter()
-        .filter(|spec| spec.repeat == 1)
-        .count();
     let settings = settings(equal_within, within_s, cells);
     manifest.search = Some(SearchSettings::Decision(settings));
-    run.options.until = None;
-    Ok(())
 }
 
 fn check_trials(manifest: &RunManifest) -> Result<(), Failure> {
@@ -177,21 +183,9 @@ pub fn carry_out(run: &PreparedRun<'_>) -> Result<ExitCode, Failure> {
         return run.run();
     };
     let mut search = DecisionSearch::new(*settings, manifest);
-    let mut progress = run.progress();
-    if !run.given.json {
-        let before = run.folder.trials()?.trials;
-        progress = progress.with_standings(Standings::new(folder, manifest, before));
-    }
-    let progress = RefCell::new(progress);
+    let progress = RefCell::new(run.ranked_progress()?);
     let began = Instant::now();
-    let mut is_stated = false;
     let source = &mut |ended: &[TrialRecord]| {
-        // A resumed run may have got its rule just now.
-        if !std::mem::replace(&mut is_stated, true)
-            && let Err(error) = run.folder.extend(manifest)
-        {
-            output::note(&format!("warning: {error}"));
-        }
         let proposal = search.next(ended, began.elapsed().as_secs_f64());
         if let Proposal::Trials(trials) = &proposal {
             progress.borrow_mut().add_trials(trials);
@@ -200,10 +194,6 @@ pub fn carry_out(run: &PreparedRun<'_>) -> Result<ExitCode, Failure> {
     };
     let observer = &mut |event: &_| progress.borrow_mut().observe(event);
     let summary = run.run_search(observer, source)?;
-    if summary.interrupted {
-        let command = resumed::resume_command(manifest, folder);
-        output::note(&format!("continue it with: {command}"));
-    }
     let written = if run.given.json {
         let loaded = Run::load(folder).map_err(Failure::from);
         loaded.and_then(|loaded| output::json_lines(&found(&loaded).to_string()))

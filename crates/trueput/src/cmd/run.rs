@@ -91,6 +91,12 @@ fn resume<'a>(
     let within_s = arguments.decide.within;
     let mut run = resumed::open(path, within_s, &arguments.run, checks, registry)?;
     let decided = run.manifest.decision().map(DecisionSettings::equal_within);
+    if decided.is_some() && arguments.repeats.are_automatic() {
+        return Err(Failure::usage(
+            "this run repeats until its rankings are decided: give it time by --within, and leave \
+             --until and --budget out",
+        ));
+    }
     if let Some(equal_within) = arguments.decide.equal_within(decided, false)? {
         decision::decide(&mut run, equal_within, within_s)?;
     } else {

@@ -34,7 +34,8 @@ pub struct Decide {
     #[arg(long, value_name = "N%", num_args = 0..=1, require_equals = true,
         default_missing_value = "5%", conflicts_with_all = ["repeat", "until", "budget"])]
     pub decide: Option<EqualityMargin>,
-    /// End a run that decides after this time, as in 3m, decided or not
+    /// End a run that decides after this time, as in 3m, decided or not: repeats that would not fit
+    /// before the results are looked at next are not begun
     #[arg(long, value_name = "TIME", value_parser = parse_budget,
         conflicts_with_all = ["repeat", "until", "budget"])]
     pub within: Option<f64>,

@@ -211,7 +211,9 @@ fn distance(ratio: Interval) -> String {
     }
     let [low, high] = [ratio.low, ratio.high].map(|end| (end - 1.0) * 100.0);
     let decimals = usize::from(high < 10.0 && high - low < 2.0);
-    if low < 1.0 {
+    if high < 0.1 {
+        "less than 0.1 %".to_owned()
+    } else if low < 1.0 {
         format!("up to {high:.decimals$} %")
     } else {
         format!("{low:.decimals$}-{high:.decimals$} %")
@@ -337,6 +339,7 @@ mod tests {
         );
         for (low, high, distance) in [
             (1.013, 1.019, "by 1.3-1.9 %, so"),
+            (1.000_1, 1.000_3, "by less than 0.1 %, so"),
             (1.002, 1.013, "by up to 1.3 %, so"),
             (1.009, 1.13, "by up to 13 % "),
             (1.3, 2.9, "by 30-190 % "),

@@ -11,6 +11,7 @@ mod builds;
 mod calibration;
 mod choice;
 mod comparisons;
+mod decisions;
 mod disturbances;
 mod fixed_rate;
 mod history;

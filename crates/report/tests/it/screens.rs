@@ -5,7 +5,7 @@
 //! the change is read in their difference.
 
 use crate::choice::Situation;
-use crate::support::{contest, everything, repeats, report, terminal};
+use crate::support::{contest, everything, failed, repeats, report, spec, terminal};
 use crate::{
     ablation, audits, builds, choice, compare_words, load_generators, objectives, rankings,
     storage, summary, tuning,
@@ -18,6 +18,7 @@ use trueput_findings::history::history;
 use trueput_findings::prediction::{PredictionRequest, predict};
 use trueput_record::accounting::OtherPrograms;
 use trueput_record::folder::DamagedLine;
+use trueput_record::search::{DecisionSettings, SearchEnd, SearchSettings};
 use trueput_record::testing::{open_loop, scaling};
 use trueput_record::{Durability, TrialRecord};
 use trueput_report::answer::{AnswerText, Layout};
@@ -174,6 +175,57 @@ fn busy() -> Run {
     report(trials)
 }
 
+/// A run that decided what it could in its time: a ranking with a leader and a contender that
+/// failed, one of equals, and one that is open.
+fn decided() -> Run {
+    let of = |cell, engine, level, per_s: f64, parts: &[f64]| {
+        let rates: Vec<_> = parts.iter().map(|part| per_s * part).collect();
+        repeats(cell, engine, level, &rates)
+    };
+    let (sync, buffered, process) = (Durability::Sync, Durability::Buffered, Durability::Process);
+    let steady = [1.0, 0.99, 1.012, 0.995];
+    let other = [0.995, 1.0, 1.004, 0.998];
+    let mut trials = of(0, "lmdb", sync, 2_000.0, &steady);
+    trials.extend(of(1, "redb", sync, 1_800.0, &other));
+    trials.extend(of(2, "sqlite", sync, 900.0, &steady[..2]));
+    let failing = |repeat| failed(spec(2, "sqlite", sync, repeat), "no space left");
+    trials.extend([3, 4].map(failing));
+    trials.extend(of(3, "lmdb", buffered, 5_000.0, &steady));
+    trials.extend(of(4, "redb", buffered, 4_990.0, &other));
+    trials.extend(of(
+        5,
+        "sqlite",
+        buffered,
+        4_980.0,
+        &[1.005, 0.997, 1.0, 1.002],
+    ));
+    trials.extend(of(
+        6,
+        "lmdb",
+        process,
+        9_000.0,
+        &[1.0, 0.98, 1.02, 0.99, 1.01],
+    ));
+    trials.extend(of(
+        7,
+        "redb",
+        process,
+        8_730.0,
+        &[1.0, 1.02, 0.98, 1.01, 0.99],
+    ));
+    for trial in &mut trials {
+        trial.started_at = format!("2026-11-21T20:45:{}0Z", trial.spec.repeat);
+    }
+    let mut run = report(trials);
+    run.manifest.search = Some(SearchSettings::Decision(DecisionSettings {
+        equal_within: 0.05,
+        max_repeats: DecisionSettings::MAX_REPEATS,
+        budget_s: Some(60.0),
+    }));
+    run.end.as_mut().unwrap().search_end = Some(SearchEnd::TimeUp);
+    run
+}
+
 /// Twelve nights, whose level falls to a half at the fifth, and one outlier.
 fn nights() -> String {
     let night = |index: usize| {
@@ -206,6 +258,7 @@ fn screens() -> Vec<(&'static str, String)> {
     vec![
         ("first-look", of_small_run()),
         ("busy", first_screen(&busy())),
+        ("decided", with_section(&decided(), "threen1, ")),
         ("cut-short", terminal(&cut_short(), 100)),
         (
             "isolation",

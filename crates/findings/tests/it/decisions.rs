@@ -1,0 +1,161 @@
+//! How the rankings of runs stand that go on until these are decided.
+
+use crate::support::{run_of, verdicts};
+use trueput_findings::Run;
+use trueput_findings::answer::{Answer, NextStep, RankingVerdict};
+use trueput_findings::decision::RankingDecision;
+use trueput_findings::statistics::StandingKind::{self, Failed, Leader, Led, Open};
+use trueput_record::search::{DecisionSettings, SearchEnd, SearchSettings};
+use trueput_record::testing::{invalid, repeats, spec};
+use trueput_record::{Durability, TrialRecord};
+
+/// Rates that scatter by a hundredth around one.
+const STEADY: [f64; 8] = [1.0, 0.99, 1.012, 0.995, 1.004, 0.992, 1.008, 1.001];
+
+/// Rates that scatter by a fiftieth around one, and those of another contender in the same repeats.
+const NOISY: [[f64; 5]; 2] = [[1.0, 0.98, 1.02, 0.99, 1.01], [1.0, 1.02, 0.98, 1.01, 0.99]];
+
+/// Repeats of a contender around a rate.
+fn around(cell: u32, engine: &str, per_s: f64, parts: &[f64]) -> Vec<TrialRecord> {
+    let rates: Vec<_> = parts.iter().map(|part| per_s * part).collect();
+    repeats(cell, engine, Durability::Sync, &rates)
+}
+
+/// Two trials that do not count, after so many repeats.
+fn failures(cell: u32, engine: &str, after: u32) -> [TrialRecord; 2] {
+    let at = |repeat| spec(cell, engine, Durability::Sync, after + repeat);
+    [1, 2].map(|repeat| invalid(at(repeat), 9_000.0, "a debug build"))
+}
+
+/// A run that decides with these trials, each repeat 10 s after the one before.
+fn deciding(mut trials: Vec<TrialRecord>) -> Run {
+    for trial in &mut trials {
+        trial.started_at = format!(
+            "2026-11-21T20:{:02}:{:02}Z",
+            trial.spec.repeat / 6,
+            trial.spec.repeat % 6 * 10
+        );
+    }
+    let mut run = run_of(trials);
+    run.manifest.search = Some(SearchSettings::Decision(DecisionSettings {
+        equal_within: 0.05,
+        max_repeats: DecisionSettings::MAX_REPEATS,
+        budget_s: None,
+    }));
+    run
+}
+
+fn decision(run: &Run) -> RankingDecision {
+    Answer::of(run).rankings[0].decision.clone().unwrap()
+}
+
+/// The contenders of a ranking in its order, each with how it stands and its rank.
+fn standings(run: &Run) -> Vec<(String, StandingKind, Option<usize>)> {
+    let ranking = &Answer::of(run).rankings[0];
+    let contenders = ranking.decision.iter().flat_map(|it| &it.contenders);
+    let both = contenders.zip(&ranking.rows);
+    both.map(|(contender, row)| {
+        assert_eq!(contender.contender, row.contender);
+        (row.contender.clone(), contender.kind, row.rank)
+    })
+    .collect()
+}
+
+#[test]
+fn the_leader_is_first_and_who_failed_is_last_without_a_rank_or_a_share() {
+    let mut trials = around(0, "redb", 9_000.0, &STEADY[..2]);
+    trials.extend(failures(0, "redb", 2));
+    trials.extend(around(1, "sqlite", 1_000.0, &STEADY[..5]));
+    trials.extend(around(2, "lmdb", 2_000.0, &STEADY[..5]));
+    let run = deciding(trials);
+    let named = |name: &str, kind, rank| (name.to_owned(), kind, rank);
+    assert_eq!(
+        standings(&run),
+        [
+            named("lmdb", Leader, Some(1)),
+            named("sqlite", Led, Some(2)),
+            named("redb", Failed, None)
+        ]
+    );
+    let ranking = &Answer::of(&run).rankings[0];
+    assert_eq!(ranking.verdict, RankingVerdict::Leader);
+    assert!(ranking.rows[2].of_leader.is_none());
+    let share = ranking.rows[1].of_leader.unwrap().estimate;
+    assert!((0.48..0.52).contains(&share), "{share}");
+}
+
+#[test]
+fn nobody_leads_where_all_others_failed() {
+    let mut trials = around(0, "lmdb", 2_000.0, &STEADY[..4]);
+    trials.extend(around(1, "sqlite", 1_000.0, &STEADY[..2]));
+    trials.extend(failures(1, "sqlite", 2));
+    let run = deciding(trials);
+    assert_eq!(verdicts(&run), [RankingVerdict::Undecided]);
+    let decision = decision(&run);
+    assert_eq!((decision.is_decided, decision.next_look), (false, None));
+    assert!(decision.contenders.iter().all(|it| !it.runs_on));
+}
+
+#[test]
+fn the_measured_time_is_that_of_the_repeats_that_were_compared() {
+    let mut trials = around(0, "lmdb", 2_000.0, &STEADY[..5]);
+    trials.extend(around(1, "sqlite", 1_000.0, &STEADY[..5]));
+    trials[1] = invalid(trials[1].spec.clone(), 1.0, "a read went wrong");
+    let elapsed_s = |trial: &TrialRecord| trial.measurement.as_ref().unwrap().elapsed_s;
+    let own = trials.iter().filter(|trial| trial.spec.engine == "sqlite");
+    let counted = own.filter(|trial| trial.spec.repeat != 2);
+    let expected_s: f64 = counted.map(elapsed_s).sum();
+    let decision = decision(&deciding(trials));
+    let sqlite = &decision.contenders[1];
+    assert_eq!((sqlite.kind, sqlite.repeats), (Led, 4));
+    assert!((sqlite.measured_s - expected_s).abs() < 1e-9);
+}
+
+#[test]
+fn further_time_lasts_to_the_next_look_at_least() {
+    let mut trials = around(0, "lmdb", 1_000.0, &NOISY[0]);
+    trials.extend(around(1, "redb", 970.0, &NOISY[1]));
+    let mut run = deciding(trials);
+    run.end.as_mut().unwrap().search_end = Some(SearchEnd::TimeUp);
+    let before = decision(&run);
+    assert_eq!((before.repeats, before.next_look), (5, Some(6)));
+    let open = &before.contenders[1];
+    assert_eq!(open.kind, Open);
+    let more_s = open.more_s.unwrap();
+    assert!(more_s >= 10.0 && more_s % 10.0 == 0.0, "{more_s}");
+    let steps = Answer::of(&run).next_steps;
+    assert!(matches!(steps[..], [NextStep::Decide { more_s: Some(it), .. }] if it == more_s));
+    run.end.as_mut().unwrap().search_end = Some(SearchEnd::TrialLimit);
+    assert!(Answer::of(&run).next_steps.is_empty());
+}
+
+#[test]
+fn a_share_goes_by_way_of_a_former_leader() {
+    // lmdb leads sqlite after four repeats; then redb is ahead of lmdb.
+    let mut trials = around(0, "lmdb", 1_000.0, &[1.3, 1.2, 1.3, 1.2, 0.8, 0.7]);
+    trials.extend(around(1, "redb", 1_000.0, &[1.0, 1.1, 1.0, 1.1, 1.3, 1.4]));
+    trials.extend(around(2, "sqlite", 100.0, &STEADY[..4]));
+    let decision = decision(&deciding(trials));
+    let [redb, lmdb, sqlite] = &decision.contenders[..] else {
+        panic!("{decision:?}");
+    };
+    assert_eq!((redb.kind, sqlite.kind), (Leader, Led));
+    assert_eq!(sqlite.against.as_deref(), Some("lmdb"));
+    assert_eq!((redb.of_leader, sqlite.repeats), (Some(1.0), 4));
+    let through = lmdb.of_leader.unwrap() / sqlite.ratio.unwrap().estimate;
+    assert!((sqlite.of_leader.unwrap() - through).abs() < 1e-12);
+}
+
+#[test]
+fn a_run_with_as_many_repeats_as_a_decision_may_take_does_not_suggest_to_decide() {
+    let suggests = |repeats: usize| {
+        let parts = NOISY.map(|parts| parts.repeat(repeats / parts.len()));
+        let mut trials = around(0, "lmdb", 1_000.0, &parts[0]);
+        trials.extend(around(1, "redb", 998.0, &parts[1]));
+        let steps = Answer::of(&run_of(trials)).next_steps;
+        let is_decision = |step: &NextStep| matches!(step, NextStep::Decide { .. });
+        steps.iter().any(is_decision)
+    };
+    assert!(suggests(55));
+    assert!(!suggests(60));
+}

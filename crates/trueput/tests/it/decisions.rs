@@ -36,6 +36,11 @@ fn a_run_goes_on_until_it_is_decided_from_the_repeats_that_it_has() {
     // It keeps its rule: the verdicts depend on it.
     let other = bench.run_expecting(2, &format!("run --resume {run} --decide=10%"));
     assert_contains(&stderr(&other), &["this run decides by 5 %"]);
+    // Its repeats end when it is decided, or its time is up.
+    for option in ["--until 2%", "--budget 1m"] {
+        let other = bench.run_expecting(2, &format!("run --resume {run} {option}"));
+        assert_contains(&stderr(&other), &["give it time by --within"]);
+    }
     let json = bench.json_of(&format!("report {run} --format json"));
     assert_eq!(json["rankings"][0]["decision"]["is_decided"], true);
 }
@@ -69,16 +74,25 @@ fn a_decision_needs_time_for_a_repeat_and_rates_to_compare() {
     for (options, said) in [
         ("--decide --within 1ms", "is shorter than one repeat"),
         ("--within 1m", "--within is the time for --decide"),
+        ("--decide --within 0s", "the budget must be above 0"),
+        ("--decide --within soon", "'soon'"),
+        ("--within 1m --budget 1m", "cannot be used with"),
         ("--decide=0.1%", "from 0.5% to 50%"),
+        ("--decide=5", "write 5% or 0.05"),
+        ("--decide=51%", "from 0.5% to 50%"),
+        ("--decide=much", "'much' is no difference to decide by"),
         ("--decide --repeat 3", "cannot be used with"),
         (
             "--decide --rate 100 --duration 1",
-            "--decide compares rates",
+            "is decided by rates, and this one is given",
         ),
     ] {
         let output = bench.run_expecting(2, &format!("{LINE} {options}"));
         assert_contains(&stderr(&output), &[said]);
     }
+    // The plan decides, and the option gives a rate.
+    let output = bench.run_expecting(2, "run first-look --rate 100");
+    assert_contains(&stderr(&output), &["count repeats, as in --repeat 5"]);
     assert!(
         !bench.path().join("results").exists(),
         "nothing is left behind"

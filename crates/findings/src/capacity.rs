@@ -11,6 +11,8 @@ mod posterior;
 pub use judgement::{ObjectiveFigure, ObjectiveJudgement, Violation};
 pub use posterior::{CapacityEstimate, MAX_DIVISOR, MAX_FACTOR};
 
+use posterior::is_possible_rate;
+
 use crate::marks::{REFUTED, is_refuted};
 use crate::power_loss::StoragePromise;
 use serde::Serialize;
@@ -280,14 +282,15 @@ pub fn capacity(spec: &TrialSpec, settings: &CapacitySettings, trials: &[TrialRe
 /// and whether the objective held.
 pub(crate) fn estimate(capacity: &mut Capacity, settings: &CapacitySettings, more: &[(f64, bool)]) {
     let probes = capacity.probes.iter();
-    let results = probes.map(|it| (it.rate_per_s, it.judgement.holds()));
-    let results: Vec<_> = results.chain(more.iter().copied()).collect();
-    let closed_per_s = capacity.closed_loop_per_s.filter(|_| !results.is_empty());
-    let Some(closed_per_s) = closed_per_s else {
+    let probes = probes.map(|it| (it.rate_per_s, it.judgement.holds()));
+    let probes: Vec<_> = probes.collect();
+    let results = || probes.iter().chain(more);
+    let closed_per_s = capacity.closed_loop_per_s;
+    let Some(closed_per_s) = closed_per_s.filter(|_| results().next().is_some()) else {
         return;
     };
-    let has_held = results.iter().any(|(_, held)| *held);
-    let estimate = CapacityEstimate::of(closed_per_s, results);
+    let has_held = results().any(|(_, held)| *held);
+    let estimate = CapacityEstimate::of(closed_per_s, &probes, more);
     capacity.capacity_per_s = has_held.then(|| round_rate(estimate.median_per_s));
     capacity.estimate = Some(estimate);
     capacity.state = state(capacity, settings);
@@ -315,6 +318,9 @@ fn add_trial(capacity: &mut Capacity, trial: &TrialRecord, settings: &CapacitySe
         }
         return;
     };
+    if !is_possible_rate(rate_per_s) {
+        return;
+    }
     let judgement = ObjectiveJudgement::of(trial, &settings.objective);
     let judgement = judgement.within(trial, &settings.limits);
     // Wrong results are no matter of the rate.
@@ -397,7 +403,7 @@ fn closed_loop_per_s(trial: &TrialRecord) -> Option<f64> {
     let measurement = trial.measurement.as_ref()?;
     let operations = measurement.operations.iter();
     let per_s: f64 = operations.map(|operation| operation.per_s).sum();
-    (trial.outcome.objections().is_empty() && per_s > 0.0).then_some(per_s)
+    (trial.outcome.objections().is_empty() && is_possible_rate(per_s)).then_some(per_s)
 }
 
 fn state(capacity: &Capacity, settings: &CapacitySettings) -> CapacityState {

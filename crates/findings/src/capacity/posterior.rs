@@ -7,6 +7,7 @@
 //! on a grid, as Waeber, Frazier and Henderson (2011) do for a noisy bisection.
 
 use serde::Serialize;
+use std::ops::RangeInclusive;
 
 /// The lowest capacity is the rate in closed loop divided by this.
 pub const MAX_DIVISOR: f64 = 300.0;
@@ -36,8 +37,17 @@ const LAPSES: [(f64, f64); 6] = [
     (0.30, 0.08),
 ];
 
+/// Rates whose logarithms can be computed with, per second. A run folder that was written by hand
+/// may hold others.
+const POSSIBLE_RATES_PER_S: RangeInclusive<f64> = 1e-9..=1e15;
+
 /// The part of the results that the model does not explain, half of them either way.
 const UNEXPLAINED: f64 = 0.005;
+
+/// Whether a trial can have had a rate, per second.
+pub(super) fn is_possible_rate(per_s: f64) -> bool {
+    POSSIBLE_RATES_PER_S.contains(&per_s)
+}
 
 /// An estimate of a capacity.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -50,23 +60,22 @@ pub struct CapacityEstimate {
     pub high_per_s: f64,
     /// The 25 % and 75 % quantiles, requests per second.
     pub quartiles_per_s: [f64; 2],
-    /// The share of the trials that failed because something disturbed them, not because of their
-    /// rate.
+    /// The share of the search's trials that failed because something disturbed them, not because
+    /// of their rate.
     pub disturbed_share: f64,
 }
 
 impl CapacityEstimate {
-    /// Estimates the capacity of a contender with this rate in closed loop, from the rates of its
-    /// trials, per second, and whether the objective held.
+    /// Estimates the capacity of a contender with this rate in closed loop, from the rates, per
+    /// second, of its trials in the search and of others, and whether the objective held. All
+    /// rates are possible ones ([`is_possible_rate`]).
     #[must_use]
-    pub fn of(closed_loop_per_s: f64, trials: impl IntoIterator<Item = (f64, bool)>) -> Self {
-        let trials: Vec<_> = trials.into_iter().collect();
+    pub fn of(closed_loop_per_s: f64, probes: &[(f64, bool)], others: &[(f64, bool)]) -> Self {
         let mut grid = Grid::new(closed_loop_per_s);
-        for (rate_per_s, held) in &trials {
+        for (rate_per_s, held) in probes.iter().chain(others) {
             grid.observe(rate_per_s.ln(), *held);
         }
-        grid.normalize();
-        let failed = trials.iter().filter(|(_, held)| !held);
+        let failed = probes.iter().filter(|(_, held)| !held);
         let disturbed: f64 = failed.map(|(rate, _)| grid.disturbance(rate.ln())).sum();
         let quantiles = grid.quantiles([0.05, 0.25, 0.5, 0.75, 0.95]);
         let [low_per_s, lower, median_per_s, upper, high_per_s] = quantiles.map(f64::exp);
@@ -75,7 +84,7 @@ impl CapacityEstimate {
             low_per_s,
             high_per_s,
             quartiles_per_s: [lower, upper],
-            disturbed_share: disturbed / trials.len().max(1) as f64,
+            disturbed_share: disturbed / probes.len().max(1) as f64,
         }
     }
 
@@ -118,11 +127,13 @@ impl Grid {
                 .map(|(lapse, weight)| (lapse, prior.iter().map(|it| it * weight).collect()))
                 .into(),
         };
-        Self {
+        let mut grid = Self {
             lowest_ln,
             count,
             slices: WIDTHS.map(slice).into(),
-        }
+        };
+        grid.normalize();
+        grid
     }
 
     fn weights(&self) -> impl Iterator<Item = &Vec<f64>> {
@@ -141,6 +152,8 @@ impl Grid {
                 }
             }
         }
+        // After each trial, so that many that contradict each other leave more than zeros.
+        self.normalize();
     }
 
     fn normalize(&mut self) {
@@ -210,7 +223,7 @@ mod tests {
             100.0, 150.0, 170.0, 180.0, 190.0, 195.0, 205.0, 210.0, 220.0, 250.0,
         ];
         let trials = rates.map(|rate| (rate, rate < 200.0));
-        let found = CapacityEstimate::of(600.0, trials);
+        let found = CapacityEstimate::of(600.0, &trials, &[]);
         assert!((found.median_per_s - 200.0).abs() < 4.0, "{found:?}");
         assert!(found.is_within(0.15) && !found.is_within(0.01), "{found:?}");
         assert!(found.disturbed_share < 0.02, "{found:?}");
@@ -231,8 +244,11 @@ mod tests {
             100.0, 180.0, 190.0, 195.0, 205.0, 210.0, 220.0, 190.0, 195.0, 205.0,
         ];
         let clean = rates.map(|rate| (rate, rate < 200.0));
-        let disturbed = clean.into_iter().chain([(80.0, false), (300.0, false)]);
-        let found = CapacityEstimate::of(600.0, disturbed);
+        let disturbed: Vec<_> = clean
+            .into_iter()
+            .chain([(80.0, false), (300.0, false)])
+            .collect();
+        let found = CapacityEstimate::of(600.0, &disturbed, &[]);
         assert!((found.median_per_s - 200.0).abs() < 6.0, "{found:?}");
         let one_of_twelve = 1.0 / 12.0;
         assert!(
@@ -242,8 +258,39 @@ mod tests {
     }
 
     #[test]
+    fn trials_of_a_run_off_are_no_part_of_the_share_of_disturbed_ones() {
+        let rates = [
+            100.0, 180.0, 190.0, 195.0, 205.0, 210.0, 220.0, 190.0, 195.0, 80.0,
+        ];
+        let probes = rates.map(|rate| (rate, rate < 200.0 && rate > 90.0));
+        for others in [[(100.0, true); 10], [(300.0, false); 10]] {
+            let found = CapacityEstimate::of(600.0, &probes, &others);
+            let one_of_ten = found.disturbed_share;
+            assert!((0.07..=0.15).contains(&one_of_ten), "{found:?}");
+        }
+        let alone = CapacityEstimate::of(600.0, &probes, &[]);
+        let higher = CapacityEstimate::of(600.0, &probes, &[(199.0, true); 5]);
+        assert!(higher.low_per_s > alone.low_per_s, "{higher:?}");
+    }
+
+    #[test]
+    fn many_trials_that_contradict_each_other_leave_a_finite_estimate() {
+        let trials: Vec<_> = (0..4_000).map(|trial| (100.0, trial % 2 == 0)).collect();
+        for closed_per_s in [1e-9, 100.0, 1e15] {
+            let found = CapacityEstimate::of(closed_per_s, &trials, &[]);
+            let ends = [found.low_per_s, found.median_per_s, found.high_per_s];
+            assert!(ends.iter().all(|it| it.is_finite()), "{found:?}");
+            assert!(ends.is_sorted(), "{found:?}");
+            assert!((0.0..=1.0).contains(&found.disturbed_share), "{found:?}");
+        }
+        for impossible in [0.0, -1.0, f64::INFINITY, f64::NAN] {
+            assert!(!is_possible_rate(impossible), "{impossible}");
+        }
+    }
+
+    #[test]
     fn without_trials_the_estimate_is_a_third_of_the_closed_loop_and_wide() {
-        let found = CapacityEstimate::of(900.0, []);
+        let found = CapacityEstimate::of(900.0, &[], &[]);
         assert!((200.0..=300.0).contains(&found.median_per_s), "{found:?}");
         assert!(found.high_per_s > 10.0 * found.low_per_s, "{found:?}");
         assert_eq!(found.disturbed_share, 0.0);

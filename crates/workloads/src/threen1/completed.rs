@@ -24,11 +24,9 @@ impl CompletedStarts {
         blocks: impl IntoIterator<Item = (u64, u64)>,
     ) -> Self {
         let mut starts = Self::default();
-        for (block, count) in blocks {
+        for (block, count) in blocks.into_iter().filter(|(_, count)| *count > 0) {
             let (first, last) = problem.bounds(block);
-            if count > 0 {
-                starts.push(first..=last.min(first.saturating_add(count - 1)));
-            }
+            starts.push(first..=last.min(first.saturating_add(count - 1)));
         }
         starts
     }

@@ -29,7 +29,7 @@ pub(super) fn verify<C: Codec>(
     let stored = if target.capabilities.retains_data {
         StoredResults::read(problem, target)?
     } else {
-        StoredResults::from_findings(problem, target.workers, ended)
+        StoredResults::from_findings(problem, target.workers, ended)?
     };
     let completed = match problem.finish {
         Some(finish) => (problem.start..=finish).into(),
@@ -102,13 +102,18 @@ impl StoredResults {
         let doing = || "reading the answers".to_owned();
         transact_unmetered(&mut *session, Mode::Read, doing, |session| {
             let mut ended = Vec::new();
+            let mut unknown = None;
             blocks::visit_all(session, &mut |block, state| match state {
+                _ if block >= problem.blocks() => unknown = Some(block),
                 Some(BlockState::Finished) => ended.push((block, problem.length(block))),
                 Some(BlockState::Cut { starts }) if problem.finish.is_none() => {
                     ended.push((block, starts.min(problem.length(block))));
                 }
                 Some(BlockState::Claimed | BlockState::Cut { .. }) | None => {}
             })?;
+            if let Some(block) = unknown {
+                return Err(TransactionError::workload(no_such_block(problem, block)));
+            }
             Ok::<_, TransactionError>(Self {
                 longest: maximum(session, LONGEST)?,
                 largest: maximum(session, LARGEST)?,
@@ -121,7 +126,10 @@ impl StoredResults {
 
     /// For an engine that keeps nothing: a worker had each of its blocks, which are as many places
     /// apart as there are workers.
-    fn from_findings(problem: &Problem, workers: u32, ended: &ExecutionSummary) -> Self {
+    ///
+    /// # Errors
+    /// A worker reports more blocks than there are.
+    fn from_findings(problem: &Problem, workers: u32, ended: &ExecutionSummary) -> Result<Self> {
         let mut stored = Self::default();
         let mut blocks = Vec::new();
         for (worker, findings) in (0..).zip(&ended.findings) {
@@ -131,22 +139,36 @@ impl StoredResults {
             stored.longest.consider(longest);
             stored.largest.consider(largest);
             let finished = named("blocks");
+            let place = |count: u64| {
+                count
+                    .saturating_mul(workers.max(1).into())
+                    .saturating_add(worker)
+            };
+            let last = finished.checked_sub(1).map(place);
+            if let Some(last) = last.filter(|last| *last >= problem.blocks()) {
+                return Err(Error::Workload(no_such_block(problem, last)));
+            }
             stored.ended_blocks += finished;
-            let place = |count: u64| worker + count * u64::from(workers.max(1));
             let whole = (0..finished).map(|count| (place(count), problem.length(place(count))));
             blocks.extend(whole);
-            blocks.extend(
-                problem
-                    .finish
-                    .is_none()
-                    .then(|| (place(finished), named("cut_starts"))),
-            );
+            let cut = place(finished);
+            if problem.finish.is_none() && cut < problem.blocks() {
+                blocks.push((cut, named("cut_starts")));
+            }
         }
         stored.blocks = stored.ended_blocks;
         blocks.sort_unstable();
         stored.completed = CompletedStarts::of_blocks(problem, blocks);
-        stored
+        Ok(stored)
     }
+}
+
+fn no_such_block(problem: &Problem, block: u64) -> String {
+    let blocks = problem.blocks();
+    format!(
+        "block {block} is reported, and the problem has only {blocks}: the database is damaged, or \
+         something else wrote it"
+    )
 }
 
 /// A stored maximum; a missing or damaged one never equals the expected one, and fails its check.
@@ -301,4 +323,39 @@ fn first_missing<C: Codec>(
         }
         Ok::<_, TransactionError>(None)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::problem::{CommitScope, KeyEncoding};
+    use super::*;
+
+    #[test]
+    fn a_worker_that_reports_more_blocks_than_there_are_is_refused() {
+        let problem = Problem {
+            start: 1,
+            finish: Some(100),
+            block: 10,
+            workers: 2,
+            commit: CommitScope::Store,
+            keys: KeyEncoding::Integers,
+        };
+        let of = |blocks: u64| {
+            let ended = ExecutionSummary {
+                counts: Vec::new(),
+                conflicts: 0,
+                findings: vec![BTreeMap::from([("blocks".to_owned(), blocks)])],
+                attachments: Vec::new(),
+                resumed: false,
+                verify: VerifyLevel::Full,
+                crashed: None,
+            };
+            StoredResults::from_findings(&problem, 2, &ended)
+        };
+        assert_eq!(of(5).unwrap().completed.count(), 50);
+        for blocks in [6, u64::MAX] {
+            let refused = of(blocks).err().unwrap().to_string();
+            assert!(refused.contains("has only 10"), "{refused}");
+        }
+    }
 }

@@ -357,16 +357,16 @@ fn panel(ranked: &PanelSource<'_>, common: &[String], contenders: &[&str]) -> Pa
     });
     Panel {
         title: escape_line(&title.join(", ")).into_owned(),
-        promise,
+        promise: escape_line(&promise).into_owned(),
         verdict,
         sentence: escape_line(&sentence).into_owned(),
-        label,
+        label: escape_line(&label).into_owned(),
         unit: if at_rate {
             Unit::Nanoseconds
         } else {
             Unit::PerSecond
         },
-        latency_label,
+        latency_label: escape_line(&latency_label).into_owned(),
         reference: rows.first().filter(|_| has_order).map(|row| row.figure),
         rows,
     }

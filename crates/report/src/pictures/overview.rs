@@ -40,7 +40,7 @@ const LARGER_TEXTS: [f64; 2] = [1.3, 1.15];
 /// Rows are at least as far apart as this where texts are larger, in sizes of names.
 const LARGE_PITCH: f64 = 2.4;
 
-pub(super) fn lay_out(panels: &Panels, frame: Frame, looks: &Appearance) -> DisplayList {
+pub(super) fn lay_out(panels: &Panels, frame: Frame, styles: &Appearance) -> DisplayList {
     let times = LARGER_TEXTS.iter().filter(|_| frame.height.is_some());
     let mut larger = times.map(|times| frame.with_texts(*times));
     let fits = |frame: &Frame| {
@@ -60,7 +60,7 @@ pub(super) fn lay_out(panels: &Panels, frame: Frame, looks: &Appearance) -> Disp
                 frame,
                 room: &room,
                 area: Bounds { top, ..cell },
-                looks,
+                styles,
             };
             drawing.draw(&mut grid.list);
         }
@@ -98,6 +98,12 @@ fn room(grid: &PanelGrid<'_>, row: &[Panel]) -> RowLayout {
     }
 }
 
+/// The middle of a label of this half width: where it is wanted, if that leaves the label inside of
+/// the area. One that fills the area may exceed it by a rounding error.
+fn label_middle(wanted: f64, half: f64, area: Bounds) -> f64 {
+    wanted.min(area.right - half).max(area.left + half)
+}
+
 fn axis_height(frame: Frame) -> f64 {
     frame.small().height(2) + 8.0
 }
@@ -122,7 +128,7 @@ struct Drawing<'a> {
     frame: Frame,
     room: &'a RowLayout,
     area: Bounds,
-    looks: &'a Appearance,
+    styles: &'a Appearance,
 }
 
 impl Drawing<'_> {
@@ -201,9 +207,7 @@ impl Drawing<'_> {
         let scale = if scale.is_log { ", log scale" } else { "" };
         let label = format!("{}{scale}", self.panel.label);
         let label = small.shortened(&label, self.area.width());
-        // In the middle of the plot, if that leaves it inside of the panel.
-        let half = small.width(&label) / 2.0;
-        let at = x(0.5).clamp(self.area.left + half, self.area.right - half);
+        let at = label_middle(x(0.5), small.width(&label) / 2.0, self.area);
         list.lines(&[label], &middle, at, plot.bottom + small.height(2));
     }
 
@@ -228,8 +232,8 @@ impl Drawing<'_> {
             self.area.right,
             line,
         );
-        let look = self.looks.style_of(&row.contender);
-        let color = Color::Series(look.color);
+        let style = self.styles.style_of(&row.contender);
+        let color = Color::Series(style.color);
         let x = |figure: f64| plot.left + scale.at(figure) * plot.width();
         let half = (self.room.pitch * 0.28).min(9.0);
         if scale.is_log {
@@ -250,7 +254,7 @@ impl Drawing<'_> {
                 list.line((x(end), top), (x(end), bottom), 1.8, Color::Ink);
             }
         }
-        list.mark(SHAPES[look.shape], (x(row.figure), y), 1.15, color);
+        list.mark(SHAPES[style.shape], (x(row.figure), y), 1.15, color);
     }
 
     fn draw_verdict(&self, list: &mut DisplayList) {
@@ -271,5 +275,22 @@ impl Drawing<'_> {
         }
         let lines = verdict_lines(self.frame, self.panel, self.area.width());
         list.lines(&lines, &style, self.area.left, y);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_stays_inside_of_its_area_and_begins_there_if_it_is_too_wide() {
+        let area = Bounds {
+            left: 10.0,
+            right: 50.0,
+            ..Bounds::default()
+        };
+        let places = [(30.0, 5.0), (12.0, 5.0), (49.0, 5.0), (30.0, 20.01)];
+        let found = places.map(|(wanted, half)| label_middle(wanted, half, area));
+        assert_eq!(found, [30.0, 15.0, 45.0, 30.01]);
     }
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) const COLORS: usize = 8;
 
 /// The corners of the shapes, pixels from the middle. Circles are left out: they mark repeats and
-/// engine events. Two neighbors differ in everything but the dashing, and the first 48 looks are
+/// engine events. Two neighbors differ in everything but the dashing, and the first 48 styles are
 /// all different.
 pub(crate) const SHAPES: [&[(f64, f64)]; 6] = [
     &[(-3.6, -3.6), (3.6, -3.6), (3.6, 3.6), (-3.6, 3.6)],
@@ -92,7 +92,7 @@ impl SeriesStyle {
     }
 }
 
-/// The looks of all names on a page.
+/// The styles of all names on a page.
 #[derive(Debug, Default)]
 pub(crate) struct Appearance {
     places: BTreeMap<String, usize>,
@@ -102,7 +102,7 @@ impl Appearance {
     /// Gives each name the first style that no other name in its charts has; among those, in charts
     /// with enough colors, the one with the rarest color.
     pub(crate) fn of(charts: &[Chart]) -> Self {
-        let has_looks = |kind| {
+        let has_styles = |kind| {
             matches!(
                 kind,
                 ChartKind::Bars
@@ -114,7 +114,7 @@ impl Appearance {
                     | ChartKind::Scaling
             )
         };
-        let found = charts.iter().filter(|chart| has_looks(chart.kind));
+        let found = charts.iter().filter(|chart| has_styles(chart.kind));
         let names = |chart: &Chart| -> Vec<String> {
             let groups = chart.groups.iter().take(MAX_DRAWN);
             groups.map(|group| group.name.clone()).collect()
@@ -125,14 +125,14 @@ impl Appearance {
     /// As [`Appearance::of`], from the names that are drawn together.
     pub(crate) fn of_sets(sets: &[Vec<String>]) -> Self {
         let together: BTreeSet<&Vec<String>> = sets.iter().collect();
-        let mut looks = Self::default();
+        let mut styles = Self::default();
         for name in sets.iter().flatten() {
-            if !looks.places.contains_key(name) {
-                let place = looks.free_place(name, &together);
-                looks.places.insert(name.clone(), place);
+            if !styles.places.contains_key(name) {
+                let place = styles.free_place(name, &together);
+                styles.places.insert(name.clone(), place);
             }
         }
-        looks
+        styles
     }
 
     fn free_place(&self, name: &String, together: &BTreeSet<&Vec<String>>) -> usize {

@@ -95,14 +95,14 @@ impl PageSection {
 /// The charts of a page, and the look of each contender in all of them.
 struct Figures<'a> {
     charts: &'a [Chart],
-    looks: Appearance,
+    styles: Appearance,
 }
 
 impl<'a> Figures<'a> {
     fn new(charts: &'a [Chart]) -> Self {
         Self {
             charts,
-            looks: Appearance::of(charts),
+            styles: Appearance::of(charts),
         }
     }
 
@@ -124,7 +124,7 @@ impl<'a> Figures<'a> {
         html! {
             figure class=(kind) data-chart=(number) {
                 figcaption { strong { (chart.title) } " " span { (chart.note) } }
-                (draw::chart(chart, &self.looks))
+                (draw::chart(chart, &self.styles))
             }
         }
     }

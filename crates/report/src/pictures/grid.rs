@@ -10,9 +10,9 @@ pub(super) struct Frame {
     /// `None`: as high as its content. Such a picture has no head and no notes, which the page
     /// writes.
     pub height: Option<f64>,
-    /// RowLayout at its sides.
+    /// Room at its sides.
     margin: f64,
-    /// RowLayout between cells.
+    /// Room between cells.
     gap: f64,
     /// The size of panels' titles; other texts are in proportion.
     title_size: f64,

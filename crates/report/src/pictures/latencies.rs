@@ -14,7 +14,7 @@ const MAX_RATIO: f64 = 5.0;
 const PAGE_RATIO: f64 = 0.9;
 const PAGE_HEIGHTS: (f64, f64) = (240.0, 400.0);
 
-pub(super) fn lay_out(panels: &Panels, frame: Frame, looks: &Appearance) -> DisplayList {
+pub(super) fn lay_out(panels: &Panels, frame: Frame, styles: &Appearance) -> DisplayList {
     let mut grid = PanelGrid::new(panels, frame);
     for row in grid.rows() {
         let width = grid.cell_width();
@@ -28,7 +28,7 @@ pub(super) fn lay_out(panels: &Panels, frame: Frame, looks: &Appearance) -> Disp
         let cells = grid.next_row(row.len(), height);
         for (panel, cell) in row.iter().zip(cells) {
             let top = grid.draw_panel_head(panel, row, cell);
-            draw(&mut grid.list, panel, frame, Bounds { top, ..cell }, looks);
+            draw(&mut grid.list, panel, frame, Bounds { top, ..cell }, styles);
         }
     }
     grid.list
@@ -41,7 +41,7 @@ fn points(panel: &Panel) -> impl Iterator<Item = (&PanelRow, Point)> {
     points.take(MAX_DRAWN)
 }
 
-fn draw(list: &mut DisplayList, panel: &Panel, frame: Frame, area: Bounds, looks: &Appearance) {
+fn draw(list: &mut DisplayList, panel: &Panel, frame: Frame, area: Bounds, styles: &Appearance) {
     let small = frame.small();
     let rates = points(panel).map(|(_, point)| point.0);
     let times = points(panel).map(|(_, point)| point.1);
@@ -63,7 +63,7 @@ fn draw(list: &mut DisplayList, panel: &Panel, frame: Frame, area: Bounds, looks
         )
     };
     let rows: Vec<_> = points(panel).map(|(row, at)| (row, place_of(at))).collect();
-    draw_points(list, &rows, frame, plot, looks);
+    draw_points(list, &rows, frame, plot, styles);
 }
 
 fn draw_points(
@@ -71,7 +71,7 @@ fn draw_points(
     rows: &[(&PanelRow, Point)],
     frame: Frame,
     plot: Bounds,
-    looks: &Appearance,
+    styles: &Appearance,
 ) {
     const MAX_LABEL: f64 = 0.5;
     let name = frame.name();
@@ -97,8 +97,8 @@ fn draw_points(
     }
     for (((row, at), label), found) in rows.iter().zip(&labels).zip(&placed) {
         list.group = Some(row.group);
-        let look = looks.style_of(&row.contender);
-        list.mark(SHAPES[look.shape], *at, 1.3, Color::Series(look.color));
+        let series = styles.style_of(&row.contender);
+        list.mark(SHAPES[series.shape], *at, 1.3, Color::Series(series.color));
         if let Some(it) = found {
             let at = (it.bounds.left + 2.0, it.bounds.bottom - name.size * 0.3);
             list.text(style(row).at(label, at), name.color);

@@ -17,24 +17,24 @@ use crate::series_style::{self, Appearance};
 use maud::{Markup, html};
 
 /// A chart's legend, if it needs one, and its drawing.
-pub(crate) fn chart(chart: &Chart, looks: &Appearance) -> Markup {
+pub(crate) fn chart(chart: &Chart, styles: &Appearance) -> Markup {
     let drawing = match chart.kind {
-        ChartKind::Bars => bars::rates(chart, looks),
+        ChartKind::Bars => bars::rates(chart, styles),
         ChartKind::Stack => bars::stack(chart),
         ChartKind::Shares => bars::shares(chart),
         ChartKind::Intervals => bars::intervals(chart),
         ChartKind::Ratios => bars::ratios(chart),
-        ChartKind::Timeline => lines::timeline(chart, looks),
-        ChartKind::LatencyTimeline => lines::latencies(chart, looks),
+        ChartKind::Timeline => lines::timeline(chart, styles),
+        ChartKind::LatencyTimeline => lines::latencies(chart, styles),
         ChartKind::HeatMap => heat_map::of(chart),
-        ChartKind::Percentiles => lines::percentiles(chart, looks),
-        ChartKind::Curve => lines::curve(chart, looks),
-        ChartKind::Course => lines::course(chart, looks),
-        ChartKind::Scaling => lines::scaling(chart, looks),
-        ChartKind::Overview | ChartKind::RateAndLatency => pictures::on_page(chart, looks),
+        ChartKind::Percentiles => lines::percentiles(chart, styles),
+        ChartKind::Curve => lines::curve(chart, styles),
+        ChartKind::Course => lines::course(chart, styles),
+        ChartKind::Scaling => lines::scaling(chart, styles),
+        ChartKind::Overview | ChartKind::RateAndLatency => pictures::on_page(chart, styles),
     };
     html! {
-        (legend::of(chart, looks))
+        (legend::of(chart, styles))
         div class="drawing" role="img" aria-label=(chart.says) { (drawing) }
     }
 }

@@ -171,13 +171,13 @@ fn longest(chart: &Chart) -> f64 {
 }
 
 /// Median rates as bars; below each its repeats as points and the interval that its verdict used.
-pub(super) fn rates(chart: &Chart, looks: &Appearance) -> Markup {
+pub(super) fn rates(chart: &Chart, styles: &Appearance) -> Markup {
     let most = longest(chart);
     let unit = chart.columns.first().map_or(Unit::Number, |one| one.unit);
     let ticks = axis::from_zero(unit, most, TICKS);
     let end = ticks.last().copied().unwrap_or(1.0);
     let row = |(group, one): (usize, &ChartGroup)| {
-        let style = looks.style_of(&one.name);
+        let style = styles.style_of(&one.name);
         let figures = one.rows.first().map(Vec::as_slice).unwrap_or_default();
         let median = figure(figures, 0).unwrap_or_default();
         let range = figure(figures, 1).zip(figure(figures, 2));

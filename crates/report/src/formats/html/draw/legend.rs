@@ -1,11 +1,11 @@
-//! Names with their looks, above a drawing. The page's script makes buttons of them.
+//! Names with their styles, above a drawing. The page's script makes buttons of them.
 
 use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, MAX_DRAWN, Word};
 use crate::series_style::{Appearance, COLORS};
 use maud::{Markup, html};
 
 /// A legend; empty if the drawing labels everything itself.
-pub(super) fn of(chart: &Chart, looks: &Appearance) -> Markup {
+pub(super) fn of(chart: &Chart, styles: &Appearance) -> Markup {
     let entries: Vec<Markup> = match chart.kind {
         ChartKind::Bars
         | ChartKind::Ratios
@@ -30,7 +30,7 @@ pub(super) fn of(chart: &Chart, looks: &Appearance) -> Markup {
         | ChartKind::Course
         | ChartKind::Scaling => {
             let groups = chart.groups.iter().take(MAX_DRAWN).enumerate();
-            let entry = |(index, group): (usize, &ChartGroup)| line(index, &group.name, looks);
+            let entry = |(index, group): (usize, &ChartGroup)| line(index, &group.name, styles);
             groups.map(entry).collect()
         }
     };
@@ -61,8 +61,8 @@ fn patch(name: &str, paint: &str) -> Markup {
     }
 }
 
-fn line(index: usize, name: &str, looks: &Appearance) -> Markup {
-    let style = looks.style_of(name);
+fn line(index: usize, name: &str, styles: &Appearance) -> Markup {
+    let style = styles.style_of(name);
     html! {
         li data-group=(index) {
             svg class="key" width="34" height="12" aria-hidden="true" {

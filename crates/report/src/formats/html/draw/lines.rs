@@ -57,7 +57,7 @@ fn path(points: &[Point]) -> String {
 
 fn frame(
     chart: &Chart,
-    looks: &Appearance,
+    styles: &Appearance,
     lines: &[ChartLine],
     bottom: &[Tick],
     side: &LeftAxis,
@@ -70,7 +70,7 @@ fn frame(
             (left(side))
             svg class="area" x="44" y=(ABOVE) width="87%" height=(HEIGHT) {
                 @for (index, (group, line)) in groups.iter().rev() {
-                    (drawn(*index, line, looks.style_of(&group.name)))
+                    (drawn(*index, line, styles.style_of(&group.name)))
                 }
             }
             svg class="axis area" x="44" y=(ABOVE + HEIGHT + 2) width="87%" height=(BELOW) {
@@ -187,7 +187,7 @@ fn height_at(line: &[Point], at: f64) -> f64 {
 }
 
 /// Rates over time, with engine events as dots on the lines.
-pub(super) fn timeline(chart: &Chart, looks: &Appearance) -> Markup {
+pub(super) fn timeline(chart: &Chart, styles: &Appearance) -> Markup {
     let groups: Vec<_> = chart.groups.iter().take(MAX_DRAWN).collect();
     let all: Vec<_> = groups
         .iter()
@@ -214,11 +214,11 @@ pub(super) fn timeline(chart: &Chart, looks: &Appearance) -> Markup {
     let lines: Vec<_> = all.iter().zip(&groups).map(line).collect();
     let ticks = axis::ticks(0.0, longest, 6);
     let bottom = axis::even(Unit::Seconds, &ticks, 0.0, longest);
-    frame(chart, looks, &lines, &bottom, &rates_side(&rates))
+    frame(chart, styles, &lines, &bottom, &rates_side(&rates))
 }
 
 /// Times over time, on a logarithmic axis of times.
-pub(super) fn latencies(chart: &Chart, looks: &Appearance) -> Markup {
+pub(super) fn latencies(chart: &Chart, styles: &Appearance) -> Markup {
     let groups = chart.groups.iter().take(MAX_DRAWN);
     let all: Vec<_> = groups
         .map(|group| extend_to_events(&pairs(group, 0, 1), group))
@@ -236,11 +236,11 @@ pub(super) fn latencies(chart: &Chart, looks: &Appearance) -> Markup {
     let lines: Vec<_> = all.iter().map(line).collect();
     let ticks = axis::ticks(0.0, longest, 6);
     let bottom = axis::even(Unit::Seconds, &ticks, 0.0, longest);
-    frame(chart, looks, &lines, &bottom, &side.with(None))
+    frame(chart, styles, &lines, &bottom, &side.with(None))
 }
 
 /// Times by percentile, on a logarithmic axis of the share above them; the maximum is at the end.
-pub(super) fn percentiles(chart: &Chart, looks: &Appearance) -> Markup {
+pub(super) fn percentiles(chart: &Chart, styles: &Appearance) -> Markup {
     let groups = chart.groups.iter().take(MAX_DRAWN);
     let all: Vec<_> = groups.map(|group| pairs(group, 0, 1)).collect();
     let rows = || all.iter().flatten();
@@ -279,7 +279,7 @@ pub(super) fn percentiles(chart: &Chart, looks: &Appearance) -> Markup {
         at: 1.0,
         text: "max".to_owned(),
     });
-    frame(chart, looks, &lines, &bottom, &side.with(chart.reference))
+    frame(chart, styles, &lines, &bottom, &side.with(chart.reference))
 }
 
 /// A logarithmic axis of times, nanoseconds.
@@ -321,7 +321,7 @@ impl TimeAxis {
 }
 
 /// Times by rate, on a logarithmic axis of times, with their limit.
-pub(super) fn curve(chart: &Chart, looks: &Appearance) -> Markup {
+pub(super) fn curve(chart: &Chart, styles: &Appearance) -> Markup {
     let groups = chart.groups.iter().take(MAX_DRAWN);
     let all: Vec<_> = groups.map(|group| pairs(group, 0, 1)).collect();
     let ticks = axis::from_zero(Unit::PerSecond, most(&all, |point| point.0), 5);
@@ -341,11 +341,11 @@ pub(super) fn curve(chart: &Chart, looks: &Appearance) -> Markup {
     };
     let lines: Vec<_> = all.iter().map(line).collect();
     let bottom = axis::even(Unit::PerSecond, &ticks, 0.0, end);
-    frame(chart, looks, &lines, &bottom, &side.with(chart.reference))
+    frame(chart, styles, &lines, &bottom, &side.with(chart.reference))
 }
 
 /// The course of a search: the first two groups as lines, the others as points.
-pub(super) fn course(chart: &Chart, looks: &Appearance) -> Markup {
+pub(super) fn course(chart: &Chart, styles: &Appearance) -> Markup {
     let groups = chart.groups.iter().take(MAX_DRAWN);
     let all: Vec<_> = groups.map(|group| pairs(group, 0, 1)).collect();
     let trials = axis::from_zero(Unit::Number, most(&all, |point| point.0), 5);
@@ -372,11 +372,11 @@ pub(super) fn course(chart: &Chart, looks: &Appearance) -> Markup {
         label: "times the default",
         reference: None,
     };
-    frame(chart, looks, &lines, &bottom, &side)
+    frame(chart, styles, &lines, &bottom, &side)
 }
 
 /// Rates by number of workers: measured rates as points, the law as a curve.
-pub(super) fn scaling(chart: &Chart, looks: &Appearance) -> Markup {
+pub(super) fn scaling(chart: &Chart, styles: &Appearance) -> Markup {
     let groups = || chart.groups.iter().take(MAX_DRAWN);
     let measured: Vec<_> = groups().map(|group| pairs(group, 0, 1)).collect();
     let law: Vec<_> = groups().map(|group| pairs(group, 0, 2)).collect();
@@ -400,7 +400,7 @@ pub(super) fn scaling(chart: &Chart, looks: &Appearance) -> Markup {
         .filter(|tick| tick.fract() == 0.0)
         .collect();
     let bottom = axis::even(Unit::Number, &ticks, from, to);
-    frame(chart, looks, &lines, &bottom, &rates_side(&rates))
+    frame(chart, styles, &lines, &bottom, &rates_side(&rates))
 }
 
 #[cfg(test)]

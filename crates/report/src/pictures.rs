@@ -22,24 +22,11 @@ use display_list::DisplayList;
 use grid::Frame;
 use maud::Markup;
 use std::path::Path;
-use std::str::FromStr;
 use trueput_findings::{Findings, Run};
-use trueput_record::suggest::did_you_mean;
 
 /// Why a picture could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No chart has that name.
-    #[error(
-        "no chart '{given}'{hint}; the charts are {}",
-        ChartName::ALL.map(ChartName::name).join(", ")
-    )]
-    UnknownChart {
-        /// The text as the user typed it.
-        given: String,
-        /// The nearest name, in words, or nothing.
-        hint: String,
-    },
     /// The ending of the file's name is of no format.
     #[error("a chart's file ends in .svg or .png, which decides its format")]
     UnknownFormat,
@@ -77,17 +64,11 @@ impl ChartName {
             Self::Latency => "latency",
         }
     }
-}
 
-impl FromStr for ChartName {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        let found = Self::ALL.into_iter().find(|chart| chart.name() == text);
-        found.ok_or_else(|| Error::UnknownChart {
-            given: text.to_owned(),
-            hint: did_you_mean(text, Self::ALL.map(Self::name)),
-        })
+    /// The chart of a name; `None` if none has it.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|chart| chart.name() == name)
     }
 }
 
@@ -140,10 +121,10 @@ fn names_by_panel(chart: &Chart) -> impl Iterator<Item = Vec<String>> {
     panels.map(|panel| panel.rows.iter().map(|row| row.contender.clone()).collect())
 }
 
-fn lay_out(chart: &Chart, frame: Frame, looks: &Appearance) -> DisplayList {
+fn lay_out(chart: &Chart, frame: Frame, styles: &Appearance) -> DisplayList {
     match chart.kind {
-        ChartKind::RateAndLatency => latencies::lay_out(&chart.panels, frame, looks),
-        _ => overview::lay_out(&chart.panels, frame, looks),
+        ChartKind::RateAndLatency => latencies::lay_out(&chart.panels, frame, styles),
+        _ => overview::lay_out(&chart.panels, frame, styles),
     }
 }
 
@@ -156,9 +137,9 @@ const PAGE_WIDTHS: [(f64, &str); 3] = [
 ];
 
 /// A chart of panels on the page: a drawing for each width, which no script has to lay out.
-pub(crate) fn on_page(chart: &Chart, looks: &Appearance) -> Markup {
+pub(crate) fn on_page(chart: &Chart, styles: &Appearance) -> Markup {
     let drawings = PAGE_WIDTHS.iter().map(|(width, class)| {
-        let list = lay_out(chart, Frame::page(*width), looks);
+        let list = lay_out(chart, Frame::page(*width), styles);
         svg::on_page(&list, chart, class)
     });
     maud::html! { @for drawing in drawings { (drawing) } }

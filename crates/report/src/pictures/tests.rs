@@ -304,10 +304,9 @@ fn a_run_without_valid_trials_has_no_chart_and_says_why() {
 
 #[test]
 fn a_chart_is_named_and_a_file_ends_in_its_format() {
-    let error = "overveiw".parse::<ChartName>().unwrap_err().to_string();
-    assert!(error.contains("overview, latency"), "{error}");
+    assert_eq!(ChartName::named("overveiw"), None);
     for chart in ChartName::ALL {
-        assert_eq!(chart.name().parse::<ChartName>().ok(), Some(chart));
+        assert_eq!(ChartName::named(chart.name()), Some(chart));
     }
     let of = |file: &str| ImageFormat::of_file(Path::new(file)).ok();
     assert_eq!(of("a.svg"), Some(ImageFormat::Svg));

@@ -52,7 +52,7 @@ pub struct Arguments {
         long,
         value_name = "NAME",
         value_parser = PossibleValuesParser::new(ChartName::ALL.map(ChartName::name))
-            .try_map(|name| name.parse::<ChartName>()),
+            .try_map(|name| ChartName::named(&name).ok_or("no chart has this name")),
         hide_possible_values = true,
         requires = "output",
         conflicts_with_all = ["html", "format"]

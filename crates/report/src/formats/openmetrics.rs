@@ -133,7 +133,7 @@ const SECOND_FAMILIES: [SecondFamily; 2] = [
     (
         "trueput_second_operations",
         "",
-        "Operations of a kind in the second that ends then",
+        "Operations of a kind in the second of measured time that ends then",
         |second, kind| {
             let count = second.counts.get(kind);
             count.map(|count| ("", *count)).into_iter().collect()
@@ -142,7 +142,8 @@ const SECOND_FAMILIES: [SecondFamily; 2] = [
     (
         "trueput_second_service_time_seconds",
         "seconds",
-        "Service time of a kind of operation in the second that ends then, by quantile",
+        "Service time of a kind of operation in the second of measured time that ends then, by \
+         quantile",
         |second, kind| {
             let quantiles = [
                 ("0.5", &second.latency_p50_ns),
@@ -159,19 +160,27 @@ const SECOND_FAMILIES: [SecondFamily; 2] = [
     ),
 ];
 
-/// The seconds of the trials as OpenMetrics 1.0 text: gauges with a time, for a database of time
-/// series. The samples of a set of labels are in order of time.
-#[must_use]
-pub fn render_seconds(reports: &[Run]) -> String {
-    let mut text = String::new();
+/// Writes the seconds of the trials as OpenMetrics 1.0 text: gauges with a time, for a database of
+/// time series. The samples of a set of labels are in order of time. A time is the trial's start and
+/// the measured time since: pauses, as between time slices, are left out.
+///
+/// # Errors
+/// Those of `write`, which gets the text in pieces.
+pub fn write_seconds<E>(
+    reports: &[Run],
+    mut write: impl FnMut(&str) -> Result<(), E>,
+) -> Result<(), E> {
     let sampled = select_samples(reports);
     for (name, unit, help, figures) in SECOND_FAMILIES {
+        let mut text = String::new();
         let _ = writeln!(text, "# TYPE {name} gauge");
         if !unit.is_empty() {
             let _ = writeln!(text, "# UNIT {name} {unit}");
         }
         let _ = writeln!(text, "# HELP {name} {help}.");
+        write(&text)?;
         for (labels, points) in sampled.iter().flat_map(|one| series(one, figures)) {
+            text.clear();
             for (at_s, value) in points {
                 let value = if unit.is_empty() {
                     value as f64
@@ -180,9 +189,10 @@ pub fn render_seconds(reports: &[Run]) -> String {
                 };
                 let _ = writeln!(text, "{name}{{{labels}}} {value} {at_s:.3}");
             }
+            write(&text)?;
         }
     }
-    text + "# EOF\n"
+    write("# EOF\n")
 }
 
 /// The series of a trial: their labels, and the values with their times, seconds since 1970. None

@@ -71,8 +71,13 @@ impl SecondRow<'_> {
     }
 }
 
-/// Passes on every second and kind of every trial of these runs, in order.
-fn visit_rows(reports: &[Run], mut visit: impl FnMut(&SecondRow<'_>)) {
+/// Writes the rows of every trial of these runs, in order, in pieces of a trial each: the seconds of
+/// many long runs need not fit in memory as text.
+fn write_rows<E>(
+    reports: &[Run],
+    row: impl Fn(&SecondRow<'_>) -> String,
+    mut write: impl FnMut(&str) -> Result<(), E>,
+) -> Result<(), E> {
     for run in reports {
         let names = TrialNames::of(run);
         for trial in &run.trials {
@@ -80,9 +85,12 @@ fn visit_rows(reports: &[Run], mut visit: impl FnMut(&SecondRow<'_>)) {
                 continue;
             };
             let contender = names.contender(trial);
-            visit_trial(run, trial, measurement, &contender, &mut visit);
+            let mut text = String::new();
+            visit_trial(run, trial, measurement, &contender, |it| text += &row(it));
+            write(&text)?;
         }
     }
+    Ok(())
 }
 
 fn visit_trial(
@@ -90,7 +98,7 @@ fn visit_trial(
     trial: &TrialRecord,
     measurement: &Measurement,
     contender: &str,
-    visit: &mut impl FnMut(&SecondRow<'_>),
+    mut visit: impl FnMut(&SecondRow<'_>),
 ) {
     let mut from_s = 0.0;
     for second in &measurement.timeline {
@@ -110,28 +118,30 @@ fn visit_trial(
 }
 
 /// Writes the seconds of every trial, whether or not it counts, as CSV (RFC 4180).
-#[must_use]
-pub fn csv(reports: &[Run]) -> String {
-    let mut text = COLUMNS.map(|(name, _)| name).join(",") + "\r\n";
-    visit_rows(reports, |row| {
+///
+/// # Errors
+/// Those of `write`, which gets the text in pieces.
+pub fn csv<E>(reports: &[Run], mut write: impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
+    write(&(COLUMNS.map(|(name, _)| name).join(",") + "\r\n"))?;
+    let row = |row: &SecondRow<'_>| {
         let cell = |(_, value): SecondColumn| match value(row) {
             Value::Null => String::new(),
             Value::String(words) => quoted(&words),
             other => other.to_string(),
         };
-        text += &COLUMNS.map(cell).join(",");
-        text += "\r\n";
-    });
-    text
+        COLUMNS.map(cell).join(",") + "\r\n"
+    };
+    write_rows(reports, row, write)
 }
 
 /// Writes the seconds of every trial, whether or not it counts, as JSON Lines.
-#[must_use]
-pub fn jsonl(reports: &[Run]) -> String {
-    let mut text = String::new();
-    visit_rows(reports, |row| {
+///
+/// # Errors
+/// As [`csv`].
+pub fn jsonl<E>(reports: &[Run], write: impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
+    let row = |row: &SecondRow<'_>| {
         let field = |(name, value): SecondColumn| format!("\"{name}\":{}", value(row));
-        text += &format!("{{{}}}\n", COLUMNS.map(field).join(","));
-    });
-    text
+        format!("{{{}}}\n", COLUMNS.map(field).join(","))
+    };
+    write_rows(reports, row, write)
 }

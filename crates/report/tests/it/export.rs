@@ -2,6 +2,7 @@
 
 use crate::support::{report, spec, valid};
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use trueput_findings::Run;
 use trueput_record::measurement::TimelineSecond;
 use trueput_record::{Durability, Outcome};
@@ -26,6 +27,18 @@ fn samples(text: &str, family: &str) -> Vec<(String, String)> {
     split
         .map(|(labels, value)| (labels.to_owned(), value.to_owned()))
         .collect()
+}
+
+/// What is written in pieces, as a whole.
+fn text(
+    written: impl FnOnce(&mut dyn FnMut(&str) -> Result<(), Infallible>) -> Result<(), Infallible>,
+) -> String {
+    let mut text = String::new();
+    let Ok(()) = written(&mut |piece| {
+        text += piece;
+        Ok(())
+    });
+    text
 }
 
 #[test]
@@ -82,7 +95,7 @@ fn each_second_and_kind_has_a_row_with_its_percentiles() {
         .iter()
         .map(|operation| operation.kind.clone())
         .collect();
-    let csv = seconds::csv(std::slice::from_ref(&run));
+    let csv = text(|write| seconds::csv(std::slice::from_ref(&run), write));
     let lines: Vec<&str> = csv.lines().collect();
     let titles: Vec<&str> = lines[0].split(',').collect();
     let at = |line: usize, title: &str| {
@@ -98,7 +111,7 @@ fn each_second_and_kind_has_a_row_with_its_percentiles() {
     let of_second = (lines.len() - 1) / 2;
     assert_eq!(times(1 + of_second), [""; 4], "nothing was read");
 
-    let json = seconds::jsonl(&[run]);
+    let json = text(|write| seconds::jsonl(&[run], write));
     let rows: Vec<serde_json::Value> = json
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -113,7 +126,7 @@ fn each_second_and_kind_has_a_row_with_its_percentiles() {
 
 #[test]
 fn openmetrics_of_seconds_have_their_times_in_order() {
-    let text = openmetrics::render_seconds(&[of_two_seconds()]);
+    let text = text(|write| openmetrics::write_seconds(&[of_two_seconds()], write));
     assert!(text.ends_with("# EOF\n"), "{text}");
     let of_quantile = |quantile: &str| {
         let all = samples(&text, "trueput_second_service_time_seconds");

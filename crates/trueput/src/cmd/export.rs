@@ -45,7 +45,8 @@ pub struct Arguments {
     #[arg(long, value_name = "FORMAT", value_enum)]
     format: ExportFormat,
     /// One row per second and kind of operation: count, rate, p50, p99, p99.9 and maximum; as
-    /// OpenMetrics, samples with their times
+    /// OpenMetrics, samples with times: the trial's start and the measured time since, without the
+    /// pauses of time slices
     #[arg(long)]
     per_second: bool,
     #[command(flatten)]
@@ -75,14 +76,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             let text = merge::render(&reports, Format::Csv, Style::default());
             output::document(&text, Format::Csv)?;
         }
-        (ExportFormat::Csv, true) => output::document(&seconds::csv(&reports), Format::Csv)?,
+        (ExportFormat::Csv, true) => {
+            seconds::csv(&reports, |text| output::document(text, Format::Csv))?;
+        }
         (ExportFormat::Jsonl, false) => output::document(&jsonl::render(&reports), Format::Json)?,
-        (ExportFormat::Jsonl, true) => output::document(&seconds::jsonl(&reports), Format::Json)?,
+        (ExportFormat::Jsonl, true) => {
+            seconds::jsonl(&reports, |text| output::document(text, Format::Json))?;
+        }
         (ExportFormat::Openmetrics, false) => {
             output::write_raw(&escape_lines(&openmetrics::render(&reports)))?;
         }
         (ExportFormat::Openmetrics, true) => {
-            output::write_raw(&escape_lines(&openmetrics::render_seconds(&reports)))?;
+            let write = |text: &str| output::write_raw(&escape_lines(text));
+            openmetrics::write_seconds(&reports, write)?;
         }
     }
     Ok(ExitCode::SUCCESS)

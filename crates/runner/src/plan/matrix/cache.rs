@@ -137,8 +137,8 @@ pub(crate) fn shared_cache_bytes(
         .then_some(bytes)
 }
 
-/// Sets the caches that fit neither their memory limit nor a knob of the plan: a default that is
-/// larger than the limit becomes what [`suggest_memory`] suggests. Returns what it set.
+/// Sets the default caches that do not fit their memory limit to the size that does, which
+/// [`suggest_memory`] suggests as well; those that the plan sets stay. Returns what it set.
 pub fn fit_caches(trials: &mut [TrialSpec], registry: &Registry) -> Vec<FittedCache> {
     let mut fitted = Vec::new();
     for (contender, spec) in (0..).zip(trials) {
@@ -156,33 +156,33 @@ pub fn fit_caches(trials: &mut [TrialSpec], registry: &Registry) -> Vec<FittedCa
     fitted
 }
 
-/// The knob of a default cache that is larger than the memory limit, and the size that fits.
+/// The knob of a default cache that does not fit the memory limit, and the size that does.
 fn fitting_cache(spec: &TrialSpec, registry: &Registry) -> Option<(CacheKnob, u64)> {
     let limit = spec.conditions.memory_bytes?;
     let engine = registry.engine(&spec.engine).ok()?;
     let resolved = resolve_knobs(&spec.engine, engine.knobs(), &spec.knobs).ok()?;
     let knob = engine.cache_knob(&resolved).ok()?;
-    let copies = cache_copies(&knob, spec.workers);
     let is_default = !spec.knobs.contains_key(knob.name);
-    let is_too_large = knob.size_bytes.saturating_mul(copies) > limit;
-    let bytes = limit / CACHE_PART / copies;
+    let bytes = fitting_bytes(&knob, spec.workers, limit);
+    let is_too_large = knob.size_bytes > bytes;
     let mut knobs = spec.knobs.clone();
     knobs.insert(knob.name.to_owned(), knob.value(bytes));
     let is_possible = || resolve_knobs(&spec.engine, engine.knobs(), &knobs).is_ok();
     (is_default && is_too_large && is_possible()).then_some((knob, bytes))
 }
 
-/// The number of caches of a knob's size.
-fn cache_copies(knob: &CacheKnob, workers: u32) -> u64 {
-    if knob.per_session {
-        u64::from(workers)
+/// Caches fit a memory limit if they take at most one part of so many.
+const CACHE_PART: u64 = 2;
+
+/// The largest size of a cache that fits a memory limit.
+fn fitting_bytes(knob: &CacheKnob, workers: u32, limit: u64) -> u64 {
+    let caches = if knob.per_session {
+        u64::from(workers.max(1))
     } else {
         1
-    }
+    };
+    limit / CACHE_PART / caches
 }
-
-/// A cache fits a memory limit if it takes at most one part of so many.
-const CACHE_PART: u64 = 2;
 
 /// Suggests what to change for a user whose memory limit killed an engine: the cache if that is too
 /// large, else the largest of the other knobs that size memory.
@@ -215,7 +215,7 @@ pub(crate) fn suggest_memory(
         ""
     };
     let size_text = format!("{}{each}", format_bytes(size));
-    let fitting = limit / CACHE_PART / cache_copies(&knob, workers);
+    let fitting = fitting_bytes(&knob, workers, limit);
     if size > fitting {
         let fits = plain_size(fitting);
         let also = if others.is_empty() {

@@ -57,6 +57,13 @@ pub enum CapacityState {
     Confirmed,
     /// Trials are missing: the time was up, or the run was interrupted.
     Unconfirmed,
+    /// It is not searched further, because another one is surely better.
+    Led {
+        /// The contender that leads it.
+        by: String,
+    },
+    /// The interval is still too wide after the most trials.
+    Imprecise,
     /// No rate kept the objective, however low, and the lowest ones were measured.
     NothingHolds,
     /// The contender could not be measured.
@@ -100,6 +107,12 @@ pub struct FailedTrials {
 
 /// A capacity is not confirmed before so many trials at a rate.
 pub const MIN_PROBES: usize = 12;
+
+/// No contender is led before so many trials at a rate: one failure alone may be a disturbance.
+const MIN_LED_PROBES: usize = 3;
+
+/// The most trials at a rate for one contender.
+pub const MAX_PROBES: usize = 40;
 
 /// A contender that kept the objective at no rate is given up when so many trials at the lowest
 /// rate have failed.
@@ -427,10 +440,33 @@ fn state(capacity: &Capacity, settings: &CapacitySettings) -> CapacityState {
             None => CapacityState::NothingHolds,
         };
     };
-    if capacity.probes.len() >= MIN_PROBES && estimate.is_within(settings.precision) {
-        CapacityState::Confirmed
-    } else {
-        CapacityState::Unconfirmed
+    match capacity.probes.len() {
+        MIN_PROBES.. if estimate.is_within(settings.precision) => CapacityState::Confirmed,
+        MAX_PROBES.. => CapacityState::Imprecise,
+        _ => CapacityState::Unconfirmed,
+    }
+}
+
+/// Marks the unconfirmed capacities that another one leads: even the low end of its interval is
+/// above theirs. A search for the best contender leaves them early.
+pub fn mark_led(capacities: &mut [&mut Capacity]) {
+    let surely_per_s = |it: &Capacity| {
+        let kept = it.capacity_per_s.and(it.estimate);
+        kept.map(|estimate| (estimate.low_per_s, it.spec.contender()))
+    };
+    let kept = capacities.iter().filter(|it| !it.storage.is_lost());
+    let best = kept.filter_map(|it| surely_per_s(it));
+    let Some((best_per_s, by)) = best.max_by(|one, other| one.0.total_cmp(&other.0)) else {
+        return;
+    };
+    for capacity in capacities {
+        let is_tried = capacity.probes.len() >= MIN_LED_PROBES;
+        let is_below = capacity
+            .estimate
+            .is_some_and(|it| it.high_per_s < best_per_s);
+        if is_tried && is_below && capacity.state == CapacityState::Unconfirmed {
+            capacity.state = CapacityState::Led { by: by.clone() };
+        }
     }
 }
 
@@ -461,8 +497,7 @@ impl CapacityComparison {
     pub fn overlaps_best(&self, capacity: &Capacity) -> bool {
         let best = self.best().and_then(|best| best.estimate);
         let own = capacity.capacity_per_s.and(capacity.estimate);
-        best.zip(own)
-            .is_some_and(|(best, own)| own.high_per_s >= best.low_per_s)
+        best.zip(own).is_some_and(|(best, own)| own.overlaps(&best))
     }
 }
 

@@ -2,8 +2,8 @@
 //! tuned, and what it costs beside the others.
 
 use crate::capacity::{
-    Capacity, CapacityState, ObjectiveJudgement, capacity, closed_loops, estimate, round_rate,
-    wrong_results,
+    Capacity, CapacityEstimate, CapacityState, ObjectiveJudgement, capacity, closed_loops,
+    estimate, mark_led, round_rate, wrong_results,
 };
 use crate::limits::peak_memory_bytes;
 use crate::tuning::{TuningFindings, importance_of, tuning_of};
@@ -24,8 +24,12 @@ pub struct Choice {
     /// capacities, or the higher one if they are near each other. `None` if there are no two.
     #[serde(skip)]
     pub run_off_rate_per_s: Option<f64>,
-    /// The contender that is recommended; `None` if none keeps the objective, and if the storage
-    /// does not keep the level.
+    /// Why the two with the highest capacities have no order; `None` if they have one, or if there
+    /// are no two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inconclusive: Option<InconclusiveReason>,
+    /// The contender that is recommended; `None` if none keeps the objective, if the trials do not
+    /// tell which one, and if the storage does not keep the level.
     pub recommended: Option<u32>,
 }
 
@@ -94,6 +98,19 @@ pub enum RunOffResult {
     Unsure,
 }
 
+/// The reason why two contenders have no order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InconclusiveReason {
+    /// Most trials in the search for the capacity of one of them were disturbed.
+    Disturbance,
+    /// The run-off left it open, and their intervals overlap even so.
+    Overlap,
+}
+
+/// A contender of whose trials a larger share was disturbed has no place in an order.
+const MAX_DISTURBED_SHARE: f64 = 0.5;
+
 impl RunOff {
     /// Whether the contender with the lower capacity kept the objective more often.
     #[must_use]
@@ -153,9 +170,12 @@ impl Candidate {
 impl Choice {
     /// The contender to choose: that which kept the objective more often in the run-off, or else
     /// that with the highest capacity.
-    /// `None` if none keeps the objective.
+    /// `None` if none keeps the objective, or if the trials do not tell which one.
     #[must_use]
     pub fn first(&self) -> Option<&Candidate> {
+        if self.inconclusive.is_some() {
+            return None;
+        }
         let first = self.keeping(usize::from(self.is_overruled()));
         first.or_else(|| self.keeping(0))
     }
@@ -210,6 +230,11 @@ pub fn choice(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<Choice> 
         candidate
     });
     let mut candidates: Vec<_> = candidates.collect();
+    // Which default is best says little of the best once its knobs are tuned.
+    if settings.tuning.is_none() {
+        let defaults = candidates.iter_mut().map(|it| &mut it.default);
+        mark_led(&mut defaults.collect::<Vec<_>>());
+    }
     candidates.sort_by(|one, other| {
         let rate = |candidate: &Candidate| candidate.best().capacity_per_s.unwrap_or_default();
         // What the storage does not keep is no alternative to what it keeps.
@@ -220,6 +245,7 @@ pub fn choice(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<Choice> 
         candidates,
         run_off: None,
         run_off_rate_per_s: None,
+        inconclusive: None,
         recommended: None,
     };
     choice.run_off_rate_per_s = run_off_rate_per_s(&choice);
@@ -227,9 +253,23 @@ pub fn choice(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<Choice> 
     if let Some(run_off) = choice.run_off {
         add_run_off(&mut choice.candidates, run_off, settings);
     }
+    choice.inconclusive = inconclusive(&choice);
     let first = choice.first().filter(|first| !first.is_lost());
     choice.recommended = first.map(|first| first.default.contender);
     Some(choice)
+}
+
+/// Why the order of the two with the highest capacities is not known.
+fn inconclusive(choice: &Choice) -> Option<InconclusiveReason> {
+    let [first, second] = choice.highest_two()?.map(|it| it.best().estimate);
+    let (first, second) = (first?, second?);
+    let is_disturbed = |it: CapacityEstimate| it.disturbed_share > MAX_DISTURBED_SHARE;
+    if is_disturbed(first) || is_disturbed(second) {
+        return Some(InconclusiveReason::Disturbance);
+    }
+    let run_off = choice.run_off?;
+    let is_open = run_off.pairs >= RUN_OFF_PAIRS as usize && run_off.result == RunOffResult::Unsure;
+    (is_open && first.overlaps(&second)).then_some(InconclusiveReason::Overlap)
 }
 
 /// Computes what is known of one contender, whose default's trial in closed loop has this
@@ -284,7 +324,12 @@ fn add_run_off(candidates: &mut [Candidate], run_off: RunOff, settings: &ChoiceS
         let results: Vec<_> = results.collect();
         let tuned = candidate.tuned.as_mut().filter(|_| candidate.uses_tuned);
         let best = tuned.unwrap_or(&mut candidate.default);
+        let before = best.state.clone();
         estimate(best, &settings.capacity, &results);
+        // The search left it early, whatever the run-off shows.
+        if matches!(before, CapacityState::Led { .. }) && best.state == CapacityState::Unconfirmed {
+            best.state = before;
+        }
     }
 }
 

@@ -3,13 +3,13 @@
 mod probe;
 
 pub(crate) use probe::{
-    MIN_TRIALS, USUAL_TRIALS, next_rate_per_s, retry_rate_per_s, trial_duration_s,
+    DEFAULT_TRIALS, MIN_TRIALS, next_rate_per_s, retry_rate_per_s, trial_duration_s,
 };
 
 use crate::budget::{Budget, BudgetShortage, SharedBudget, TrialTimes};
 use crate::trial_search::{SearchNews, TrialSearch, number_cells, proposal, trial_id};
-use trueput_findings::capacity::{Capacity, capacity, is_probe_of};
-use trueput_record::conditions::{Arrival, Rate};
+use trueput_findings::capacity::{Capacity, capacity, is_probe_of, mark_led};
+use trueput_record::conditions::{Arrival, Rate, TimeSlice};
 use trueput_record::search::{CapacitySettings, TrialPurpose, TrialRole};
 use trueput_record::trial::Proposal;
 use trueput_record::trial_time::{DEFAULT_DURATION_S, estimated_s, expected_s};
@@ -36,11 +36,11 @@ pub(crate) struct CapacitySearch<'a> {
     again: Option<SecondPass>,
     /// The times of the rounds of contenders side by side.
     rounds: TrialTimes,
-    /// Whether contenders whose capacities are surely below the best one leave the search.
+    /// Whether contenders side by side whose capacities are surely below the best one leave.
     drops_led: bool,
     news: Vec<SearchNews>,
-    /// The trials of which there are news.
-    seen: usize,
+    /// The trials of which there are news, or that an earlier process ran; `None` at first.
+    seen: Option<usize>,
 }
 
 /// The question of a search for a capacity.
@@ -53,12 +53,10 @@ pub(crate) struct CapacityQuestion<'a> {
 }
 
 impl CapacityQuestion<'_> {
-    /// The next trial of a contender, whose trial in closed loop is given; `None` if its search has
-    /// ended.
-    pub fn next_trial(self, closed: &TrialSpec, records: &[TrialRecord]) -> Option<TrialSpec> {
-        let found = capacity(closed, self.settings, records);
-        let rate_per_s = next_rate_per_s(&found, self.needed_per_s)?;
-        Some(trial_at(closed, rate_per_s, self.settings, records))
+    /// The next trial of a contender, of which this much is known; `None` if its search has ended.
+    pub fn next_trial(self, found: &Capacity, records: &[TrialRecord]) -> Option<TrialSpec> {
+        let rate_per_s = next_rate_per_s(found, self.needed_per_s)?;
+        Some(trial_at(&found.spec, rate_per_s, self.settings, records))
     }
 }
 
@@ -90,12 +88,12 @@ impl<'a> CapacitySearch<'a> {
             rounds: TrialTimes::default(),
             drops_led: false,
             news: Vec::new(),
-            seen: 0,
+            seen: None,
         }
     }
 
-    /// Lets contenders leave whose capacities are surely below the best one: which is the best is
-    /// the question.
+    /// Lets contenders side by side leave whose capacities are surely below the best one: which is
+    /// the best is the question.
     #[must_use]
     pub fn for_the_best(mut self) -> Self {
         self.drops_led = true;
@@ -110,9 +108,22 @@ impl<'a> CapacitySearch<'a> {
 
     /// Whether a contender's search has not ended: once no trial is proposed, for lack of time.
     pub(crate) fn is_open(&self, records: &[TrialRecord]) -> bool {
-        let mut places = 0..self.contenders.len();
-        !self.open_of_first_pass(records).is_empty()
-            || places.any(|place| self.retry_trial(place, records).is_some())
+        let found = self.capacities(records);
+        let mut found = found.iter();
+        found.any(|it| {
+            let next = self.question.next_trial(it, records);
+            next.is_some() || self.retry_trial(it, records).is_some()
+        })
+    }
+
+    /// What is known of each contender's capacity, in their order.
+    fn capacities(&self, records: &[TrialRecord]) -> Vec<Capacity> {
+        let of = |closed: &&TrialSpec| capacity(closed, self.question.settings, records);
+        let mut found: Vec<_> = self.contenders.iter().map(of).collect();
+        if self.drops_led && self.are_side_by_side() {
+            mark_led(&mut found.iter_mut().collect::<Vec<_>>());
+        }
+        found
     }
 
     /// The next trials; none if every search has ended, or the time is up.
@@ -142,39 +153,33 @@ impl<'a> CapacitySearch<'a> {
     /// The next trial of each contender whose search has not ended: those that may have the highest
     /// capacity first.
     fn open_of_first_pass(&self, records: &[TrialRecord]) -> Vec<TrialSpec> {
-        let settings = self.question.settings;
-        let of = |closed: &&TrialSpec| capacity(closed, settings, records);
-        let found: Vec<Capacity> = self.contenders.iter().map(of).collect();
-        let surely_per_s = |it: &Capacity| {
-            let kept = it.capacity_per_s.and(it.estimate);
-            kept.map_or(0.0, |estimate| estimate.low_per_s)
-        };
-        let best_per_s = found.iter().map(surely_per_s).fold(0.0, f64::max);
         let at_most_per_s = |it: &Capacity| {
             let estimate = it.estimate.map(|estimate| estimate.high_per_s);
             estimate.unwrap_or(f64::INFINITY)
         };
-        let is_led = |it: &Capacity| self.drops_led && at_most_per_s(it) < best_per_s;
-        let open = self
-            .contenders
-            .iter()
-            .zip(&found)
-            .filter_map(|(closed, it)| {
-                let next = self.question.next_trial(closed, records)?;
-                (!is_led(it)).then_some((at_most_per_s(it), next))
-            });
+        let found = self.capacities(records);
+        let open = found.iter().filter_map(|it| {
+            let next = self.question.next_trial(it, records)?;
+            Some((at_most_per_s(it), next))
+        });
         let mut open: Vec<_> = open.collect();
         open.sort_by(|(one, _), (other, _)| other.total_cmp(one));
         open.into_iter().map(|(_, spec)| spec).collect()
     }
 
+    /// The time that a trial is expected to take, seconds: in a round of contenders side by side,
+    /// each takes longer than by itself.
+    pub(crate) fn expected_s(&self, spec: &TrialSpec, records: &[TrialRecord]) -> f64 {
+        let mean_s = self.rounds.mean_s().unwrap_or_default();
+        expected_s(spec, records).max(mean_s)
+    }
+
     /// The next trials of all contenders whose searches have not ended, as far as there is time.
     fn next_round(&mut self, records: &[TrialRecord], elapsed_s: f64) -> Vec<TrialSpec> {
-        let mean_s = self.rounds.mean_s().unwrap_or_default();
         let mut round: Vec<TrialSpec> = Vec::new();
         let mut needed_s = 0.0;
         for mut spec in self.open_of_first_pass(records) {
-            needed_s += expected_s(&spec, records).max(mean_s);
+            needed_s += self.expected_s(&spec, records);
             if !self.budget.whole().has_time_for(needed_s, elapsed_s) {
                 break;
             }
@@ -184,18 +189,20 @@ impl<'a> CapacitySearch<'a> {
             round.push(spec);
         }
         number_cells(&mut round, records);
-        self.rounds.begin(round.len() as u32, elapsed_s);
+        if !round.is_empty() {
+            self.rounds.begin(round.len() as u32, elapsed_s);
+        }
         round
     }
 
     /// The next trial of the first contender whose search has not ended and that has time for it.
     fn next_in_turn(&mut self, records: &[TrialRecord], elapsed_s: f64) -> Option<TrialSpec> {
-        for (contender, closed) in self.contenders.iter().enumerate() {
-            let Some(spec) = self.question.next_trial(closed, records) else {
-                continue;
-            };
-            let is_open = |it: &&&TrialSpec| self.question.next_trial(it, records).is_some();
-            let waiting = self.contenders[contender..].iter().filter(is_open).count();
+        let found = self.capacities(records);
+        let next = found.iter().map(|it| self.question.next_trial(it, records));
+        let next: Vec<_> = next.collect();
+        let mut waiting = next.iter().flatten().count();
+        for (contender, spec) in next.into_iter().enumerate() {
+            let Some(spec) = spec else { continue };
             let needed_s = estimated_s(&spec);
             if self
                 .budget
@@ -203,6 +210,7 @@ impl<'a> CapacitySearch<'a> {
             {
                 return Some(spec);
             }
+            waiting -= 1;
         }
         None
     }
@@ -212,25 +220,25 @@ impl<'a> CapacitySearch<'a> {
         records: &[TrialRecord],
         elapsed_s: f64,
     ) -> Option<TrialSpec> {
+        let found = self.capacities(records);
         let mut again = self
             .again
             .take()
-            .unwrap_or_else(|| self.second_pass(records, elapsed_s));
+            .unwrap_or_else(|| self.second_pass(&found, records, elapsed_s));
         let mut next = None;
         for (&contender, waiting) in again
             .contenders
             .iter()
             .zip((1..=again.contenders.len()).rev())
         {
-            let closed = self.contenders[contender];
-            let found = capacity(closed, self.question.settings, records);
+            let found = &found[contender];
             let spec = if found.capacity_per_s.is_some() {
-                self.question.next_trial(closed, records)
+                self.question.next_trial(found, records)
             } else {
-                self.retry_trial(contender, records)
+                self.retry_trial(found, records)
             };
             let Some(spec) = spec else { continue };
-            let needed_s = expected_s(closed, records);
+            let needed_s = self.expected_s(&found.spec, records);
             if again
                 .budget
                 .has_time_for(contender, waiting, needed_s, elapsed_s)
@@ -245,13 +253,9 @@ impl<'a> CapacitySearch<'a> {
 
     /// Notes the capacities to which the trials since the last time belong.
     fn note_probes(&mut self, records: &[TrialRecord]) {
-        // Those of an earlier process are no news.
-        let first = if self.seen == 0 {
-            records.len().saturating_sub(self.contenders.len())
-        } else {
-            self.seen
-        };
-        self.seen = records.len();
+        // Those of an earlier process are no news, and the closed loops before the first probe tell
+        // none.
+        let first = self.seen.replace(records.len()).unwrap_or(records.len());
         for trial in records.get(first..).unwrap_or_default() {
             let probed = probed_by(trial, &self.contenders, self.question.settings, records);
             self.news.extend(probed.map(|capacity| SearchNews::Probe {
@@ -268,10 +272,15 @@ impl<'a> CapacitySearch<'a> {
     }
 
     /// The second pass of those that have kept the objective at no rate so far.
-    fn second_pass(&self, records: &[TrialRecord], elapsed_s: f64) -> SecondPass {
-        let places = 0..self.contenders.len();
-        let failed = places.filter(|place| self.retry_trial(*place, records).is_some());
-        let contenders: Vec<_> = failed.collect();
+    fn second_pass(
+        &self,
+        found: &[Capacity],
+        records: &[TrialRecord],
+        elapsed_s: f64,
+    ) -> SecondPass {
+        let is_failed = |it: &Capacity| self.retry_trial(it, records).is_some();
+        let failed = found.iter().enumerate().filter(|(_, it)| is_failed(it));
+        let contenders: Vec<_> = failed.map(|(place, _)| place).collect();
         let budget_s = self.share_s * contenders.len() as f64;
         let budget_s = budget_s.min(self.whole.left_s(elapsed_s));
         SecondPass {
@@ -281,11 +290,14 @@ impl<'a> CapacitySearch<'a> {
     }
 
     /// The trial with which a contender that kept the objective at no rate is looked at again.
-    fn retry_trial(&self, contender: usize, records: &[TrialRecord]) -> Option<TrialSpec> {
-        let closed = self.contenders[contender];
-        let settings = self.question.settings;
-        let rate_per_s = retry_rate_per_s(&capacity(closed, settings, records))?;
-        Some(trial_at(closed, rate_per_s, settings, records))
+    fn retry_trial(&self, found: &Capacity, records: &[TrialRecord]) -> Option<TrialSpec> {
+        let rate_per_s = retry_rate_per_s(found)?;
+        Some(trial_at(
+            &found.spec,
+            rate_per_s,
+            self.question.settings,
+            records,
+        ))
     }
 }
 
@@ -309,16 +321,19 @@ impl TrialSearch for CapacitySearch<'_> {
 pub fn budget_s(given_s: Option<f64>, contenders: &[TrialSpec]) -> Result<f64, BudgetShortage> {
     let one_each_s: f64 = contenders.iter().map(estimated_s).sum();
     let least_s = (one_each_s * f64::from(MIN_TRIALS)).ceil();
-    let usual_s = (one_each_s * f64::from(USUAL_TRIALS)).ceil();
+    let usual_s = (one_each_s * f64::from(DEFAULT_TRIALS)).ceil();
     BudgetShortage::check(given_s, usual_s, least_s)
 }
 
-/// Makes each trial of a plan the first one of a contender's search.
+/// Makes each trial of a plan the first one of a contender's search. Time slices whose length the
+/// plan leaves open are as long as trials at a rate need.
 #[must_use]
-pub fn contenders(mut trials: Vec<TrialSpec>) -> Vec<TrialSpec> {
+pub fn contenders(mut trials: Vec<TrialSpec>, planned: TimeSlice) -> Vec<TrialSpec> {
     for (contender, spec) in (0..).zip(&mut trials) {
-        let slice_s = &mut spec.conditions.time_slice_s;
-        *slice_s = slice_s.map(|length_s| length_s.max(SLICE_S));
+        if planned == TimeSlice::Auto {
+            let slice_s = &mut spec.conditions.time_slice_s;
+            *slice_s = slice_s.map(|length_s| length_s.max(SLICE_S));
+        }
         spec.role = Some(TrialRole {
             contender,
             purpose: TrialPurpose::ClosedLoop,

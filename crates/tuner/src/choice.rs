@@ -2,9 +2,7 @@
 //! its knobs and its capacity with them, then a run-off of the best two.
 
 use crate::budget::{Budget, BudgetShortage, SharedBudget};
-use crate::capacity::{
-    CapacityQuestion, CapacitySearch, MIN_TRIALS, USUAL_TRIALS, judged_trial, probed_by,
-};
+use crate::capacity::{CapacityQuestion, CapacitySearch, DEFAULT_TRIALS, MIN_TRIALS, judged_trial};
 use crate::rounds;
 use crate::trial_search::{SearchNews, TrialSearch, number_cells, proposal, trial_id};
 use crate::tuning::TuningSearch;
@@ -14,7 +12,7 @@ use trueput_findings::capacity::{capacity, closed_loops, is_probe_of};
 use trueput_findings::choice::{
     Candidate, Choice, RUN_OFF_PAIRS, candidate, choice, run_off_trial,
 };
-use trueput_findings::tuning::TunedConfiguration;
+use trueput_findings::tuning::{TunedConfiguration, TuningFindings};
 use trueput_record::search::{
     ChoiceSettings, SearchEnd, SearchSettings, TrialPurpose, TrialRole, TuningSettings,
     UntunableContender,
@@ -96,11 +94,11 @@ pub fn budget_s(
     };
     let least_s = (one_each_s * least).ceil();
     let tuned_trials = if is_tuned {
-        USUAL_TRIALS + 2 * MIN_TUNING_TRIALS
+        DEFAULT_TRIALS + 2 * MIN_TUNING_TRIALS
     } else {
         0
     };
-    let usual_s = one_each_s * f64::from(USUAL_TRIALS + tuned_trials) / SEARCH_PART;
+    let usual_s = one_each_s * f64::from(DEFAULT_TRIALS + tuned_trials) / SEARCH_PART;
     BudgetShortage::check(given_s, usual_s.max(least_s).ceil(), least_s)
 }
 
@@ -148,6 +146,8 @@ pub(crate) struct ChoiceSearch<'a> {
     /// The searches for knobs that have begun, by contender.
     begun: BTreeMap<u32, ContenderSearch<'a>>,
     news: Vec<SearchNews>,
+    /// The number of trials that had ended when this process began; `None` before.
+    known: Option<usize>,
 }
 
 /// A search for one contender's knobs, then for its capacity with them.
@@ -197,11 +197,13 @@ impl<'a> ChoiceSearch<'a> {
             budget: Budget::new(0.0, budget_s),
             begun: BTreeMap::new(),
             news: Vec::new(),
+            known: None,
         }
     }
 
     /// The trials to run next, given all that have ended; none when the search is over.
     fn next_trials(&mut self, ended: &[TrialRecord], elapsed_s: f64) -> Vec<TrialSpec> {
+        self.known.get_or_insert(ended.len());
         let news = self.defaults.news_of(ended);
         self.news.extend(news);
         // The rate of a run-off depends on the capacities: they are not searched any longer.
@@ -369,25 +371,23 @@ impl<'a> ChoiceSearch<'a> {
             let left_s = tuning.share.left_s(elapsed_s);
             tuning.rest = SharedBudget::new(Budget::new(elapsed_s, left_s));
         }
-        let found = candidate(closed, self.settings, self.manifest, ended).tuning;
-        let Some(tuned) = found.as_ref().and_then(|found| {
-            let better = found.better()?;
-            Some(tuned_closed_loop(closed, better, ended))
-        }) else {
-            return Vec::new();
-        };
-        let last = ended
-            .last()
-            .and_then(|last| probed_by(last, &[&tuned], &self.settings.capacity, ended));
-        self.news.extend(last.map(|capacity| SearchNews::Probe {
-            capacity: Box::new(capacity),
-            is_tuned: true,
-        }));
-        let has_begun = ended.iter().any(|trial| is_probe_of(&tuned, trial));
-        let next = if has_begun {
-            self.question.next_trial(&tuned, ended)
-        } else {
-            Some(tuned)
+        let candidate = candidate(closed, self.settings, self.manifest, ended);
+        let next = match &candidate.tuned {
+            Some(tuned) => {
+                let new = ended.get(self.known.unwrap_or_default()..);
+                let last = new.and_then(<[TrialRecord]>::last);
+                if last.is_some_and(|last| is_probe_of(&tuned.spec, last)) {
+                    self.news.push(SearchNews::Probe {
+                        capacity: Box::new(tuned.clone()),
+                        is_tuned: true,
+                    });
+                }
+                self.question.next_trial(tuned, ended)
+            }
+            None => {
+                let better = candidate.tuning.as_ref().and_then(TuningFindings::better);
+                better.map(|better| tuned_closed_loop(closed, better, ended))
+            }
         };
         let Some(next) = next else { return Vec::new() };
         let needed_s = estimated_s(&next);
@@ -404,7 +404,7 @@ impl<'a> ChoiceSearch<'a> {
         let found = choice(self.manifest, ended)?;
         let budget = self.budget.part(SEARCH_PART);
         let mut specs = self.unconfirmed(&found, ended);
-        specs.find(|spec| budget.has_time_for(expected_s(spec, ended), elapsed_s))
+        specs.find(|spec| budget.has_time_for(self.defaults.expected_s(spec, ended), elapsed_s))
     }
 
     /// The next trial of each capacity that is not confirmed.
@@ -415,11 +415,11 @@ impl<'a> ChoiceSearch<'a> {
     ) -> impl Iterator<Item = TrialSpec> + 'f {
         let question = self.question;
         let of_best = move |candidate: &Candidate| {
-            let spec = question.next_trial(&candidate.best().spec, ended);
+            let spec = question.next_trial(candidate.best(), ended);
             spec.or_else(|| next_of_tuned(candidate, question, ended))
         };
         let of_default =
-            move |candidate: &Candidate| question.next_trial(&candidate.default.spec, ended);
+            move |candidate: &Candidate| question.next_trial(&candidate.default, ended);
         let candidates = found.candidates.iter();
         let specs = candidates.clone().filter_map(of_best);
         specs.chain(candidates.filter_map(of_default))
@@ -432,7 +432,10 @@ impl<'a> ChoiceSearch<'a> {
         };
         self.report_run_off(&found);
         let specs = self.missing_pair(&found, ended);
-        let needed_s: f64 = specs.iter().map(|spec| expected_s(spec, ended)).sum();
+        let needed_s = specs
+            .iter()
+            .map(|spec| self.defaults.expected_s(spec, ended));
+        let needed_s: f64 = needed_s.sum();
         if self.budget.has_time_for(needed_s, elapsed_s) {
             specs
         } else {
@@ -507,7 +510,7 @@ impl<'a> ChoiceSearch<'a> {
             None => (candidate.tuning.as_ref()).is_some_and(|found| found.winner.is_none()),
         };
         let tuned = candidate.tuned.as_ref();
-        let next = tuned.and_then(|it| self.question.next_trial(&it.spec, ended));
+        let next = tuned.and_then(|it| self.question.next_trial(it, ended));
         is_tuning_short || next.is_some()
     }
 
@@ -597,7 +600,7 @@ fn next_of_tuned(
 ) -> Option<TrialSpec> {
     match &candidate.tuned {
         Some(_) if candidate.is_tuned_refuted() => None,
-        Some(tuned) => question.next_trial(&tuned.spec, ended),
+        Some(tuned) => question.next_trial(tuned, ended),
         None => {
             let better = candidate.tuning.as_ref()?.better()?;
             Some(tuned_closed_loop(&candidate.default.spec, better, ended))

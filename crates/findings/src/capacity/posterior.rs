@@ -88,6 +88,12 @@ impl CapacityEstimate {
         }
     }
 
+    /// Whether the 90 % intervals of two estimates overlap, so that their order is not known.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.low_per_s <= other.high_per_s && other.low_per_s <= self.high_per_s
+    }
+
     /// Whether the ends of the interval are at most this part away from the median.
     #[must_use]
     pub fn is_within(&self, part: f64) -> bool {

@@ -2,15 +2,14 @@
 
 use trueput_findings::audits::{AuditState, audit_state};
 use trueput_findings::capacity::{Capacity, CapacityState, Violation, capacities, comparisons};
-use trueput_findings::choice::{Choice, choice};
+use trueput_findings::choice::{Choice, InconclusiveReason, choice};
 use trueput_findings::tuning::TuningFindings;
 use trueput_record::audit::StorageModel;
 use trueput_record::audit_standing::ModelStanding;
-use trueput_record::search::TrialPurpose;
 use trueput_record::testing::search::{
     FALLING, KILLED, RunRecords, SLOW_NS, as_capacities, audited, choice as chosen,
-    choice_settings, confirmation, fail, probe, probe_with, remove_barriers, slow_down_lmdb,
-    with_failures,
+    choice_settings, confirmation, disturbed, fail, probe, probe_with, remove_barriers,
+    run_off_trial, slow_down_lmdb, with_failures,
 };
 use trueput_record::testing::{standing, tried};
 use trueput_record::{Outcome, TrialRecord};
@@ -213,10 +212,10 @@ fn the_run_off_overrules_the_search() {
     let searched_per_s = before.candidates[0].best().capacity_per_s.unwrap();
     for pair in 1..=3 {
         for (contender, engine, p99_ns) in [(0, "lmdb", SLOW_NS), (1, "sqlite", 1_000_000)] {
-            let mut trial = probe_with(contender, engine, rate_per_s, p99_ns);
-            trial.spec.role.as_mut().unwrap().purpose = TrialPurpose::RunOff;
-            trial.spec.repeat = pair;
-            records.1.push(trial);
+            let contender = (contender, engine);
+            records
+                .1
+                .push(run_off_trial(contender, rate_per_s, pair, p99_ns));
         }
     }
     let after = of(&records);
@@ -233,6 +232,95 @@ fn the_run_off_overrules_the_search() {
         after_per_s < searched_per_s,
         "{after_per_s} after {searched_per_s}"
     );
+}
+
+#[test]
+fn a_run_off_moves_capacities_without_changing_how_many_trials_of_the_search_were_disturbed() {
+    let mut records = chosen(&["lmdb", "sqlite"], OBJECTIVE);
+    records.1.extend(confirmation(0, "lmdb"));
+    records.1.extend(confirmation(1, "sqlite"));
+    let before = of(&records);
+    let rate_per_s = before.run_off_rate_per_s.unwrap();
+    for pair in 1..=5 {
+        for contender in [(0, "lmdb"), (1, "sqlite")] {
+            let p99_ns = if contender.0 == 0 { 1_000_000 } else { SLOW_NS };
+            records
+                .1
+                .push(run_off_trial(contender, rate_per_s, pair, p99_ns));
+        }
+    }
+    let after = of(&records);
+    let estimate = |found: &Choice, contender: u32| {
+        let mut candidates = found.candidates.iter();
+        let own = candidates.find(|it| it.default.contender == contender);
+        own.unwrap().best().estimate.unwrap()
+    };
+    assert!(estimate(&after, 0).median_per_s > estimate(&before, 0).median_per_s);
+    assert!(estimate(&after, 1).median_per_s < estimate(&before, 1).median_per_s);
+    for found in [estimate(&after, 0), estimate(&after, 1)] {
+        assert!(found.disturbed_share < 0.05, "{found:?}");
+    }
+    let run_off = after.run_off.unwrap();
+    assert_eq!((run_off.first_held, run_off.second_held), (5, 0));
+    assert_eq!((after.inconclusive, after.recommended), (None, Some(0)));
+}
+
+#[test]
+fn no_contender_is_recommended_if_the_run_off_leaves_it_open_and_the_intervals_overlap() {
+    let mut records = chosen(&["lmdb", "sqlite"], OBJECTIVE);
+    records.1.extend(confirmation(0, "lmdb"));
+    records.1.extend(confirmation(1, "sqlite"));
+    let rate_per_s = of(&records).run_off_rate_per_s.unwrap();
+    for pair in 1..=5 {
+        assert_eq!(of(&records).recommended, Some(0), "the run-off goes on");
+        for contender in [(0, "lmdb"), (1, "sqlite")] {
+            let trial = run_off_trial(contender, rate_per_s, pair, 1_000_000);
+            records.1.push(trial);
+        }
+    }
+    let found = of(&records);
+    assert_eq!(found.inconclusive, Some(InconclusiveReason::Overlap));
+    assert_eq!((found.first(), found.recommended), (None, None));
+}
+
+#[test]
+fn no_contender_is_recommended_if_most_trials_of_one_of_the_best_were_disturbed() {
+    let mut records = chosen(&["lmdb", "sqlite"], OBJECTIVE);
+    records.1.extend(confirmation(0, "lmdb"));
+    assert_eq!(of(&records).recommended, Some(0));
+    records.1.extend(disturbed(1, "sqlite"));
+    let found = of(&records);
+    assert_eq!(found.inconclusive, Some(InconclusiveReason::Disturbance));
+    assert_eq!(found.recommended, None);
+    // That of a contender that is far behind does not matter.
+    let [lmdb, sqlite] = both(&records);
+    assert!(lmdb.estimate.unwrap().disturbed_share < 0.1);
+    assert!(sqlite.estimate.unwrap().disturbed_share > 0.5);
+}
+
+#[test]
+fn a_contender_that_another_one_leads_is_not_searched_further_unless_knobs_are_tuned() {
+    let mut records = chosen(&["lmdb", "sqlite"], OBJECTIVE);
+    records.1.extend(confirmation(0, "lmdb"));
+    let is_of_sqlite = |trial: &TrialRecord| trial.spec.engine == "sqlite";
+    let in_closed_loop = |trial: &TrialRecord| trial.spec.conditions.rate.is_none();
+    records
+        .1
+        .retain(|trial| !is_of_sqlite(trial) || in_closed_loop(trial));
+    let slow = |rate_per_s| probe_with(1, "sqlite", rate_per_s, SLOW_NS);
+    records.1.extend([300.0, 200.0].map(slow));
+    let state = |records: &RunRecords| of(records).candidates[1].default.state.clone();
+    assert_eq!(state(&records), CapacityState::Unconfirmed);
+    choice_settings(&mut records.0).tuning = None;
+    assert_eq!(
+        state(&records),
+        CapacityState::Unconfirmed,
+        "too few trials"
+    );
+    records.1.extend([150.0, 120.0].map(slow));
+    records.1.push(probe(1, "sqlite", Some(75.0)));
+    let by = "lmdb".to_owned();
+    assert_eq!(state(&records), CapacityState::Led { by });
 }
 
 #[test]

@@ -189,6 +189,35 @@ pub fn probe_with(contender: u32, engine: &str, rate_per_s: f64, p99_ns: u64) ->
     record
 }
 
+/// A trial of a run-off in a pair, with this 99th percentile of its response times.
+#[must_use]
+pub fn run_off_trial(
+    (contender, engine): (u32, &str),
+    rate_per_s: f64,
+    pair: u32,
+    p99_ns: u64,
+) -> TrialRecord {
+    let mut record = probe_with(contender, engine, rate_per_s, p99_ns);
+    record.spec.role = record.spec.role.map(|role| TrialRole {
+        purpose: TrialPurpose::RunOff,
+        ..role
+    });
+    record.spec.repeat = pair;
+    record
+}
+
+/// The trials of a contender that holds at 900 requests per second, of which most were disturbed
+/// and failed far below.
+pub fn disturbed(contender: u32, engine: &str) -> impl Iterator<Item = TrialRecord> {
+    let held = [850.0, 870.0, 880.0, 890.0, 895.0].map(|rate_per_s| (rate_per_s, 1_000_000));
+    let failed = [
+        120.0, 130.0, 140.0, 150.0, 160.0, 170.0, 180.0, 190.0, 200.0, 210.0, 220.0,
+    ];
+    let failed = failed.map(|rate_per_s| (rate_per_s, SLOW_NS));
+    let all = held.into_iter().chain(failed);
+    all.map(move |(rate_per_s, p99_ns)| probe_with(contender, engine, rate_per_s, p99_ns))
+}
+
 /// The trials that confirm a capacity of about 900 requests per second.
 #[must_use]
 pub fn confirmation(contender: u32, engine: &str) -> Vec<TrialRecord> {

@@ -204,7 +204,7 @@ pub(super) fn cache_note<'a>(
         let fitted = fitted.find(|it| it.contender == capacity.contender)?;
         let limit = capacity.spec.conditions.memory_bytes?;
         Some(format!(
-            "{}={}, because the default, {}, does not fit the memory limit of {}.",
+            "{}={}, because the default, {}, takes more than half of the memory limit of {}.",
             fitted.knob,
             format_bytes(fitted.bytes),
             format_bytes(fitted.default_bytes),
@@ -217,7 +217,12 @@ pub(super) fn cache_note<'a>(
 /// How many contenders' capacities are not confirmed, as a sentence that begins with a space; empty
 /// if none is.
 pub(super) fn unconfirmed<'a>(capacities: impl Iterator<Item = &'a Capacity>) -> String {
-    let is_open = |it: &Capacity| it.state == CapacityState::Unconfirmed;
+    let is_open = |it: &Capacity| {
+        matches!(
+            it.state,
+            CapacityState::Unconfirmed | CapacityState::Imprecise
+        )
+    };
     let states = capacities.map(|it| is_open(it) && it.failed_trials().is_none());
     let states: Vec<bool> = states.collect();
     let count = states
@@ -306,7 +311,7 @@ fn is_marked(capacity: &Capacity) -> bool {
 pub(super) fn mark_note<'a>(mut capacities: impl Iterator<Item = &'a Capacity>) -> Option<Block> {
     capacities
         .any(is_marked)
-        .then(|| Block::Text("?: not confirmed; the search ended first.".to_owned()))
+        .then(|| Block::Text("?: not confirmed.".to_owned()))
 }
 
 /// What failed next above the capacities of contenders, each given with its name; after a line
@@ -506,6 +511,11 @@ pub(super) fn note(capacity: &Capacity, name: &str) -> Option<String> {
             Some(_) => format!("{name}: the search ended before its capacity was confirmed."),
             None => format!("{name}: the search ended before a rate was found that it keeps."),
         }),
+        CapacityState::Led { by } => Some(format!("{name}: left early: {by} leads it.")),
+        CapacityState::Imprecise => Some(format!(
+            "{name}: its interval was still too wide after {}; longer ones (--duration) narrow it.",
+            counted(capacity.probes.len() as u64, "trial")
+        )),
         CapacityState::NothingHolds => Some(match capacity.nearest() {
             Some(nearest) => format!(
                 "{name} keeps the objective at no rate. Nearest, at {}/s: {}.",

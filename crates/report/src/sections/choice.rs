@@ -1,9 +1,10 @@
 //! The section on a choice between contenders.
 
+mod answer;
+
 use super::capacity::{
-    ContenderNames, cache_note, certainty, curves, factor, failure_blocks, figure_at_capacity,
-    interval, left_out, mark_note, marked_rate, none_keeps, note, rate, storage_note, storage_of,
-    unconfirmed, which,
+    ContenderNames, cache_note, curves, failure_blocks, figure_at_capacity, interval, left_out,
+    mark_note, marked_rate, note, rate, storage_note, storage_of, unconfirmed,
 };
 use super::header;
 use super::search_stop::SearchStop;
@@ -15,13 +16,13 @@ use crate::trial_command::trial_command;
 use trueput_findings::Run;
 use trueput_findings::audits::{AuditState, audit_state};
 use trueput_findings::capacity::{Capacity, CapacityComparison, CapacityState, is_probe_of};
-use trueput_findings::choice::{Candidate, CandidateCosts, Choice, RunOffResult, choice};
+use trueput_findings::choice::{Candidate, CandidateCosts, Choice, choice};
 use trueput_findings::isolation;
 use trueput_findings::marks::{explanations, marks_of};
 use trueput_findings::power_loss::StoragePromise;
 use trueput_findings::shell::quoted;
 use trueput_findings::tuning::TuningFindings;
-use trueput_findings::units::{bytes, counted, number, separate};
+use trueput_findings::units::{bytes, counted};
 use trueput_record::search::{CapacitySettings, ChoiceSettings, SearchEnd, SearchSettings};
 use trueput_record::{Isolation, TrialRecord};
 
@@ -163,127 +164,6 @@ impl<'a> ChoiceView<'a> {
     fn storage(&self) -> StoragePromise {
         let candidates = self.choice.candidates.iter();
         storage_of(candidates.map(Candidate::best))
-    }
-
-    /// Says that nothing is recommended, if the storage does not keep the level; it ends with a
-    /// space.
-    fn refusal(&self, first: &Candidate) -> String {
-        if !first.is_lost() {
-            return String::new();
-        }
-        let level = first.best().spec.durability;
-        format!(
-            "No contender is recommended, because {level} is not kept here: choose again with \
-             --work DIR on storage that keeps flushed data, or at --durability process. By rate \
-             alone: "
-        )
-    }
-
-    /// The recommendation: what, by how much, how sure.
-    fn answer(&self) -> String {
-        let objective = &self.settings.capacity.objective;
-        let Some((first, capacity_per_s)) = self
-            .choice
-            .first()
-            .and_then(|first| Some((first, first.best().capacity_per_s?)))
-        else {
-            let capacities = self.choice.candidates.iter().map(Candidate::best);
-            return none_keeps(objective, capacities);
-        };
-        let mut text = format!(
-            "{}{}{}: {objective} {}",
-            self.refusal(first),
-            name(first),
-            if first.is_tuned_better() {
-                " with the knobs below"
-            } else {
-                " with its default knobs"
-            },
-            format_args!(
-                "up to {} requests/s ({})",
-                rate(capacity_per_s),
-                certainty(first.best())
-            )
-        );
-        text += &self.beside_need(capacity_per_s);
-        if first.is_tuned_better()
-            && let Some(default_per_s) = first.default.capacity_per_s
-        {
-            text += &format!(" By default it takes {}/s.", rate(default_per_s));
-        }
-        text + &self.comparison(first, capacity_per_s)
-    }
-
-    /// The capacity of the first contender beside the rate that is needed, as the end of a
-    /// sentence.
-    fn beside_need(&self, capacity_per_s: f64) -> String {
-        let Some(needed_per_s) = self.settings.needed_per_s else {
-            return ".".to_owned();
-        };
-        let needed = separate(&needed_per_s.to_string());
-        let mut candidates = self.choice.candidates.iter();
-        if needed_per_s <= capacity_per_s {
-            let times = number(capacity_per_s / needed_per_s);
-            format!(", {times} times the {needed}/s that you need.")
-        } else if let Some(serving) = candidates.find(|it| it.best().serves(needed_per_s)) {
-            let name = name(serving);
-            format!(". {name} kept the objective in most trials at the {needed}/s that you need.")
-        } else if self.fails_everywhere(needed_per_s) {
-            let which = which(self.choice.candidates.iter().map(Candidate::best));
-            format!(". None{which} reaches the {needed}/s that you need.")
-        } else {
-            format!(". Whether any reaches the {needed}/s that you need is open.")
-        }
-    }
-
-    /// Whether no contender that is considered serves a rate, or may.
-    fn fails_everywhere(&self, per_s: f64) -> bool {
-        self.choice.candidates.iter().all(|candidate| {
-            let best = candidate.best();
-            let is_out = best.failed_trials().is_some() || best.rejection().is_some();
-            let is_above = best.estimate.is_some_and(|it| it.high_per_s < per_s);
-            is_out || is_above && !best.serves(per_s)
-        })
-    }
-
-    /// The first contender beside the second.
-    fn comparison(&self, first: &Candidate, first_per_s: f64) -> String {
-        let Some((second, second_per_s)) = self
-            .choice
-            .second()
-            .and_then(|second| Some((second, second.best().capacity_per_s?)))
-        else {
-            return String::new();
-        };
-        let (own_name, name) = (name(first), name(second));
-        let Some(run_off) = self.choice.run_off else {
-            return format!(
-                " That is {} the rate of {name}, the next. The search ended before the \
-                 two ran in turns.",
-                factor(first_per_s / second_per_s)
-            );
-        };
-        let (own_held, other_held) = if run_off.is_overruled() {
-            (run_off.second_held, run_off.first_held)
-        } else {
-            (run_off.first_held, run_off.second_held)
-        };
-        let in_turns = format!(
-            "run alternately at {}/s, {own_name} kept the objective in {own_held} of {} and \
-             {name} in {other_held}",
-            rate(run_off.rate_per_s),
-            counted(run_off.pairs as u64, "trial"),
-        );
-        match run_off.result {
-            RunOffResult::Confirmed | RunOffResult::Overruled => format!(
-                " {name} is next, with {}/s: {in_turns}.",
-                rate(second_per_s)
-            ),
-            RunOffResult::Unsure => format!(
-                " {name} is next, with {}/s. Too close to call: {in_turns}.",
-                rate(second_per_s)
-            ),
-        }
     }
 
     /// What the first contender costs more, or promises less, than alternatives to it.

@@ -10,8 +10,8 @@ use trueput_record::audit::StorageModel;
 use trueput_record::audit_standing::ModelStanding;
 use trueput_record::search::{SearchEnd, TrialPurpose};
 use trueput_record::testing::search::{
-    self, FALLING, KILLED, SLOW_NS, choice_settings, confirmation, fail, probe, probe_with,
-    remove_barriers, slow_down_lmdb, uncount_flushes, with_failures,
+    self, FALLING, KILLED, SLOW_NS, choice_settings, confirmation, disturbed, fail, probe,
+    probe_with, remove_barriers, run_off_trial, slow_down_lmdb, uncount_flushes, with_failures,
 };
 use trueput_record::testing::{standing, tried};
 use trueput_record::{Outcome, Value};
@@ -62,7 +62,7 @@ fn with(mut run: Run, change: impl FnOnce(&mut Run)) -> Run {
 
 /// Choices, and others that resemble each.
 pub fn situations() -> Vec<(Run, Vec<Situation>)> {
-    let of_two = [ends(), rates(), promises()].concat();
+    let of_two = [ends(), rates(), orders(), promises()].concat();
     let unmeasured = (
         "better knobs that could not be measured",
         unmeasured_knobs(),
@@ -136,6 +136,67 @@ fn rates() -> Vec<Situation> {
         ("trials disagree above the capacity", contradicted),
         ("a trial failed below the capacity", failed_once),
     ]
+}
+
+/// Which of the two leads, and which trials tell it.
+fn orders() -> Vec<Situation> {
+    let both = || {
+        with(usual(), |run| {
+            run.trials.extend(confirmation(0, "lmdb"));
+            run.trials.extend(confirmation(1, "sqlite"));
+        })
+    };
+    let overruled = with(both(), |run| {
+        let higher =
+            [960.0, 980.0, 1_000.0, 1_020.0].map(|it| probe_with(0, "lmdb", it, 1_000_000));
+        run.trials.extend(higher);
+    });
+    let led = with(usual(), |run| {
+        choice_settings(&mut run.manifest).tuning = None;
+        run.trials.extend(confirmation(0, "lmdb"));
+        run.trials
+            .retain(|it| it.spec.engine != "sqlite" || it.spec.conditions.rate.is_none());
+        let slow = [300.0, 200.0, 150.0, 120.0].map(|it| probe_with(1, "sqlite", it, SLOW_NS));
+        run.trials.extend(slow);
+        run.trials.push(probe(1, "sqlite", Some(75.0)));
+    });
+    let imprecise = with(usual(), |run| {
+        let alternating = (0..40_u64).map(|trial| {
+            let p99_ns = if trial % 2 == 0 { 1_000_000 } else { SLOW_NS };
+            probe_with(1, "sqlite", 400.0 + 10.0 * trial as f64, p99_ns)
+        });
+        run.trials.extend(alternating);
+    });
+    let most_disturbed = with(usual(), |run| {
+        run.trials.extend(confirmation(0, "lmdb"));
+        run.trials.extend(disturbed(1, "sqlite"));
+    });
+    vec![
+        ("the run-off is even", run_off(both(), [5, 5])),
+        (
+            "the run-off overrules the search",
+            run_off(overruled, [0, 3]),
+        ),
+        ("most trials were disturbed", most_disturbed),
+        ("one leads the other without tuning", led),
+        ("one is too imprecise", imprecise),
+    ]
+}
+
+/// Adds a run-off, in which that with the highest capacity, and the other, kept the objective in so
+/// many of the pairs, as many as the larger number.
+fn run_off(mut run: Run, held: [u32; 2]) -> Run {
+    let found = choice(&run.manifest, &run.trials).unwrap();
+    let rate_per_s = found.run_off_rate_per_s.unwrap();
+    let names = [(0, "lmdb"), (1, "sqlite")];
+    for pair in 1..=held[0].max(held[1]) {
+        for (contender, held) in names.into_iter().zip(held) {
+            let p99_ns = if pair <= held { 1_000_000 } else { SLOW_NS };
+            let trial = run_off_trial(contender, rate_per_s, pair, p99_ns);
+            run.trials.push(trial);
+        }
+    }
+    run
 }
 
 fn bounds() -> Vec<Situation> {
@@ -376,8 +437,8 @@ fn a_cache_that_was_set_to_fit_is_said() {
             spec.conditions.memory_bytes = Some(64 << 20);
         }
     });
-    let said = "rocksdb.block_cache=32 MiB, because the default, 1 GiB, does not fit the memory \
-        limit of 64 MiB.";
+    let said = "rocksdb.block_cache=32 MiB, because the default, 1 GiB, takes more than half of \
+        the memory limit of 64 MiB.";
     assert_has!(flat(&terminal(&run, 120)), said);
     let of_capacities = flat(&terminal(&as_capacities(run), 120));
     assert_has!(of_capacities, said);

@@ -41,7 +41,7 @@ pub struct Arguments {
     #[arg(long, value_name = "LIMITS")]
     objective: Option<Objective>,
     /// Time for all contenders together, as in 10m
-    /// [default: enough for 18 trials of each]
+    /// [default: enough for 24 trials of each]
     #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     budget: Option<f64>,
     /// Stop when both ends of the 90 % interval are at most this far from the capacity

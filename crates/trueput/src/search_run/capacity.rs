@@ -37,7 +37,8 @@ pub fn create<'a>(
     let objective = objective(question.objective, &request, "p99<5ms")?;
     let arrival = std::mem::take(&mut request.plan.conditions.arrival);
     let matrix = request.expand()?;
-    let mut trials = capacity::contenders(matrix.trials);
+    let time_slice = request.plan.conditions.time_slice;
+    let mut trials = capacity::contenders(matrix.trials, time_slice);
     let fitted_caches = fit_caches(&mut trials, request.registry);
     let budget_s = capacity::budget_s(question.budget_s, &trials);
     let settings = CapacitySettings {

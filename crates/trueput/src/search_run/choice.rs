@@ -171,7 +171,8 @@ pub fn create<'a>(
     if has_one {
         only_contender(&matrix.trials, target)?;
     }
-    let mut trials = one_question(capacity::contenders(matrix.trials), target)?;
+    let trials = capacity::contenders(matrix.trials, request.plan.conditions.time_slice);
+    let mut trials = one_question(trials, target)?;
     let fitted_caches = fit_caches(&mut trials, registry);
     let mut settings = settings(question, &request, arrival, needed_per_s, &trials)?;
     settings.capacity.fitted_caches = fitted_caches;

@@ -17,11 +17,8 @@ const WIDE_FACTOR: f64 = std::f64::consts::E;
 /// tried again.
 const RETRY_PART: f64 = 0.3;
 
-/// The most trials at a rate for one contender.
-const MAX_PROBES: usize = 40;
-
 /// Trials that a contender usually takes: one in closed loop, and those at a rate.
-pub(crate) const USUAL_TRIALS: u32 = 18;
+pub(crate) const DEFAULT_TRIALS: u32 = 24;
 
 /// Trials that a contender needs at least.
 pub(crate) const MIN_TRIALS: u32 = 1 + MIN_PROBES as u32;
@@ -39,7 +36,7 @@ const TAIL_REQUESTS: f64 = 10.0;
 pub(crate) fn next_rate_per_s(capacity: &Capacity, needed_per_s: Option<f64>) -> Option<f64> {
     let is_open = capacity.state == CapacityState::Unconfirmed;
     let closed_per_s = capacity.closed_loop_per_s?;
-    if !is_open || capacity.probes.len() >= MAX_PROBES {
+    if !is_open {
         return None;
     }
     if let Some(needed_per_s) = needed_per_s.filter(|it| is_needed_open(capacity, *it)) {

@@ -322,6 +322,14 @@ fn timed_choice(
         .zip(rates_per_s)
         .map(|(it, _)| contender(it))
         .collect();
+    timed_choice_among(settings, &contenders, rates_per_s)
+}
+
+fn timed_choice_among(
+    settings: &ChoiceSettings,
+    contenders: &[TrialSpec],
+    rates_per_s: &[f64],
+) -> (RunManifest, Vec<TrialRecord>, SearchEnd, f64) {
     let first: Vec<_> = contenders.iter().collect();
     let manifest = manifest(&first, SearchSettings::Choice(settings.clone()));
     let mut now_s = 0.0;
@@ -337,8 +345,8 @@ fn timed_choice(
     let engines = [sqlite()];
     let mut search = ChoiceSearch::new(settings, &manifest, &engines);
     let (mut trials, mut elapsed_s) = (Vec::new(), 0.0);
-    for spec in contenders.clone() {
-        let (trial, ended_s) = run(spec);
+    for spec in contenders {
+        let (trial, ended_s) = run(spec.clone());
         trials.push(trial);
         elapsed_s = ended_s;
     }
@@ -430,6 +438,57 @@ fn a_choice_that_is_short_of_time_leaves_some_for_the_run_off_and_says_so() {
     let of_run_off = trials.iter().filter(|trial| is_of_run_off(trial));
     let begin = trials.len() - of_run_off.count();
     assert!(trials[begin..].iter().all(is_of_run_off), "it comes last");
+}
+
+#[test]
+fn a_contender_that_another_one_leads_is_not_taken_up_again_when_time_is_left() {
+    let settings = ChoiceSettings {
+        budget_s: 4_000.0,
+        tuning: None,
+        ..settings()
+    };
+    let sliced = [0, 1, 2].map(|number| {
+        let mut spec = contender(number);
+        spec.conditions.time_slice_s = Some(0.5);
+        spec
+    });
+    let rates_per_s = [1_000.0, 900.0, 200.0];
+    let (manifest, trials, end, _) = timed_choice_among(&settings, &sliced, &rates_per_s);
+    assert_eq!(end, SearchEnd::NothingLeft);
+    let found = choice(&manifest, &trials).unwrap();
+    let led = &found.candidates[2].default;
+    assert_eq!(led.contender, 2);
+    let by = sliced[0].contender();
+    assert_eq!(led.state, CapacityState::Led { by });
+    assert!(led.probes.len() < MIN_TRIALS as usize - 1, "{led:?}");
+    // A resumed search tells nothing of what an earlier process did.
+    let engines = [sqlite()];
+    let mut resumed = CapacitySearch::new(
+        sliced.iter().collect(),
+        question(&settings.capacity),
+        4_000.0,
+        4_000.0,
+    );
+    assert_eq!(resumed.news_of(&trials), []);
+    let mut resumed = ChoiceSearch::new(&settings, &manifest, &engines);
+    resumed.next(&trials, 0.0);
+    let is_probe = |news: &SearchNews| matches!(news, SearchNews::Probe { .. });
+    assert!(!resumed.take_news().iter().any(is_probe));
+}
+
+#[test]
+fn time_slices_are_long_enough_for_rates_unless_the_plan_gives_their_length() {
+    use crate::capacity::contenders;
+    use trueput_record::conditions::TimeSlice;
+    let mut spec = contender(0);
+    spec.conditions.time_slice_s = Some(0.1);
+    let slice_s = |planned| {
+        contenders(vec![spec.clone()], planned)[0]
+            .conditions
+            .time_slice_s
+    };
+    assert_eq!(slice_s(TimeSlice::Auto), Some(0.5));
+    assert_eq!(slice_s(TimeSlice::Length(0.1)), Some(0.1));
 }
 
 #[test]

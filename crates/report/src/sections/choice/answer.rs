@@ -1,0 +1,180 @@
+//! The answer of a choice in sentences: the recommendation, or why there is none.
+
+use super::super::capacity::{certainty, factor, none_keeps, rate, which};
+use super::{ChoiceView, name};
+use trueput_findings::choice::{Candidate, InconclusiveReason, RunOffResult};
+use trueput_findings::units::{counted, number, separate};
+
+impl ChoiceView<'_> {
+    /// Says that nothing is recommended, if the storage does not keep the level; it ends with a
+    /// space.
+    fn refusal(&self, first: &Candidate) -> String {
+        if !first.is_lost() {
+            return String::new();
+        }
+        let level = first.best().spec.durability;
+        format!(
+            "No contender is recommended, because {level} is not kept here: choose again with \
+             --work DIR on storage that keeps flushed data, or at --durability process. By rate \
+             alone: "
+        )
+    }
+
+    /// The recommendation: what, by how much, how sure.
+    pub(super) fn answer(&self) -> String {
+        let objective = &self.settings.capacity.objective;
+        if let (Some(reason), Some(both)) = (self.choice.inconclusive, self.choice.highest_two()) {
+            return self.without_order(reason, both);
+        }
+        let Some((first, capacity_per_s)) = self
+            .choice
+            .first()
+            .and_then(|first| Some((first, first.best().capacity_per_s?)))
+        else {
+            let capacities = self.choice.candidates.iter().map(Candidate::best);
+            return none_keeps(objective, capacities);
+        };
+        let mut text = format!(
+            "{}{}{}: {objective} {}",
+            self.refusal(first),
+            name(first),
+            if first.is_tuned_better() {
+                " with the knobs below"
+            } else {
+                " with its default knobs"
+            },
+            format_args!(
+                "up to {} requests/s ({})",
+                rate(capacity_per_s),
+                certainty(first.best())
+            )
+        );
+        text += &self.beside_need(first, capacity_per_s);
+        if first.is_tuned_better()
+            && let Some(default_per_s) = first.default.capacity_per_s
+        {
+            text += &format!(" By default it takes {}/s.", rate(default_per_s));
+        }
+        text + &self.comparison(first, capacity_per_s)
+    }
+
+    /// The two contenders with the highest capacities where their order is not known, and what to
+    /// do.
+    fn without_order(&self, reason: InconclusiveReason, both: [&Candidate; 2]) -> String {
+        let reason = match reason {
+            InconclusiveReason::Disturbance => {
+                "The machine was too disturbed to tell which contender takes more."
+            }
+            InconclusiveReason::Overlap => {
+                "The machine was too disturbed, or the two are too close, to tell which takes \
+                 more: their intervals overlap even after the run-off."
+            }
+        };
+        let each = both.map(|it| {
+            let best = it.best();
+            let per_s = best.capacity_per_s.unwrap_or_default();
+            format!("{} {}/s ({})", name(it), rate(per_s), certainty(best))
+        });
+        let objective = &self.settings.capacity.objective;
+        let need = self.settings.needed_per_s.map_or_else(String::new, |it| {
+            let needed = separate(&it.to_string());
+            let names: Vec<_> = both
+                .into_iter()
+                .filter(|one| one.best().serves(it))
+                .map(name)
+                .collect();
+            match &names[..] {
+                [] => format!(" Neither reaches the {needed}/s that you need."),
+                [one] => format!(" Only {one} reaches the {needed}/s that you need."),
+                _ => format!(" Both reach the {needed}/s that you need."),
+            }
+        });
+        format!(
+            "{}{reason} {objective}, in no order: {}.{need} Stop other programs and choose again, \
+             or give longer trials (--duration).",
+            self.refusal(both[0]),
+            each.join("; ")
+        )
+    }
+
+    /// The capacity of the first contender beside the rate that is needed, as the end of a
+    /// sentence.
+    fn beside_need(&self, first: &Candidate, capacity_per_s: f64) -> String {
+        let Some(needed_per_s) = self.settings.needed_per_s else {
+            return ".".to_owned();
+        };
+        let needed = separate(&needed_per_s.to_string());
+        let mut candidates = self.choice.candidates.iter();
+        if needed_per_s <= capacity_per_s && first.best().serves(needed_per_s) {
+            let times = number(capacity_per_s / needed_per_s);
+            format!(", {times} times the {needed}/s that you need.")
+        } else if let Some(serving) = candidates.find(|it| it.best().serves(needed_per_s)) {
+            let (name, best) = (name(serving), serving.best());
+            if best.capacity_per_s.is_some_and(|it| needed_per_s <= it) {
+                format!(". {name} reaches the {needed}/s that you need.")
+            } else {
+                format!(
+                    ". {name} kept the objective in most trials at the {needed}/s that you need."
+                )
+            }
+        } else if self.fails_everywhere(needed_per_s) {
+            let which = which(self.choice.candidates.iter().map(Candidate::best));
+            format!(". None{which} reaches the {needed}/s that you need.")
+        } else {
+            format!(". Whether any reaches the {needed}/s that you need is open.")
+        }
+    }
+
+    /// Whether no contender that is considered serves a rate, or may.
+    fn fails_everywhere(&self, per_s: f64) -> bool {
+        self.choice.candidates.iter().all(|candidate| {
+            let best = candidate.best();
+            let is_out = best.failed_trials().is_some() || best.rejection().is_some();
+            let is_above = best.estimate.is_some_and(|it| it.high_per_s < per_s);
+            is_out || is_above && !best.serves(per_s)
+        })
+    }
+
+    /// The first contender beside the second.
+    fn comparison(&self, first: &Candidate, first_per_s: f64) -> String {
+        let Some((second, second_per_s)) = self
+            .choice
+            .second()
+            .and_then(|second| Some((second, second.best().capacity_per_s?)))
+        else {
+            return String::new();
+        };
+        let (own_name, name) = (name(first), name(second));
+        let Some(run_off) = self.choice.run_off else {
+            return format!(
+                " That is {} the rate of {name}, the next. The search ended before the \
+                 two ran in turns.",
+                factor(first_per_s / second_per_s)
+            );
+        };
+        let (own_held, other_held) = if run_off.is_overruled() {
+            (run_off.second_held, run_off.first_held)
+        } else {
+            (run_off.first_held, run_off.second_held)
+        };
+        let in_turns = format!(
+            "run alternately at {}/s, {own_name} kept the objective in {own_held} of {} and \
+             {name} in {other_held}",
+            rate(run_off.rate_per_s),
+            counted(run_off.pairs as u64, "trial"),
+        );
+        let second = rate(second_per_s);
+        let next = if first_per_s < second_per_s {
+            format!(
+                "The search found more for {name}, {second}/s, but the run-off decides, and {name} \
+                 is next"
+            )
+        } else {
+            format!("{name} is next, with {second}/s")
+        };
+        match run_off.result {
+            RunOffResult::Confirmed | RunOffResult::Overruled => format!(" {next}: {in_turns}."),
+            RunOffResult::Unsure => format!(" {next}. Too close to call: {in_turns}."),
+        }
+    }
+}

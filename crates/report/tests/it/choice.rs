@@ -148,7 +148,7 @@ fn orders() -> Vec<Situation> {
     };
     let overruled = with(both(), |run| {
         let higher =
-            [960.0, 980.0, 1_000.0, 1_020.0].map(|it| probe_with(0, "lmdb", it, 1_000_000));
+            (0..16).map(|it| probe_with(0, "lmdb", 960.0 + 10.0 * f64::from(it), 1_000_000));
         run.trials.extend(higher);
     });
     let led = with(usual(), |run| {
@@ -175,7 +175,7 @@ fn orders() -> Vec<Situation> {
         ("the run-off is even", run_off(both(), [5, 5])),
         (
             "the run-off overrules the search",
-            run_off(overruled, [0, 3]),
+            run_off(overruled, [2, 3]),
         ),
         ("most trials were disturbed", most_disturbed),
         ("one leads the other without tuning", led),

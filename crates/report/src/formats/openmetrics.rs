@@ -161,8 +161,8 @@ const SECOND_FAMILIES: [SecondFamily; 2] = [
 ];
 
 /// Writes the seconds of the trials as OpenMetrics 1.0 text: gauges with a time, for a database of
-/// time series. The samples of a set of labels are in order of time. A time is the trial's start and
-/// the measured time since: pauses, as between time slices, are left out.
+/// time series. The samples of a set of labels are in order of time. A time is the trial's start
+/// and the measured time since: pauses, as between time slices, are left out.
 ///
 /// # Errors
 /// Those of `write`, which gets the text in pieces.

@@ -71,8 +71,8 @@ impl SecondRow<'_> {
     }
 }
 
-/// Writes the rows of every trial of these runs, in order, in pieces of a trial each: the seconds of
-/// many long runs need not fit in memory as text.
+/// Writes the rows of every trial of these runs, in order, in pieces of a trial each: the seconds
+/// of many long runs need not fit in memory as text.
 fn write_rows<E>(
     reports: &[Run],
     row: impl Fn(&SecondRow<'_>) -> String,

@@ -106,6 +106,8 @@ pub enum InconclusiveReason {
     Disturbance,
     /// The run-off left it open, and their intervals overlap even so.
     Overlap,
+    /// The same, and both intervals are as narrow as the search makes them: they are equal.
+    Equal,
 }
 
 /// A contender of whose trials a larger share was disturbed has no place in an order.
@@ -253,14 +255,14 @@ pub fn choice(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<Choice> 
     if let Some(run_off) = choice.run_off {
         add_run_off(&mut choice.candidates, run_off, settings);
     }
-    choice.inconclusive = inconclusive(&choice);
+    choice.inconclusive = inconclusive(&choice, settings);
     let first = choice.first().filter(|first| !first.is_lost());
     choice.recommended = first.map(|first| first.default.contender);
     Some(choice)
 }
 
 /// Why the order of the two with the highest capacities is not known.
-fn inconclusive(choice: &Choice) -> Option<InconclusiveReason> {
+fn inconclusive(choice: &Choice, settings: &ChoiceSettings) -> Option<InconclusiveReason> {
     let [first, second] = choice.highest_two()?.map(|it| it.best().estimate);
     let (first, second) = (first?, second?);
     let is_disturbed = |it: CapacityEstimate| it.disturbed_share > MAX_DISTURBED_SHARE;
@@ -269,7 +271,16 @@ fn inconclusive(choice: &Choice) -> Option<InconclusiveReason> {
     }
     let run_off = choice.run_off?;
     let is_open = run_off.pairs >= RUN_OFF_PAIRS as usize && run_off.result == RunOffResult::Unsure;
-    (is_open && first.overlaps(&second)).then_some(InconclusiveReason::Overlap)
+    if !is_open || !first.overlaps(&second) {
+        return None;
+    }
+    let precision = settings.capacity.precision;
+    let is_narrow = first.is_within(precision) && second.is_within(precision);
+    Some(if is_narrow {
+        InconclusiveReason::Equal
+    } else {
+        InconclusiveReason::Overlap
+    })
 }
 
 /// Computes what is known of one contender, whose default's trial in closed loop has this

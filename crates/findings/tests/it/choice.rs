@@ -278,9 +278,15 @@ fn no_contender_is_recommended_if_the_run_off_leaves_it_open_and_the_intervals_o
             records.1.push(trial);
         }
     }
-    let found = of(&records);
-    assert_eq!(found.inconclusive, Some(InconclusiveReason::Overlap));
-    assert_eq!((found.first(), found.recommended), (None, None));
+    for (precision, reason) in [
+        (0.1, InconclusiveReason::Equal),
+        (0.01, InconclusiveReason::Overlap),
+    ] {
+        choice_settings(&mut records.0).capacity.precision = precision;
+        let found = of(&records);
+        assert_eq!(found.inconclusive, Some(reason));
+        assert_eq!((found.first(), found.recommended), (None, None));
+    }
 }
 
 #[test]

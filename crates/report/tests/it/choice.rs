@@ -174,6 +174,12 @@ fn orders() -> Vec<Situation> {
     vec![
         ("the run-off is even", run_off(both(), [5, 5])),
         (
+            "the run-off is even, and intervals are wide",
+            with(run_off(both(), [5, 5]), |run| {
+                choice_settings(&mut run.manifest).capacity.precision = 0.01;
+            }),
+        ),
+        (
             "the run-off overrules the search",
             run_off(overruled, [2, 3]),
         ),

@@ -61,14 +61,20 @@ impl ChoiceView<'_> {
     /// The two contenders with the highest capacities where their order is not known, and what to
     /// do.
     fn without_order(&self, reason: InconclusiveReason, both: [&Candidate; 2]) -> String {
-        let reason = match reason {
-            InconclusiveReason::Disturbance => {
-                "The machine was too disturbed to tell which contender takes more."
-            }
-            InconclusiveReason::Overlap => {
+        let (reason, remedy) = match reason {
+            InconclusiveReason::Disturbance => (
+                "The machine was too disturbed to tell which contender takes more.",
+                " Stop other programs and choose again, or give longer trials (--duration).",
+            ),
+            InconclusiveReason::Overlap => (
                 "The machine was too disturbed, or the two are too close, to tell which takes \
-                 more: their intervals overlap even after the run-off."
-            }
+                 more: their intervals overlap even after the run-off.",
+                " Stop other programs and choose again, or give longer trials (--duration).",
+            ),
+            InconclusiveReason::Equal => (
+                "Two contenders take equally much, as far as these trials tell: choose either.",
+                "",
+            ),
         };
         let each = both.map(|it| {
             let best = it.best();
@@ -90,8 +96,7 @@ impl ChoiceView<'_> {
             }
         });
         format!(
-            "{}{reason} {objective}, in no order: {}.{need} Stop other programs and choose again, \
-             or give longer trials (--duration).",
+            "{}{reason} {objective}, in no order: {}.{need}{remedy}",
             self.refusal(both[0]),
             each.join("; ")
         )

@@ -10,7 +10,7 @@ use crate::plan::refusal::Refusal;
 use crate::plan::resolution::{ResolvedTrial, resolve_trial};
 use crate::trial::conformance_result::{ConformanceResult, HungSuite, IsolationResult};
 use crate::trial::fault_injector::FaultError;
-use crate::trial::kept_server::{self, KeptServer};
+use crate::trial::kept_server::KeptServer;
 use crate::trial::phase_limit::{ExpectedWork, LimitedPhase, PhaseClock};
 use crate::trial::prepared_database::PreparedDatabases;
 use crate::{Event, Options, Registry};
@@ -253,9 +253,15 @@ impl RunContext<'_> {
         }
     }
 
+    /// Kills the server that was kept on the database of that trial, if there is one.
+    pub fn kill_kept_server(&mut self, id: &str) {
+        let its = self.kept_servers.extract_if(.., |kept| kept.is_of(id));
+        its.for_each(KeptServer::kill);
+    }
+
     /// Removes a database that was left for a next trial, unless databases are kept.
     pub fn drop_database(&mut self, database: &ReusableDatabase) {
-        kept_server::kill_of(self, &database.id);
+        self.kill_kept_server(&database.id);
         let done = if self.options.keep_databases {
             self.area.unmount_trial(&database.id).map_err(Into::into)
         } else {

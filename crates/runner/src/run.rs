@@ -435,17 +435,14 @@ pub fn run_search(
         runs,
     };
     let mut manifest = manifest.clone();
-    prepared_copy::remove_earlier(&mut context, &manifest.trials);
     let run = run_batches(&mut context, folder, &mut manifest, &mut ended, source);
     prepared_copy::remove_all(&mut context);
     let RunContext { area, observer, .. } = context;
     area.close();
     let stopped = run?;
     let interrupted = stopped == Some(StopReason::ByUser);
-    let all_ended = manifest
-        .trials
-        .iter()
-        .all(|spec| ended.contains_key(&spec.id));
+    let mut all = manifest.trials.iter();
+    let all_ended = all.all(|spec| ended.contains_key(&spec.id));
     finish(folder, stopped, all_ended, ended.len() > ended_before)?;
     observer(&Event::RunEnded {
         folder: folder.path().to_owned(),
@@ -495,6 +492,7 @@ fn run_batches(
     ended: &mut HashMap<String, Outcome>,
     source: &mut TrialSource<'_>,
 ) -> Result<Option<StopReason>, Error> {
+    prepared_copy::remove_earlier(context, &manifest.trials);
     loop {
         let to_do = manifest.trials.iter();
         let to_do: Vec<_> = to_do.filter(|spec| !ended.contains_key(&spec.id)).collect();

@@ -3,7 +3,6 @@
 use crate::Options;
 use crate::context::{ReusableDatabase, RunContext};
 use crate::trial::database_folder::compute_load_key;
-use crate::trial::kept_server;
 use crate::trial::lifecycle::TrialResult;
 use trueput_record::TrialSpec;
 use trueput_record::measurement::Outcome;
@@ -58,7 +57,7 @@ fn keep_database(context: &mut RunContext<'_>, trial: &TrialResult, key: String)
 
 /// Removes a trial's database, unless databases are kept.
 pub(crate) fn remove_database(context: &mut RunContext<'_>, trial: &TrialResult) {
-    kept_server::kill_of(context, &trial.database_id);
+    context.kill_kept_server(&trial.database_id);
     let Options {
         keep_databases,
         keep_unfinished,

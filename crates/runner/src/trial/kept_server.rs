@@ -2,7 +2,6 @@
 //! another rate, and a restart is not what it measures.
 
 use crate::Options;
-use crate::context::RunContext;
 use std::path::PathBuf;
 use trueput_host::service::{Server, kill_server};
 use trueput_record::conditions::Start;
@@ -34,8 +33,13 @@ impl KeptServer {
             && last.conditions == conditions
     }
 
+    /// Returns whether its database is in the folder of that trial.
+    pub fn is_of(&self, id: &str) -> bool {
+        self.directory.iter().any(|part| part == id)
+    }
+
     /// Kills it: nobody needs its database any more.
-    fn kill(self) {
+    pub fn kill(self) {
         // What is left of it is killed when it is dropped.
         let _ = kill_server(self.server.pid());
     }
@@ -59,13 +63,6 @@ fn is_lasting(spec: &TrialSpec) -> bool {
     let is_probe = spec.role.is_some_and(|role| role.purpose.is_of_capacity());
     let is_restarted = *start == Start::Cold || memory_bytes.is_some() || *crash_and_recover;
     is_probe && !is_restarted && faults.is_empty()
-}
-
-/// Kills the server that was kept on the database of that trial, if there is one.
-pub(crate) fn kill_of(context: &mut RunContext<'_>, id: &str) {
-    let is_its = |kept: &mut KeptServer| kept.directory.iter().any(|part| part == id);
-    let its = context.kept_servers.extract_if(.., is_its);
-    its.for_each(KeptServer::kill);
 }
 
 #[cfg(test)]

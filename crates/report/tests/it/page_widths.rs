@@ -220,10 +220,10 @@ fn on_a_telephone_the_isolation_stands_below_the_name_until_its_column_is_asked_
     }
     let page = report.page();
     browser.load(&page, 360, false);
-    let stated = json!(["\"serializable\"", "\"snapshot\""]);
+    let stated = json!(["\"snapshot\"", "\"serializable\""]);
     assert_eq!(browser.evaluate(BELOW_NAMES), stated);
     // The name itself is the contender's: it is what is selected by, and what CSV says.
-    let names = browser.evaluate("tableRows(document.querySelector('.table table'))[1][1]");
+    let names = browser.evaluate("tableRows(document.querySelector('.table table'))[2][1]");
     assert_eq!(names, "redb");
     browser.evaluate("document.querySelector('.table .columns input').click()");
     let none = json!(["none", "none"]);

@@ -106,8 +106,8 @@ fn words_and_integers_processes_and_threads_find_the_same_answers() {
 fn contenders_are_measured_for_the_same_time_and_verified_up_to_where_they_came() {
     let bench = Bench::new();
     let line = "run threen1 --engine lmdb,sqlite,null --durability process --workers 2 \
-                --duration 300ms --repeat 2 --full --width 160";
-    let output = bench.run_expecting(ALL_WELL, line);
+                --duration 300ms --repeat 2";
+    bench.run_expecting(ALL_WELL, line);
     let trials = bench.trials();
     assert_eq!(trials.len(), 6);
     for record in &trials {
@@ -123,10 +123,6 @@ fn contenders_are_measured_for_the_same_time_and_verified_up_to_where_they_came(
         let checks = &record.verification.as_ref().unwrap().checks;
         assert!(checks.iter().all(|check| check.passed), "{checks:?}");
     }
-    assert_contains(
-        &stdout(&output),
-        &["Completed ranges", "Each contender worked"],
-    );
     // The control: a range is fixed work.
     let fixed = |options: &str| {
         let check = format!("plan check threen1 --engine lmdb --json {options}");

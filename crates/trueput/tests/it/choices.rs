@@ -19,7 +19,7 @@ const SEARCH: &str = "choose ycsb --engine lmdb,sqlite --durability sync --worke
 #[ignore = "slow: make test runs it"]
 fn the_better_of_two_contenders_is_recommended_even_after_an_interruption() {
     let bench = Bench::new();
-    let line = format!("{SEARCH} --duration 0.5 --no-tuning --rate 5");
+    let line = format!("{SEARCH} --duration 0.5 --no-tuning --rate 50");
     let mut command = bench.command(&line);
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -50,35 +50,48 @@ fn the_better_of_two_contenders_is_recommended_even_after_an_interruption() {
     let run = Run::load(bench.run_folder().path()).unwrap();
     assert_eq!(run.trials[..before.len()], before);
     let found = choice(&run.manifest, &run.trials).unwrap();
-    let (first, second) = (found.first().unwrap(), found.second().unwrap());
     let run_off = found.run_off.unwrap();
     assert_eq!(run_off.pairs, 5, "{}", stderr(&output));
     assert_eq!(found.run_off_rate_per_s, Some(run_off.rate_per_s));
-    for candidate in [first, second] {
+    for candidate in found.highest_two().unwrap() {
         let probes = &candidate.best().probes;
-        assert_eq!(probes[0].rate_per_s, 5.0, "the needed rate comes first");
+        assert_eq!(probes[0].rate_per_s, 50.0, "the needed rate comes first");
     }
     let answer = unwrapped(&stdout(&output));
-    let name = first.default.spec.contender();
     assert_contains(
         &answer,
         &[
             "sync, ycsb, 2 workers: choice at p99<250ms",
-            &format!("{name} with its default knobs: p99<250ms up to"),
-            "times the 5/s that you need",
-            " kept the objective in ",
             "Knobs were not tuned (--no-tuning).",
-            "How to verify it",
-            &format!("trueput capacity ycsb --engine {name} --durability sync --workers 2"),
             "Not tried",
             "galera and odbc: only if the plan names them",
         ],
     );
     let page = std::fs::read_to_string(run.folder.join("report.html")).unwrap();
+    assert_contains(&page, &["p99 response time by request rate"]);
+    assert_recommends(found.first(), &answer, &page);
+}
+
+/// Asserts what an answer says of the contender that it recommends. Both wait for the same flushes:
+/// on a busy machine, nothing may tell which takes more.
+fn assert_recommends(first: Option<&Candidate>, answer: &str, page: &str) {
+    let Some(first) = first else {
+        let words = "p99<250ms, in no order: ";
+        return assert_contains(answer, &[words, "Both reach the 50/s that you need."]);
+    };
+    let name = first.default.spec.contender();
+    let command = format!("trueput capacity ycsb --engine {name} --durability sync --workers 2");
     assert_contains(
-        &page,
-        &["p99 response time by request rate", "How to verify it"],
+        answer,
+        &[
+            &format!("{name} with its default knobs: p99<250ms up to"),
+            "times the 50/s that you need",
+            " kept the objective in ",
+            "How to verify it",
+            &command,
+        ],
     );
+    assert_contains(page, &["How to verify it"]);
 }
 
 #[test]

@@ -121,7 +121,8 @@ fn a_killed_worker_does_not_keep_the_plan_from_going_on() {
 fn ctrl_c_keeps_what_was_measured_and_the_run_can_be_continued() {
     let bench = Bench::new();
     let line = "run threen1 --engine sqlite,lmdb --durability process --workers 2 \
-                --set finish=60000 --set block=500 --set commit=per-start --json";
+                --set finish=60000 --set block=500 --set commit=per-start --json \
+                --time-slice none";
     let mut child = bench.spawn_with(line, "");
     // The first trial ends, then the second is caught at work.
     let mut events = BufReader::new(child.stdout.take().unwrap()).lines();

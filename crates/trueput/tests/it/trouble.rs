@@ -34,7 +34,7 @@ fn an_engine_that_fills_the_disk_fails_its_trial_and_the_plan_goes_on() {
     // Without checkpoints SQLite's log grows by a page, or several, at each commit.
     let line = format!(
         "run threen1 --engine sqlite,lmdb --durability process --workers 1 --set finish=20000 \
-         --knob sqlite.wal_autocheckpoint=0 --work {}",
+         --knob sqlite.wal_autocheckpoint=0 --time-slice none --work {}",
         work.display()
     );
     let output = bench.run_expecting(1, &line);

@@ -73,11 +73,11 @@ impl Scale {
 
     /// At most `count` places, which must be 2 or more, with their labels.
     pub(super) fn ticks(self, unit: Unit, count: usize) -> Vec<(f64, String)> {
+        let within = |figures: Vec<f64>| -> Vec<f64> {
+            let figures = figures.into_iter();
+            figures.filter(|it| self.contains(*it)).collect()
+        };
         let figures = if self.is_log {
-            let within = |figures: Vec<f64>| -> Vec<f64> {
-                let figures = figures.into_iter();
-                figures.filter(|it| self.contains(*it)).collect()
-            };
             let fine = within(steps(self.from, self.to));
             let decades = within(decades(self.from, self.to));
             if fine.len() <= count || decades.len() < 2 {
@@ -86,7 +86,7 @@ impl Scale {
                 thinned(&decades, count)
             }
         } else {
-            thinned(&from_zero(unit, self.to, MAX_TICKS), count)
+            thinned(&within(from_zero(unit, self.to, MAX_TICKS)), count)
         };
         let label = |figure: &f64| (self.at(*figure), written(unit, *figure));
         figures.iter().map(label).collect()
@@ -145,6 +145,14 @@ mod tests {
             ["100", "1k", "10k", "100k"]
         );
         assert_eq!(labels(scale(&[400.0, 900.0])), ["0", "400", "800"]);
+        // A figure that is a tick begins another step: none is drawn beyond the end.
+        for most in (1..200).map(|it| f64::from(it) * 123.4) {
+            let axis = scale(&[most]);
+            for (at, label) in axis.ticks(Unit::PerSecond, 5) {
+                let figure = at * axis.to;
+                assert_eq!(label, written(Unit::PerSecond, figure), "{most}");
+            }
+        }
         let damaged = [0.0, -1.0, f64::NAN, f64::INFINITY, f64::MAX, 5e-324, 1e-300];
         for one in damaged {
             for other in damaged {

@@ -126,6 +126,7 @@ pub(crate) fn signed_marks<'a>(rows: impl Iterator<Item = &'a AnswerRow>) -> Opt
     for row in rows {
         for mark in &row.marks {
             match labels.iter_mut().find(|(label, _)| *label == mark.label) {
+                Some((_, names)) if names.contains(&&*row.plain_name) => {}
                 Some((_, names)) => names.push(&row.plain_name),
                 None => labels.push((&mark.label, vec![&row.plain_name])),
             }

@@ -22,16 +22,25 @@ use trueput_record::measurement::Outcome;
 use trueput_record::random::{SplitMix64, mix};
 
 /// Runs the trials of a group in time slices. A failure affects only its own trial, and the others
-/// continue.
+/// continue. The order in which they are prepared is drawn for each repeat, and the last of them,
+/// whose database the caches have, does not begin: always the second of two equals was faster by
+/// 0.7 % otherwise.
 pub(crate) fn run_in_time_slices(
     context: &mut RunContext<'_>,
     specs: &[&TrialSpec],
 ) -> Vec<TrialResult> {
-    let mut found = Vec::new();
-    for spec in specs {
-        let mut trial = TrialResult::without_measurement(spec, Outcome::Interrupted);
-        let setup = TrialSetup::set_up(context, spec, &mut trial);
-        found.push((trial, setup));
+    let mut order = SliceOrder::of_repeat(specs.first().copied());
+    let places = order.shuffle((0..specs.len()).collect());
+    let mut found: Vec<_> = specs
+        .iter()
+        .map(|spec| {
+            let trial = TrialResult::without_measurement(spec, Outcome::Interrupted);
+            (trial, Err(TrialError::Interrupted))
+        })
+        .collect();
+    for &place in &places {
+        let (trial, setup) = &mut found[place];
+        *setup = TrialSetup::set_up(context, specs[place], trial);
     }
     if check_total_disk_space(specs, &found).is_err() {
         // The contenders of this group have theirs already.
@@ -50,10 +59,12 @@ pub(crate) fn run_in_time_slices(
             Err(_) => None,
         })
         .collect();
+    slots.sort_by_key(|slot| places.iter().position(|&place| specs[place] == slot.spec));
     for slot in &mut slots {
         slot.attempt(|slot| slot.prepare(context));
     }
-    run_slices(context, &mut slots);
+    order.last = slots.len().checked_sub(1);
+    run_slices(context, &mut slots, order);
     for slot in &mut slots {
         slot.attempt(|slot| slot.verify(context));
         slot.finish(context);
@@ -92,8 +103,7 @@ fn check_total_disk_space(
 }
 
 /// Gives every contender time slices until all have finished.
-fn run_slices(context: &mut RunContext<'_>, slots: &mut [TimeSlot<'_>]) {
-    let mut order = SliceOrder::of_repeat(slots.first().map(|slot| slot.spec));
+fn run_slices(context: &mut RunContext<'_>, slots: &mut [TimeSlot<'_>], mut order: SliceOrder) {
     loop {
         let at_work = (0..slots.len()).filter(|&index| slots[index].has_work());
         let next = order.shuffle(at_work.collect());

@@ -251,8 +251,7 @@ impl StallWatch {
     }
 }
 
-/// Returns when the last worker ended. Its own clock stands still in its stops, and those of
-/// stalls
+/// Returns when the last worker ended. Its own clock stands still in its stops, and those of stalls
 /// do not.
 fn last_end_ns<'w>(workers: impl Iterator<Item = &'w WorkerResult>) -> u64 {
     let ends = workers.map(|worker| worker.end_ns.saturating_add(worker.stopped_ns));

@@ -491,7 +491,7 @@ impl ThreadMonitor<'_> {
         let before = self.control.stopped_time.total();
         let stopped = || self.control.stopped_time.total() - before;
         let after = |time: Duration| measured + time + stopped();
-        let mut seconds = 1;
+        let (mut seconds, mut awake) = (1, Instant::now());
         while outputs.len() < self.counters.len() {
             let second_ends = Duration::from_secs(seconds);
             // Before the others: a stop between them must not end the trial early.
@@ -505,11 +505,12 @@ impl ThreadMonitor<'_> {
                 Some(end) if due_end.is_none() => second.min(end),
                 _ => second,
             };
-            let due = next.max(Instant::now());
+            // Since it was last awake: it may have been stopped between two waits.
+            let due = next.max(awake);
             let has_message = self.receive_until(next, outputs)?;
             stalls.extend(waking.judge(due));
-            let now = Instant::now();
-            if !has_message && now >= after(second_ends) {
+            awake = Instant::now();
+            if !has_message && awake >= after(second_ends) {
                 let done = operation_counts(self.counters, self.kinds);
                 let latencies = latencies.end_interval().map_err(HistogramError::from)?;
                 self.reporter

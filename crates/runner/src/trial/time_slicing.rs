@@ -22,9 +22,8 @@ use trueput_record::measurement::Outcome;
 use trueput_record::random::{SplitMix64, mix};
 
 /// Runs the trials of a group in time slices. A failure affects only its own trial, and the others
-/// continue. The order in which they are prepared is drawn for each repeat, and the last of them,
-/// whose database the caches have, does not begin: always the second of two equals was faster by
-/// 0.7 % otherwise.
+/// continue. The order in which they are prepared is drawn for each repeat, and the last of them
+/// does not begin, so that no place in the plan has an advantage (docs/METHOD.md, Time slices).
 pub(crate) fn run_in_time_slices(
     context: &mut RunContext<'_>,
     specs: &[&TrialSpec],

@@ -22,14 +22,14 @@ use trueput_record::measurement::Outcome;
 use trueput_record::random::{SplitMix64, mix};
 
 /// Runs the trials of a group in time slices. A failure affects only its own trial, and the others
-/// continue. The order in which they are prepared is drawn for each repeat, and the last of them
-/// does not begin, so that no place in the plan has an advantage (docs/METHOD.md, Time slices).
+/// continue. Each two repeats prepare them in opposite orders, and the one that was prepared last
+/// does not begin, so that no place has an advantage (docs/METHOD.md, Time slices).
 pub(crate) fn run_in_time_slices(
     context: &mut RunContext<'_>,
     specs: &[&TrialSpec],
 ) -> Vec<TrialResult> {
+    let places = order_of_preparation(specs);
     let mut order = SliceOrder::of_repeat(specs.first().copied());
-    let places = order.shuffle((0..specs.len()).collect());
     let mut found: Vec<_> = specs
         .iter()
         .map(|spec| {
@@ -76,6 +76,21 @@ pub(crate) fn run_in_time_slices(
         trial
     });
     ended.collect()
+}
+
+/// Returns the order in which the trials of a group are prepared: drawn for each two repeats, the
+/// second of which has the first one's order reversed. An effect of the order cancels out of the
+/// mean of both, however few repeats there are.
+fn order_of_preparation(specs: &[&TrialSpec]) -> Vec<usize> {
+    let (seed, repeat) = specs
+        .first()
+        .map_or((0, 0), |spec| (spec.seed, spec.repeat));
+    let mut order = SliceOrder::new(seed ^ u64::from(repeat.div_ceil(2)).rotate_left(32));
+    let mut places = order.shuffle((0..specs.len()).collect());
+    if repeat % 2 == 0 {
+        places.reverse();
+    }
+    places
 }
 
 /// Checks the disk space for all databases of a group, which exist at once.
@@ -279,13 +294,25 @@ mod tests {
         }
     }
 
+    fn spec(repeat: u32) -> TrialSpec {
+        let mut spec = trueput_record::testing::spec(0, "lmdb", Durability::Sync, repeat);
+        spec.seed = 1;
+        spec
+    }
+
+    #[test]
+    fn each_two_repeats_prepare_contenders_in_opposite_orders() {
+        let order = |repeat| order_of_preparation(&[&spec(repeat); 5]);
+        let orders: Vec<_> = (1..=20).map(order).collect();
+        for two in orders.chunks(2) {
+            let reversed: Vec<usize> = two[1].iter().rev().copied().collect();
+            assert_eq!(two[0], reversed);
+        }
+        assert_ne!(orders[0], orders[2]);
+    }
+
     #[test]
     fn each_repeat_has_an_order_of_its_own() {
-        let spec = |repeat| {
-            let mut spec = trueput_record::testing::spec(0, "lmdb", Durability::Sync, repeat);
-            spec.seed = 1;
-            spec
-        };
         let order = |repeat| {
             let mut order = SliceOrder::of_repeat(Some(&spec(repeat)));
             let rounds = (0..20).flat_map(move |_| order.shuffle((0..5).collect()));

@@ -16,6 +16,8 @@ pub(crate) fn derive_group_key(spec: &TrialSpec) -> Option<String> {
     } = spec;
     let repeat = spec.role.map_or(Some(repeat), |_| None);
     let mut conditions = spec.conditions.clone();
+    // A contender with a server may have longer slices than the others.
+    conditions.time_slice_s = None;
     if spec.role.is_some() {
         conditions.rate = None;
         conditions.duration_s = None;
@@ -97,6 +99,12 @@ mod tests {
             ["a-4-2", "b-4-2"],
         ];
         assert_eq!(ids(&trials), expected);
+    }
+
+    #[test]
+    fn contenders_whose_slices_differ_in_length_share_them() {
+        let trials = [spec("a", 1, 1, Some(0.05)), spec("b", 1, 1, Some(0.5))];
+        assert_eq!(ids(&trials), [["a-1-1", "b-1-1"]]);
     }
 
     #[test]

@@ -120,7 +120,8 @@ fn check_total_disk_space(
 fn run_slices(context: &mut RunContext<'_>, slots: &mut [TimeSlot<'_>], mut order: SliceOrder) {
     loop {
         let at_work = (0..slots.len()).filter(|&index| slots[index].has_work());
-        let next = order.shuffle(at_work.collect());
+        let at_work = at_work.map(|index| (index, slots[index].given));
+        let next = order.shuffle(due(&at_work.collect::<Vec<_>>()));
         if next.is_empty() {
             return;
         }
@@ -131,6 +132,14 @@ fn run_slices(context: &mut RunContext<'_>, slots: &mut [TimeSlot<'_>], mut orde
             slots[index].attempt(|slot| slot.run_slice(context));
         }
     }
+}
+
+/// Returns those who have had the least time, of contenders with the time that each was given: who
+/// has shorter slices than others has more of them.
+fn due(at_work: &[(usize, Duration)]) -> Vec<usize> {
+    let least = at_work.iter().map(|(_, given)| *given).min();
+    let due = at_work.iter().filter(|(_, given)| Some(*given) == least);
+    due.map(|(index, _)| *index).collect()
 }
 
 /// The order of time slices: randomized each round, so that no contender always follows the same
@@ -174,6 +183,8 @@ struct TimeSlot<'a> {
     trial: &'a mut TrialResult,
     setup: &'a TrialSetup,
     server: ServerLifecycle<'a>,
+    /// The length of all slices that it had.
+    given: Duration,
     /// Its workers, once they are ready.
     workers: Option<(WorkerGroup<'a>, Environment)>,
     /// The error that removed it.
@@ -187,6 +198,7 @@ impl<'a> TimeSlot<'a> {
             spec,
             trial,
             setup,
+            given: Duration::ZERO,
             workers: None,
             error: None,
         }
@@ -223,6 +235,7 @@ impl<'a> TimeSlot<'a> {
 
     fn run_slice(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
         let slice = Duration::from_secs_f64(self.spec.conditions.time_slice_s.unwrap_or_default());
+        self.given += slice;
         match &mut self.workers {
             Some((workers, _)) => workers.run_slice(context, slice),
             None => Ok(()),
@@ -320,6 +333,26 @@ mod tests {
         };
         assert_eq!(order(1), order(1));
         assert_ne!(order(1), order(2));
+    }
+
+    #[test]
+    fn who_has_shorter_slices_has_more_of_them() {
+        let lengths = [50, 500, 50, 100].map(Duration::from_millis);
+        let mut given = [Duration::ZERO; 4];
+        let mut order = SliceOrder::new(7);
+        let mut slices = Vec::new();
+        let end = Duration::from_secs(10);
+        while given.iter().any(|given| *given < end) {
+            let at_work: Vec<_> = given.iter().copied().enumerate().collect();
+            for index in order.shuffle(due(&at_work)) {
+                given[index] += lengths[index];
+                slices.push(index);
+            }
+            let (least, most) = (given.iter().min().unwrap(), given.iter().max().unwrap());
+            assert!(*most - *least <= lengths[1], "{given:?}");
+        }
+        let of = |index| slices.iter().filter(|it| **it == index).count();
+        assert_eq!([0, 1, 2, 3].map(of), [200, 20, 200, 100]);
     }
 
     #[test]

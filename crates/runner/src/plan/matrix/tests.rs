@@ -3,6 +3,8 @@ mod time_slices;
 
 use super::skipped::SKIP_HINT;
 use super::*;
+use std::process::Command;
+use trueput_engine::service::{Service, Signal};
 use trueput_engine::{
     Build, COMPILED_IN, Capabilities, Database, Info as EngineInfo, OpenSpec, Promise, Value,
     parameters,
@@ -22,6 +24,7 @@ struct DescribedEngine {
     present: bool,
     /// Whether it isolates transactions that read.
     keeps_apart: bool,
+    is_server: bool,
 }
 
 impl Engine for DescribedEngine {
@@ -86,8 +89,46 @@ impl Engine for DescribedEngine {
         }
     }
 
+    fn service(&self) -> Option<Box<dyn Service>> {
+        self.is_server
+            .then(|| Box::new(DescribedServer) as Box<dyn Service>)
+    }
+
     fn open(&self, _spec: &OpenSpec<'_>) -> trueput_engine::Result<Box<dyn Database>> {
-        Err(trueput_engine::Error::engine("only described"))
+        Err(only_described())
+    }
+}
+
+fn only_described() -> trueput_engine::Error {
+    trueput_engine::Error::engine("only described")
+}
+
+/// The server of an engine, which nothing here starts.
+struct DescribedServer;
+
+impl Service for DescribedServer {
+    fn users(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn make(&self, _: &OpenSpec<'_>) -> trueput_engine::Result<Vec<Command>> {
+        Err(only_described())
+    }
+
+    fn is_made(&self, _: &OpenSpec<'_>) -> bool {
+        false
+    }
+
+    fn command(&self, _: &OpenSpec<'_>) -> trueput_engine::Result<Command> {
+        Err(only_described())
+    }
+
+    fn is_ready(&self, _: &OpenSpec<'_>) -> trueput_engine::Result<bool> {
+        Err(only_described())
+    }
+
+    fn stop_signal(&self) -> Signal {
+        Signal::Terminate
     }
 }
 
@@ -182,6 +223,7 @@ const NULL: DescribedEngine = DescribedEngine {
     levels: &[Durability::None],
     present: true,
     keeps_apart: true,
+    is_server: false,
 };
 const SHARED: DescribedEngine = DescribedEngine {
     name: "shared",
@@ -190,6 +232,7 @@ const SHARED: DescribedEngine = DescribedEngine {
     levels: &[Sync, Process],
     present: true,
     keeps_apart: true,
+    is_server: false,
 };
 const SINGLE: DescribedEngine = DescribedEngine {
     name: "single",
@@ -198,6 +241,12 @@ const SINGLE: DescribedEngine = DescribedEngine {
     levels: &[Sync, Async],
     present: true,
     keeps_apart: true,
+    is_server: false,
+};
+const SERVER: DescribedEngine = DescribedEngine {
+    name: "server",
+    is_server: true,
+    ..SHARED
 };
 const ABSENT: DescribedEngine = DescribedEngine {
     name: "absent",
@@ -207,7 +256,7 @@ const ABSENT: DescribedEngine = DescribedEngine {
 
 fn registry() -> Registry {
     Registry {
-        engines: &[&NULL, &SHARED, &SINGLE, &ABSENT],
+        engines: &[&NULL, &SHARED, &SINGLE, &SERVER, &ABSENT],
         workloads: &[&RangeWorkload],
     }
 }
@@ -338,7 +387,7 @@ fn what_an_engine_has_not_is_refused_or_left_out_as_the_plan_says() {
 #[test]
 fn present_means_every_engine_that_is_there() {
     let matrix = expanded(&plan(&["present", "shared"]));
-    assert_eq!(matrix.trials.len(), 3);
+    assert_eq!(matrix.trials.len(), 4);
     assert_eq!(
         sentences(&matrix),
         ["absent is not installed: no such library; to install: compiled in"]

@@ -22,6 +22,11 @@ const FLUSHED_SLICE_S: f64 = 0.1;
 /// caches cold: they must be fewer than those that a percentile leaves out.
 const PACED_SLICE_S: f64 = 0.5;
 
+/// The length for a contender with a server. After a stop the kernel runs a client and its server
+/// on one processor for a while, where they may be twice as fast as on two (docs/METHOD.md): a
+/// slice is long against that.
+const SERVER_SLICE_S: f64 = 1.0;
+
 /// The databases of a group may take this part of the memory in their engines' caches.
 const MEMORY_DIVISOR: u64 = 2;
 
@@ -30,12 +35,7 @@ pub(super) fn choose(cells: &mut [TrialSpec], registry: &Registry) {
     let mut caches: HashMap<Option<String>, u64> = HashMap::new();
     for cell in cells.iter_mut() {
         if is_sliceable(cell, registry) {
-            let length_s = match cell.durability {
-                _ if cell.conditions.rate.is_some() => PACED_SLICE_S,
-                Durability::Sync => FLUSHED_SLICE_S,
-                _ => SLICE_S,
-            };
-            cell.conditions.time_slice_s = Some(length_s);
+            cell.conditions.time_slice_s = Some(length_s(cell, registry));
             let sum = caches.entry(derive_group_key(cell)).or_default();
             *sum = sum.saturating_add(cached_bytes(cell, registry));
         }
@@ -51,6 +51,17 @@ pub(super) fn choose(cells: &mut [TrialSpec], registry: &Registry) {
         }
     }
     clear_unpaired(cells);
+}
+
+fn length_s(cell: &TrialSpec, registry: &Registry) -> f64 {
+    let engine = registry.engine(&cell.engine).ok();
+    let has_server = engine.is_some_and(|engine| engine.service().is_some());
+    match cell.durability {
+        _ if has_server => SERVER_SLICE_S,
+        _ if cell.conditions.rate.is_some() => PACED_SLICE_S,
+        Durability::Sync => FLUSHED_SLICE_S,
+        _ => SLICE_S,
+    }
 }
 
 /// Returns whether a trial can be stopped and continued at any time without another result: not if

@@ -69,6 +69,20 @@ fn contenders_share_time_slices_where_nothing_is_against_it() {
 }
 
 #[test]
+fn a_server_has_longer_slices_unless_the_plan_gives_a_length() {
+    let of = |slices| {
+        let mut plan = plan(&["shared", "server"]);
+        plan.durability = vec![Process];
+        plan.conditions.time_slice = slices;
+        let trials = expanded(&plan).trials;
+        let length_s = |it: &TrialSpec| it.conditions.time_slice_s;
+        trials.iter().map(length_s).collect::<Vec<_>>()
+    };
+    assert_eq!(of(TimeSlice::Auto), [Some(0.05), Some(1.0)]);
+    assert_eq!(of(TimeSlice::Length(0.02)), [Some(0.02); 2]);
+}
+
+#[test]
 fn those_who_are_killed_at_their_end_share_no_time_slices() {
     let mut plan = time_sliced(&["shared", "single"]);
     plan.conditions.crash_and_recover = true;

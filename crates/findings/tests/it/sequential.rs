@@ -103,11 +103,7 @@ fn false_leads(machine: Machine, contenders: usize, rounds: usize, seed: u64) ->
     let judged: Vec<_> = (0..rounds)
         .map(|_| run(machine, &truth, &rule, &mut random))
         .collect();
-    let claims = |it: &&Judgement| {
-        let mut standings = it.standings.iter();
-        standings.any(|standing| standing.kind == StandingKind::Led)
-    };
-    let claimed = judged.iter().filter(claims).count() as f64 / rounds as f64;
+    let claimed = judged.iter().filter(|it| names_a_lead(it)).count() as f64 / rounds as f64;
     let repeats = median(judged.iter().map(|it| f64::from(it.repeats))).unwrap();
     (claimed, repeats)
 }
@@ -127,6 +123,20 @@ struct DifferenceCounts {
     repeats: [f64; 2],
 }
 
+/// Whether the interval of two contenders, of which one is faster by a part, has the true ratio.
+fn covers(judged: &Judgement, faster: usize, part: f64) -> bool {
+    let mut standings = judged.standings.iter();
+    let compared = standings.find_map(|one| Some((one.against?, one.ratio?)));
+    compared.is_some_and(|(leader, ratio)| {
+        let truth = if leader == faster {
+            1.0 + part
+        } else {
+            1.0 / (1.0 + part)
+        };
+        ratio.holds(truth)
+    })
+}
+
 fn difference(machine: Machine, part: f64, rounds: usize, seed: u64) -> DifferenceCounts {
     let rule = SequentialRule::new(MAX_REPEATS, EQUAL_WITHIN);
     let mut random = SplitMix64::new(seed);
@@ -138,20 +148,6 @@ fn difference(machine: Machine, part: f64, rounds: usize, seed: u64) -> Differen
         judged.iter().filter(|it| is(it)).count() as f64 / rounds as f64
     };
     let kind = |it: &Judgement, place: usize| it.standings[place].kind;
-    let covers = |it: &Judgement| {
-        let compared = it
-            .standings
-            .iter()
-            .find_map(|one| Some((one.against?, one.ratio?)));
-        compared.is_some_and(|(leader, ratio)| {
-            let truth = if leader == 1 {
-                1.0 + part
-            } else {
-                1.0 / (1.0 + part)
-            };
-            ratio.holds(truth)
-        })
-    };
     let repeats = [0.5, 0.9].map(|at| {
         let all = judged.iter().map(|it| f64::from(it.repeats));
         quantile(all, at).unwrap()
@@ -164,7 +160,7 @@ fn difference(machine: Machine, part: f64, rounds: usize, seed: u64) -> Differen
                 .iter()
                 .any(|one| one.kind == StandingKind::Equal)
         }),
-        covered: share(&covers),
+        covered: share(&|it| covers(it, 1, part)),
         repeats,
     }
 }
@@ -228,5 +224,87 @@ fn the_interval_covers_a_true_difference_and_the_slower_one_does_not_lead() {
                 "{part} {machine:?}: {found:?}"
             );
         }
+    }
+}
+
+/// Repeats of five copies of one engine, as a machine measured them: each has their rates.
+fn recorded_repeats() -> Vec<Vec<f64>> {
+    let lines = include_str!("recorded-repeats.tsv").lines();
+    let repeats = lines.filter(|line| !line.starts_with('#'));
+    let rates = |line: &str| line.split('\t').map(|rate| rate.parse().unwrap()).collect();
+    repeats.map(rates).collect()
+}
+
+/// Judges the recorded repeats from `start` on as those of a run of some copies, of which the first
+/// is faster by a part; after the last repeat the first one follows.
+fn replay(repeats: &[Vec<f64>], start: usize, copies: &[usize], part: f64) -> Judgement {
+    let rule = SequentialRule::new(MAX_REPEATS, EQUAL_WITHIN);
+    let mut results = vec![Vec::new(); copies.len()];
+    let mut judged = rule.judge(&results);
+    for repeat in repeats.iter().cycle().skip(start) {
+        if judged.next_look.is_none() {
+            break;
+        }
+        for (place, (copy, results)) in copies.iter().zip(&mut results).enumerate() {
+            let faster = if place == 0 { part.ln_1p() } else { 0.0 };
+            results.push(Observation::LogRate(repeat[*copy].ln() + faster));
+        }
+        judged = rule.judge(&results);
+    }
+    judged
+}
+
+/// The pairs of five copies, in both orders.
+fn pairs_of_copies() -> Vec<[usize; 2]> {
+    let all = (0..5).flat_map(|one| (0..5).map(move |other| [one, other]));
+    all.filter(|[one, other]| one != other).collect()
+}
+
+fn names_a_lead(judged: &Judgement) -> bool {
+    let mut standings = judged.standings.iter();
+    standings.any(|standing| standing.kind == StandingKind::Led)
+}
+
+/// The share of replays that names a lead among equal copies, from each repeat on.
+fn recorded_leads(groups: &[Vec<usize>]) -> f64 {
+    let repeats = recorded_repeats();
+    let starts = (0..repeats.len()).flat_map(|start| groups.iter().map(move |it| (start, it)));
+    let judged: Vec<_> = starts
+        .map(|(start, copies)| replay(&repeats, start, copies, 0.0))
+        .collect();
+    judged.iter().filter(|it| names_a_lead(it)).count() as f64 / judged.len() as f64
+}
+
+#[test]
+fn copies_of_one_engine_seldom_lead_each_other_in_recorded_repeats() {
+    let pairs: Vec<_> = pairs_of_copies().iter().map(|it| it.to_vec()).collect();
+    let of_two = recorded_leads(&pairs);
+    let of_five = recorded_leads(&[vec![0, 1, 2, 3, 4]]);
+    println!("recorded: a lead in {of_two:.3} of replays of two copies, {of_five:.3} of five");
+    assert!(of_two <= 0.05 && of_five <= 0.05, "{of_two} {of_five}");
+}
+
+#[test]
+fn a_difference_that_is_planted_into_recorded_repeats_is_found() {
+    let repeats = recorded_repeats();
+    for part in [0.03, 0.05, 0.10, 0.20] {
+        let pairs = pairs_of_copies();
+        let starts = (0..repeats.len()).flat_map(|start| pairs.iter().map(move |it| (start, it)));
+        let judged: Vec<_> = starts
+            .map(|(start, copies)| replay(&repeats, start, copies, part))
+            .collect();
+        let share = |is: &dyn Fn(&Judgement) -> bool| {
+            judged.iter().filter(|it| is(it)).count() as f64 / judged.len() as f64
+        };
+        let right = share(&|it| it.standings[1].kind == StandingKind::Led);
+        let wrong = share(&|it| it.standings[0].kind == StandingKind::Led);
+        let covered = share(&|it| covers(it, 0, part));
+        let most = quantile(judged.iter().map(|it| f64::from(it.repeats)), 0.9);
+        println!(
+            "recorded, {part} faster: {right:.3} right, {wrong:.3} wrong, {covered:.3} covered, \
+             90 % within {most:?} repeats"
+        );
+        assert!(wrong == 0.0 && covered >= 0.95, "{part}: {wrong} {covered}");
+        assert!(part < 0.05 || right >= 0.95, "{part}: {right}");
     }
 }

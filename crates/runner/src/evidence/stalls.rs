@@ -266,8 +266,8 @@ fn retain_measured(
     stops: &[ProcessStall],
 ) -> Vec<ProcessStall> {
     stalls.retain(|stall| {
-        let is_paused = stops.iter().any(|stop| stall.is_within(stop));
-        stall.from_ns < ended_ns && !is_paused
+        let is_stopped = stops.iter().any(|stop| stall.is_within(stop));
+        stall.from_ns < ended_ns && !is_stopped
     });
     stalls
 }

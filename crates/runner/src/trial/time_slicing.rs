@@ -23,7 +23,7 @@ use trueput_record::random::{SplitMix64, mix};
 
 /// Runs the trials of a group in time slices. A failure affects only its own trial, and the others
 /// continue. Each two repeats prepare them in opposite orders, and the one that was prepared last
-/// does not begin, so that no place has an advantage (docs/METHOD.md, Time slices).
+/// does not begin, so that an effect of the order cancels out (docs/METHOD.md, Time slices).
 pub(crate) fn run_in_time_slices(
     context: &mut RunContext<'_>,
     specs: &[&TrialSpec],
@@ -143,7 +143,8 @@ fn due(at_work: &[(usize, Duration)]) -> Vec<usize> {
 }
 
 /// The order of time slices: randomized each round, so that no contender always follows the same
-/// other one, and none runs twice in a row, because its second slice would find its caches warm.
+/// other one, and of several that are due none runs twice in a row, because its second slice would
+/// find its caches warm.
 struct SliceOrder {
     random: SplitMix64,
     last: Option<usize>,
@@ -284,7 +285,7 @@ mod tests {
     use trueput_record::Durability;
 
     #[test]
-    fn nobody_has_two_turns_in_a_row_and_everybody_follows_everybody() {
+    fn nobody_has_two_slices_in_a_row_and_everybody_follows_everybody() {
         for contenders in [2, 3, 5] {
             let mut order = SliceOrder::new(7);
             let slices: Vec<usize> = (0..1_000)

@@ -42,7 +42,7 @@ pub enum FreezeError {
 
 /// How processes are stopped.
 #[derive(Debug)]
-enum Means {
+enum StopMechanism {
     /// By the freezer of control groups, of which they know nothing.
     Group(FreezerGroup),
     /// By SIGSTOP and SIGCONT.
@@ -53,10 +53,10 @@ enum Means {
 #[derive(Debug)]
 pub struct Freezer {
     roots: Vec<u32>,
-    means: Means,
+    mechanism: StopMechanism,
     is_stopped: bool,
-    /// The processes that were told to stop by a signal.
-    told: Vec<u32>,
+    /// The processes that were sent the signal to stop.
+    signaled: Vec<u32>,
 }
 
 impl Freezer {
@@ -65,12 +65,12 @@ impl Freezer {
     #[must_use]
     pub fn new(roots: Vec<u32>, limit: Option<&MemoryGroup>) -> Self {
         let limited = limit.and_then(FreezerGroup::of_memory_limit);
-        let means = limited.map_or_else(|| group_of(&roots), Means::Group);
+        let mechanism = limited.map_or_else(|| group_of(&roots), StopMechanism::Group);
         Self {
             roots,
-            means,
+            mechanism,
             is_stopped: false,
-            told: Vec::new(),
+            signaled: Vec::new(),
         }
     }
 
@@ -79,16 +79,16 @@ impl Freezer {
     pub fn by_signals(roots: Vec<u32>) -> Self {
         Self {
             roots,
-            means: Means::Signals,
+            mechanism: StopMechanism::Signals,
             is_stopped: false,
-            told: Vec::new(),
+            signaled: Vec::new(),
         }
     }
 
     /// Returns whether they are stopped by signals.
     #[must_use]
     pub fn uses_signals(&self) -> bool {
-        matches!(self.means, Means::Signals)
+        matches!(self.mechanism, StopMechanism::Signals)
     }
 
     /// Stops all processes, and waits until no thread runs. Returns what `read` reads at the moment
@@ -105,10 +105,10 @@ impl Freezer {
     ) -> Result<T, FreezeError> {
         let began = Instant::now();
         self.is_stopped = true;
-        self.tell()?;
+        self.send_stop()?;
         let mut since = read();
         loop {
-            let states = self.look();
+            let states = self.read_states();
             if states.have_stopped || !go_on() {
                 return Ok(since);
             }
@@ -127,12 +127,12 @@ impl Freezer {
     }
 
     /// Tells all to stop, at once.
-    fn tell(&mut self) -> io::Result<()> {
-        match &self.means {
-            Means::Group(group) => group.set_frozen(true),
-            Means::Signals => {
-                self.told = self.members().collect();
-                self.told
+    fn send_stop(&mut self) -> io::Result<()> {
+        match &self.mechanism {
+            StopMechanism::Group(group) => group.set_frozen(true),
+            StopMechanism::Signals => {
+                self.signaled = self.members().collect();
+                self.signaled
                     .iter()
                     .for_each(|pid| signal(*pid, Signal::SIGSTOP));
                 Ok(())
@@ -141,25 +141,24 @@ impl Freezer {
     }
 
     /// Looks whether they have stopped.
-    fn look(&mut self) -> States {
-        match &self.means {
-            Means::Group(group) => {
+    fn read_states(&mut self) -> States {
+        match &self.mechanism {
+            StopMechanism::Group(group) => {
                 let have_stopped = group.is_frozen();
                 States {
                     have_stopped,
                     in_kernel: !have_stopped && group.threads().into_iter().any(is_in_kernel),
                 }
             }
-            Means::Signals => self.look_at_members(),
+            StopMechanism::Signals => self.read_member_states(),
         }
     }
 
     /// Looks at all processes, and tells those that run: one may have been started meanwhile.
-    fn look_at_members(&mut self) -> States {
+    fn read_member_states(&mut self) -> States {
         let members: Vec<u32> = self.members().collect();
         let mut states = States {
-            // What the last one that stopped has started is listed by the next look.
-            have_stopped: members == self.told,
+            have_stopped: true,
             in_kernel: false,
         };
         for &pid in &members {
@@ -170,7 +169,9 @@ impl Freezer {
                 signal(pid, Signal::SIGSTOP);
             }
         }
-        self.told = members;
+        // One that ran when they were listed may have started another since.
+        self.signaled = self.members().collect();
+        states.have_stopped &= self.signaled == members;
         states
     }
 
@@ -179,15 +180,16 @@ impl Freezer {
         if !std::mem::take(&mut self.is_stopped) {
             return;
         }
-        match &self.means {
-            Means::Group(group) => {
+        match &self.mechanism {
+            StopMechanism::Group(group) => {
                 // The group is there as long as this value is.
                 let _ = group.set_frozen(false);
             }
             // Those that are stopped start and end nobody.
-            Means::Signals => {
-                let told = std::mem::take(&mut self.told);
-                told.into_iter()
+            StopMechanism::Signals => {
+                let signaled = std::mem::take(&mut self.signaled);
+                signaled
+                    .into_iter()
                     .for_each(|pid| signal(pid, Signal::SIGCONT));
             }
         }
@@ -212,7 +214,7 @@ struct States {
 }
 
 /// Moves processes and their descendants into a new group.
-fn group_of(roots: &[u32]) -> Means {
+fn group_of(roots: &[u32]) -> StopMechanism {
     let moved = FreezerGroup::make().and_then(|group| {
         let mut known = Vec::new();
         // What was started before its parent was moved is found by the next look.
@@ -232,7 +234,7 @@ fn group_of(roots: &[u32]) -> Means {
             }
         }
     });
-    moved.map_or(Means::Signals, Means::Group)
+    moved.map_or(StopMechanism::Signals, StopMechanism::Group)
 }
 
 fn signal(pid: u32, signal: Signal) {

@@ -23,6 +23,7 @@ impl KeptServer {
         let last = &self.spec;
         let conditions = Conditions {
             rate: last.conditions.rate,
+            duration_s: last.conditions.duration_s,
             ..spec.conditions.clone()
         };
         last.engine == spec.engine

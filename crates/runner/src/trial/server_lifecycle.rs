@@ -84,8 +84,8 @@ impl<'a> ServerLifecycle<'a> {
         Ok(())
     }
 
-    /// Takes the server that the last trial has left on the database; false if there is none that
-    /// suits this one. Another one is stopped in good order.
+    /// Takes the server that the last trial has left on the database; false if none runs that suits
+    /// this one. Another one is stopped in good order.
     fn adopt_kept(
         &mut self,
         context: &mut RunContext<'_>,
@@ -98,13 +98,20 @@ impl<'a> ServerLifecycle<'a> {
         else {
             return Ok(false);
         };
-        let kept = kept.swap_remove(place);
+        let mut kept = kept.swap_remove(place);
+        if kept.server.own_end().is_some() {
+            return Ok(false);
+        }
         let suits = kept.suits(self.spec);
         self.server = Some(kept.server);
-        if !suits {
-            self.stop(context, phase)?;
+        if suits {
+            return Ok(true);
         }
-        Ok(suits)
+        match self.stop(context, phase) {
+            Err(TrialError::Interrupted) => Err(TrialError::Interrupted),
+            // What does not stop is killed when it is dropped: not the fault of this trial.
+            Ok(()) | Err(_) => Ok(false),
+        }
     }
 
     /// Stops the server in good order. `phase` is reported meanwhile.
@@ -149,7 +156,7 @@ impl<'a> ServerLifecycle<'a> {
     }
 
     /// Kills the server with its processes.
-    fn kill(&mut self) {
+    pub fn kill(&mut self) {
         if let Some(server) = self.server.take() {
             // What is left of it is killed when it is dropped.
             let _ = kill_server(server.pid());

@@ -211,10 +211,14 @@ impl<'a> TimeSlot<'a> {
             return;
         }
         if let Err(error) = act(self) {
-            // Its workers are killed, so that they disturb nobody.
+            // Its workers are killed, and its server, so that they disturb nobody.
             self.workers = None;
             let error = explain_full_disk(error, &self.setup.directory);
-            self.error = Some(self.server.explain_failure(error));
+            let error = self.server.explain_failure(error);
+            if !matches!(error, TrialError::Interrupted) {
+                self.server.kill();
+            }
+            self.error = Some(error);
         }
     }
 

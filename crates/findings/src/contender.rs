@@ -82,7 +82,7 @@ impl ContenderNames {
         if self.several_kinds.contains(&contender) {
             told_apart.push(spec.worker_kind.name().to_owned());
         }
-        let conditions = spec.conditions.named().into_iter();
+        let conditions = spec.conditions.circumstances().into_iter();
         let conditions = conditions.filter(|(name, _)| self.varying_conditions.contains(name));
         told_apart.extend(conditions.map(|(name, value)| format!("{name}={value}")));
         let build = self.build(spec);
@@ -99,7 +99,7 @@ fn differing<'a>(all: impl Iterator<Item = &'a Conditions>) -> BTreeSet<&'static
     let mut first = None;
     let mut names = BTreeSet::new();
     for conditions in all {
-        let these = conditions.named();
+        let these = conditions.circumstances();
         let first = first.get_or_insert_with(|| these.clone());
         let pairs = first.iter().zip(&these);
         names.extend(

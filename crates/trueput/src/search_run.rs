@@ -43,7 +43,7 @@ use trueput_tuner::search_of;
 /// The request for a search, whose trials run once each.
 ///
 /// # Errors
-/// A usage error if it is no plan, has steps or time slices, or if an option has no use here.
+/// A usage error if it is no plan, has steps, or if an option has no use here.
 pub fn request<'a>(
     target: &'a str,
     given: &'a RunOptions,
@@ -179,7 +179,7 @@ fn named_values(spec: &TrialSpec, differing: ContenderDifference) -> Vec<(String
         let engine = &spec.engine;
         values.extend(knobs.map(|(name, value)| (format!("{engine}.{name}"), value.to_string())));
     }
-    let conditions = spec.conditions.named().into_iter();
+    let conditions = spec.conditions.circumstances().into_iter();
     values.extend(conditions.map(|(name, value)| (name.to_owned(), value)));
     values
 }

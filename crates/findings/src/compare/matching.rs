@@ -157,7 +157,7 @@ pub fn circumstances(spec: &TrialSpec, freed: &BTreeSet<&str>) -> Key {
         ("level".to_owned(), spec.durability.name().to_owned()),
         ("workers".to_owned(), spec.workers.to_string()),
     ]);
-    let conditions = spec.conditions.named().into_iter();
+    let conditions = spec.conditions.circumstances().into_iter();
     key.extend(conditions.map(|(name, value)| (name.to_owned(), value)));
     let settings = spec.settings.iter();
     key.extend(settings.map(|(name, value)| (name.clone(), value.to_string())));

@@ -76,6 +76,10 @@ fn history_cell(side: &Side, cell: &SideCell<'_>, contender: String) -> HistoryC
     for name in ["workload", "level", "workers"] {
         circumstances.remove(name);
     }
+    // Slices of any length are the same circumstance; the first run's length is shown.
+    let named = cell.spec.conditions.named().into_iter();
+    let slice = named.filter(|(name, _)| *name == "time_slice");
+    circumstances.extend(slice.map(|(name, value)| (name.to_owned(), value)));
     HistoryCell {
         key,
         point: HistoryPoint {

@@ -467,6 +467,16 @@ fn conditions_that_are_the_same_everywhere_are_not_named() {
 }
 
 #[test]
+fn the_length_of_a_time_slice_is_not_named_but_that_one_contender_had_none_is() {
+    let sliced = |cell, engine, length_s| under(cell, engine, |of| of.time_slice_s = length_s);
+    let trials = [sliced(0, "lmdb", Some(0.1)), sliced(1, "redb", Some(1.0))];
+    assert_eq!(contenders(&rank(&trials)[0]), ["redb", "lmdb"]);
+    let trials = [sliced(0, "lmdb", None), sliced(1, "redb", Some(1.0))];
+    let names = ["redb (time_slice=shared)", "lmdb (time_slice=none)"];
+    assert_eq!(contenders(&rank(&trials)[0]), names);
+}
+
+#[test]
 fn settings_that_differ_make_a_scaling_series_of_their_own() {
     let trial = |cell: u32, workers: u32, finish: i64| {
         let mut spec = spec(cell, "lmdb", Durability::Sync, 1);

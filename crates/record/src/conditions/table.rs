@@ -135,6 +135,19 @@ impl Conditions {
         named.collect()
     }
 
+    /// As [`Conditions::named`], for comparisons: time slices are the same at any length, for the
+    /// bench chooses one for each contender.
+    #[must_use]
+    pub fn circumstances(&self) -> Vec<(&'static str, String)> {
+        let mut named = self.named();
+        for (name, value) in &mut named {
+            if *name == "time_slice" && self.time_slice_s.is_some() {
+                "shared".clone_into(value);
+            }
+        }
+        named
+    }
+
     /// Returns the command-line options that give one trial these conditions: all that differ from
     /// the default, with their values; a flag has none. A time slice is omitted, because it
     /// involves several trials.

@@ -11,7 +11,8 @@ mod side;
 mod uncounted;
 
 use crate::eligibility::rate;
-use crate::{disturbance, fixed_rate};
+use crate::rankings::rankings;
+use crate::{Run, disturbance, fixed_rate};
 pub use changes::{Change, ChangeSubject, between_cells, between_runs};
 pub use common::{LimitPair, LimitProbe};
 pub use error::{
@@ -128,6 +129,10 @@ pub struct CellResult {
     pub changes: Vec<Change>,
     /// Medians of other figures, without a verdict.
     pub other_figures: Vec<SideFigure>,
+    /// The comparison that the run itself made, if it decides and one of the two leads: repeats
+    /// that end when enough is known are not compared as if their number had been chosen before.
+    #[serde(skip)]
+    decided: Option<Comparison>,
 }
 
 impl SideComparison {
@@ -287,7 +292,7 @@ pub fn compare_sides(first: &Side, others: &[Side]) -> Result<Vec<SideComparison
         let floor = one.floor();
         for result in &mut one.results {
             if let Some(comparison) = comparisons.next() {
-                result.judge(comparison, floor);
+                result.judge(result.decided.unwrap_or(comparison), floor);
             }
         }
     }
@@ -348,7 +353,9 @@ fn two_sides(first: &Side, second: &Side, comparisons: usize) -> Result<SideComp
             .map(|(one, other)| {
                 let mut broken = second.broken(other.spec);
                 broken.extend(lost_rate(one, other));
-                result(one, other, broken, one_run, comparisons)
+                let result = result(one, other, broken, one_run, comparisons);
+                let decided = one_run.then(|| decided(first, one, other)).flatten();
+                CellResult { decided, ..result }
             })
             .collect(),
         incomparable,
@@ -356,6 +363,17 @@ fn two_sides(first: &Side, second: &Side, comparisons: usize) -> Result<SideComp
         only_second: unmatched(&only_second),
         uncounted,
     })
+}
+
+/// The comparison of two cells by the decision of their run.
+fn decided(side: &Side, first: &SideCell<'_>, second: &SideCell<'_>) -> Option<Comparison> {
+    let Run {
+        manifest, trials, ..
+    } = &side.report;
+    manifest.decision()?;
+    let rankings = rankings(manifest, trials);
+    let mut decisions = rankings.iter().filter_map(|it| it.decision.as_ref());
+    decisions.find_map(|it| it.between(first.spec.cell, second.spec.cell))
 }
 
 fn unmatched(cells: &[SideCell<'_>]) -> Vec<UnmatchedCell> {
@@ -445,6 +463,7 @@ fn result(
         same_library: common::same_library(first, second),
         changes: changes::between_cells(first, second),
         other_figures: other_figures(first, second),
+        decided: None,
     };
     result.comparison.paired = paired;
     result.comparison = result.comparison_among(comparisons);

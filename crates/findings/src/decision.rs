@@ -146,6 +146,24 @@ impl RankingDecision {
         self.of_kind(StandingKind::Leader).next()
     }
 
+    /// The second contender compared with the first, by their cells; `None` if neither leads: the
+    /// others were not compared with each other.
+    pub(crate) fn between(&self, first: u32, second: u32) -> Option<Comparison> {
+        let leader = self.leader()?;
+        let with_leader = |cell: u32| {
+            let other = self.contenders.iter().find(|it| it.cell == cell)?;
+            let comparison = other.comparison(Some(&leader.contender));
+            comparison.ratio.is_some().then_some(comparison)
+        };
+        if leader.cell == first {
+            with_leader(second)
+        } else if leader.cell == second {
+            with_leader(first).map(Comparison::inverted)
+        } else {
+            None
+        }
+    }
+
     /// The contenders that stand so, best first.
     pub fn of_kind(&self, kind: StandingKind) -> impl Iterator<Item = &DecidedContender> {
         self.contenders.iter().filter(move |it| it.kind == kind)

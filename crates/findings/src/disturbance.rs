@@ -3,7 +3,8 @@
 use crate::Run;
 use crate::bottleneck::allowed_processors;
 use crate::eligibility::{headline, ineligibility, rate};
-use crate::statistics::{MIN_REPEATS, Noise, Shares, Summary, noise};
+use crate::rankings::left_out_trials;
+use crate::statistics::{Disturbance, MIN_REPEATS, Noise, Shares, Summary, noise};
 use std::collections::BTreeMap;
 use trueput_record::TrialRecord;
 
@@ -11,11 +12,14 @@ use trueput_record::TrialRecord;
 const MIN_TRIAL_S: f64 = 0.1;
 
 /// The noise of a run; `None` if no cell was repeated often enough and nothing else disturbed
-/// it.
+/// it. Where the run decides, the spread of its repeats is no reason: its verdicts have intervals
+/// of their own.
 pub fn of_run(report: &Run) -> Option<Noise> {
     let mut cells: BTreeMap<(&str, u32), Vec<f64>> = BTreeMap::new();
     let mut headlines: BTreeMap<&str, String> = BTreeMap::new();
-    for trial in &report.trials {
+    let left_out = left_out_trials(&report.manifest, &report.trials);
+    let counted = |trial: &&TrialRecord| !left_out.contains(trial.spec.id.as_str());
+    for trial in report.trials.iter().filter(counted) {
         let workload = trial.spec.workload.as_str();
         let headline = headlines
             .entry(workload)
@@ -33,7 +37,12 @@ pub fn of_run(report: &Run) -> Option<Noise> {
         .map(|summary| summary.spread)
         .collect();
     let cores = f64::from(report.manifest.host.cores);
-    noise(&spreads, shares(&report.trials, cores))
+    let mut noise = noise(&spreads, shares(&report.trials, cores))?;
+    if report.manifest.decision().is_some() {
+        let is_spread = |reason: &Disturbance| matches!(reason, Disturbance::Spread { .. });
+        noise.reasons.retain(|reason| !is_spread(reason));
+    }
+    Some(noise)
 }
 
 /// The shares of processor time that other programs used and that the hypervisor withheld, of the

@@ -190,7 +190,7 @@ pub fn groups<'a>(manifest: &RunManifest, trials: &'a [TrialRecord]) -> Vec<Vec<
         None => None,
     };
     let same = |one: &TrialRecord, other: &TrialRecord| {
-        comparable(&one.spec, &other.spec)
+        are_comparable(&one.spec, &other.spec)
             && is_lost(one) == is_lost(other)
             && isolation(one) == isolation(other)
             && survival(one, trials) == survival(other, trials)
@@ -313,7 +313,8 @@ fn common_file_system<'a>(
 
 /// Whether two trials had the same work at the same promise. The offered rate and the faults are
 /// part of the work: who is asked less is not slower.
-fn comparable(one: &TrialSpec, other: &TrialSpec) -> bool {
+#[must_use]
+pub fn are_comparable(one: &TrialSpec, other: &TrialSpec) -> bool {
     one.workload == other.workload
         && one.settings == other.settings
         && one.workers == other.workers
@@ -346,6 +347,24 @@ fn left_out_repeats(manifest: &RunManifest, trials: &[&TrialRecord]) -> BTreeSet
     } else {
         Default::default()
     }
+}
+
+/// The trials of a run that decides whose repeats do not count, by their ids: none where no other
+/// repeat is left.
+pub(crate) fn left_out_trials<'a>(
+    manifest: &RunManifest,
+    trials: &'a [TrialRecord],
+) -> BTreeSet<&'a str> {
+    let mut ids = BTreeSet::new();
+    for group in groups(manifest, trials) {
+        let disturbed = left_out_repeats(manifest, &group);
+        let is_left_out = |trial: &&&TrialRecord| disturbed.contains(&trial.spec.repeat);
+        let left_out: Vec<_> = group.iter().filter(is_left_out).collect();
+        if left_out.len() < group.len() {
+            ids.extend(left_out.iter().map(|trial| trial.spec.id.as_str()));
+        }
+    }
+    ids
 }
 
 /// Sorts trials by cell, and those that do not count apart. Where all repeats were disturbed, their

@@ -12,6 +12,10 @@ use trueput_record::trial_time::repeat_s;
 /// More repeats than these are not proposed: it may be impossible to know how many it takes.
 const MAX_PROPOSED_REPEATS: f64 = DecisionSettings::MAX_REPEATS as f64;
 
+/// The time limit of a continued run over the time that it may take: repeats that would not fit are
+/// not begun.
+const TIME_FACTOR: f64 = 1.25;
+
 /// Something to do next.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
@@ -104,14 +108,19 @@ fn go_on_deciding(report: &Run, rankings: &[RankingAnswer]) -> Option<NextStep> 
     let end = report.end.as_ref().and_then(|end| end.search_end);
     let has_room = end != Some(SearchEnd::TrialLimit);
     let decisions = rankings.iter().filter_map(|it| it.decision.as_ref());
-    let mut open = decisions.filter(|it| it.next_look.is_some()).peekable();
-    open.peek()?;
+    let open: Vec<_> = decisions.filter(|it| it.next_look.is_some()).collect();
+    let repeats = open
+        .iter()
+        .filter_map(|it| Some(it.next_look? - it.repeats));
+    let look_s = f64::from(repeats.max()?) * repeat_s(&report.trials)?;
+    let each = open.iter().flat_map(|it| it.of_kind(StandingKind::Open));
+    let times = each.map(|one| one.more_s).collect::<Option<Vec<_>>>();
+    let more_s = times.and_then(|all| all.into_iter().reduce(f64::max));
+    let minutes = (TIME_FACTOR * more_s.unwrap_or_default().max(look_s) / 60.0).ceil();
     let is_here = report.shown_as == report.folder;
-    let times = open.flat_map(|it| it.of_kind(StandingKind::Open).map(|one| one.more_s));
-    let times = times.collect::<Option<Vec<_>>>();
     (is_here && has_room).then(|| NextStep::Decide {
-        more_s: times.and_then(|all| all.into_iter().reduce(f64::max)),
-        command: decide_command(report),
+        more_s,
+        command: resume_with(report, &["--within", &format!("{minutes}m")]),
     })
 }
 
@@ -132,16 +141,21 @@ fn decide(report: &Run, unsure: &[&RankingAnswer]) -> NextStep {
     let more = more.and_then(|all| all.into_iter().reduce(f64::max));
     NextStep::Decide {
         more_s: more.zip(repeat_s(&report.trials)).map(|(more, s)| more * s),
-        command: decide_command(report),
+        command: resume_with(report, &["--decide"]),
     }
 }
 
-fn decide_command(report: &Run) -> Vec<String> {
+/// The command that continues the run with these options.
+fn resume_with(report: &Run, options: &[&str]) -> Vec<String> {
     let program = report.manifest.host.program.command.first();
     let program = program.map_or("trueput", String::as_str);
     let folder = report.shown_as.to_string_lossy();
-    let words = [program, "run", "--resume", &folder, "--decide"];
-    words.map(quoted).to_vec()
+    let words = [program, "run", "--resume", &folder];
+    words
+        .iter()
+        .chain(options)
+        .map(|word| quoted(word))
+        .collect()
 }
 
 /// The command that continues a run; `None` if it lacks no trial, or cannot be continued where it

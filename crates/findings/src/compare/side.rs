@@ -7,6 +7,7 @@ use crate::contender::ContenderNames;
 use crate::eligibility::rate;
 use crate::eligibility::{LastAttempts, headline, ineligibility};
 use crate::marks::{Mark, MarkedName, marks_of};
+use crate::rankings::left_out_trials;
 use crate::{Run, fixed_rate};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -149,14 +150,17 @@ impl Side {
     }
 
     /// Returns the cells with at least one valid trial. Trials that differ only in their number are
-    /// repeats of each other, whatever cells the plan gave them.
+    /// repeats of each other, whatever cells the plan gave them. Where a run decides, the repeats
+    /// that it leaves out do not count here either.
     pub fn cells(&self) -> Vec<SideCell<'_>> {
         let selected = self.selected_trials();
         let names = ContenderNames::of(&selected);
+        let left_out = left_out_trials(&self.report.manifest, &self.report.trials);
         let mut cells: Vec<SideCell<'_>> = Vec::new();
         for trial in &selected {
             let headline = self.headline(trial);
-            if ineligibility(trial, &headline).is_some() {
+            let is_left_out = left_out.contains(trial.spec.id.as_str());
+            if is_left_out || ineligibility(trial, &headline).is_some() {
                 continue;
             }
             match cells

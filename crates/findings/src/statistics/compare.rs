@@ -48,7 +48,7 @@ pub struct Comparison {
     pub ratio: Option<Interval>,
     /// The rank test.
     pub ranks: Option<RankTest>,
-    /// Whether repeats were taken as pairs, because they were run by turns.
+    /// Whether repeats were taken as pairs, because they ran side by side or alternately.
     pub paired: bool,
     /// Pairs in which the second was ahead; `None` if there are no pairs.
     pub pairs_won: Option<usize>,
@@ -64,6 +64,19 @@ pub struct Comparison {
 impl Comparison {
     fn claims(&self) -> bool {
         matches!(self.verdict, Verdict::Faster | Verdict::Slower)
+    }
+
+    /// The comparison of the first with the second, of one without ranks and pairs.
+    pub(crate) fn inverted(self) -> Self {
+        Self {
+            verdict: match self.verdict {
+                Verdict::Faster => Verdict::Slower,
+                Verdict::Slower => Verdict::Faster,
+                verdict @ (Verdict::NoDifference | Verdict::TooFew) => verdict,
+            },
+            ratio: self.ratio.map(Interval::inverted),
+            ..self
+        }
     }
 }
 

@@ -3,8 +3,11 @@
 use crate::support::{run_of, verdicts};
 use trueput_findings::Run;
 use trueput_findings::answer::{Answer, NextStep, RankingVerdict};
+use trueput_findings::compare::{Selector, Side, compare_sides};
 use trueput_findings::decision::RankingDecision;
 use trueput_findings::statistics::StandingKind::{self, Failed, Leader, Led, Open};
+use trueput_findings::statistics::{Disturbance, Verdict};
+use trueput_record::accounting::OtherPrograms;
 use trueput_record::search::{DecisionSettings, SearchEnd, SearchSettings};
 use trueput_record::testing::{invalid, repeats, spec};
 use trueput_record::{Durability, TrialRecord};
@@ -125,8 +128,56 @@ fn further_time_lasts_to_the_next_look_at_least() {
     assert!(more_s >= 10.0 && more_s % 10.0 == 0.0, "{more_s}");
     let steps = Answer::of(&run).next_steps;
     assert!(matches!(steps[..], [NextStep::Decide { more_s: Some(it), .. }] if it == more_s));
+    // It has the rule already, and needs more time than it had.
+    let minutes = format!("{}m", (1.25 * more_s / 60.0).ceil());
+    assert!(
+        steps[0]
+            .command()
+            .ends_with(&["--within".to_owned(), minutes])
+    );
     run.end.as_mut().unwrap().search_end = Some(SearchEnd::TrialLimit);
     assert!(Answer::of(&run).next_steps.is_empty());
+}
+
+#[test]
+fn a_comparison_of_a_leader_is_that_of_the_run_and_leaves_out_what_the_run_does() {
+    let mut trials = around(0, "lmdb", 2_000.0, &STEADY[..5]);
+    trials.extend(around(
+        1,
+        "sqlite",
+        1_000.0,
+        &[1.0, 20.0, 1.012, 0.995, 1.004],
+    ));
+    // Others disturb the second repeat, in which sqlite seems twenty times as fast.
+    for trial in trials.iter_mut().filter(|trial| trial.spec.repeat == 2) {
+        let measured = trial.measurement.as_mut().unwrap();
+        measured.neighbors = Some(OtherPrograms {
+            cpu_s: measured.elapsed_s,
+            kernel_s: Some(0.0),
+            steal_s: 0.0,
+        });
+    }
+    let run = deciding(trials);
+    let ratio = decision(&run).contenders[1].ratio.unwrap();
+    let of = |engine: &str| {
+        let selector = Selector::parse(engine).unwrap();
+        Side::new(engine, run.clone(), selector).unwrap()
+    };
+    let between = |first, second| compare_sides(&of(first), &[of(second)]).unwrap().remove(0);
+    let slower = between("lmdb", "sqlite").results.remove(0);
+    assert_eq!(slower.first_per_s.len(), 4);
+    assert_eq!(slower.comparison.verdict, Verdict::Slower);
+    assert_eq!(slower.comparison.ratio, Some(ratio.inverted()));
+    let faster = between("sqlite", "lmdb").results.remove(0);
+    assert_eq!(faster.comparison.verdict, Verdict::Faster);
+    let back = faster.comparison.ratio.unwrap();
+    assert!((back.estimate - ratio.estimate).abs() < 1e-12);
+    // Its spread is no reason to ignore a verdict that has an interval.
+    let disturbances = Answer::of(&run).disturbances;
+    assert!(matches!(
+        disturbances[..],
+        [Disturbance::OtherPrograms { .. }]
+    ));
 }
 
 #[test]

@@ -78,7 +78,8 @@ fn disturbed(decision: &RankingDecision) -> String {
         return String::new();
     }
     format!(
-        " Not counted: {}, in which other programs used over {:.0} % of the processors.",
+        " Not counted: {}, in which other programs or the hypervisor took over {:.0} % of the \
+         processors.",
         repeats(count),
         MAX_SHARE * 100.0
     )
@@ -314,7 +315,7 @@ mod tests {
         assert_eq!(
             verdict(&decision(StandingKind::Open, 2), true),
             "Undecided: no repeat counts so far. Not counted: 2 repeats, in which other programs \
-             used over 10 % of the processors."
+             or the hypervisor took over 10 % of the processors."
         );
         assert_eq!(
             verdict(&decision(StandingKind::Failed, 0), true),

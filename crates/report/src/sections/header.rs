@@ -97,9 +97,9 @@ const NOTHING_ENDED: &str = "No trial of this run has finished. There is nothing
 const HOW_TO_READ: &str = "Contenders are ranked by their median rate, and only against \
     contenders with the same settings, workers, durability level, offered rate and faults.";
 
-const DECIDED: &str = "The run repeated its trials until each ranking was decided. Contenders are \
-    ranked by their rates in the repeats that they share (docs/STATISTICS.md), and only against \
-    contenders with the same settings, workers, durability level and faults.";
+const DECIDED: &str = "The run repeats its trials until each ranking is decided or its time is up. \
+    Contenders are ranked by their rates in the repeats that they share (docs/STATISTICS.md), and \
+    only against contenders with the same settings, workers, durability level and faults.";
 
 const NOT_RANKED: &str = "Search trials use different knobs and rates, so they are not ranked.";
 

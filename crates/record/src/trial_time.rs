@@ -76,8 +76,7 @@ pub fn plan_time_s(trial: &TrialRecord, next: Option<&TrialRecord>) -> Option<f6
 /// not tell it.
 #[must_use]
 pub fn gap_s(trial: &TrialRecord, next: &TrialRecord) -> Option<f64> {
-    let start = |trial: &TrialRecord| trial.started_at.parse::<Timestamp>().ok();
-    Some(start(next)?.duration_since(start(trial)?).as_secs_f64())
+    Some(started_at_s(next)? - started_at_s(trial)?)
 }
 
 /// The time from one repeat of a plan to the next, seconds: the median, so that a pause of the run

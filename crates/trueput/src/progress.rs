@@ -36,7 +36,7 @@ pub struct Progress {
     time_left: TimeLeftEstimator,
     /// Trials that earlier parts of a resumed run ended.
     done_before: usize,
-    /// Running trials and their names; several if contenders take turns.
+    /// Running trials and their names; several if contenders share time slices.
     trials: Vec<(String, String)>,
     /// When a plain line last said how far a trial is.
     last_line_at: Instant,
@@ -47,8 +47,8 @@ pub struct Progress {
     completed: Option<Round>,
     /// Whether any round was completed.
     has_round: bool,
-    /// The rankings whose decision was told, by place.
-    told: BTreeSet<usize>,
+    /// The rankings whose decision was announced, by place.
+    announced: BTreeSet<usize>,
 }
 
 enum ProgressStyle {
@@ -85,7 +85,7 @@ impl Progress {
             standings: None,
             completed: None,
             has_round: false,
-            told: BTreeSet::new(),
+            announced: BTreeSet::new(),
         }
     }
 
@@ -259,7 +259,7 @@ impl Progress {
         let mut lines = Vec::new();
         if is_decision && completed.is_some() {
             let mut new = decided_lines(&answer.rankings);
-            new.retain(|(place, _)| self.told.insert(*place));
+            new.retain(|(place, _)| self.announced.insert(*place));
             lines.extend(new.into_iter().map(|(_, line)| line));
         }
         match (&mut self.style, completed) {

@@ -4,23 +4,28 @@
 //! search and every report agree. A contender that is led gets no more repeats.
 
 use crate::trial_search::{SearchNews, TrialSearch};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use trueput_findings::decision::RankingDecision;
-use trueput_findings::rankings::rankings;
+use trueput_findings::rankings::{are_comparable, rankings};
 use trueput_record::folder::MAX_TRIALS;
 use trueput_record::search::{DecisionSettings, SearchEnd};
 use trueput_record::trial::Proposal;
 use trueput_record::trial_time::plan_time_s;
 use trueput_record::{Outcome, RunManifest, TrialRecord, TrialSpec};
 
-/// Proposes one repeat after the other of the contenders whose ranking is open.
+/// Proposes one repeat after the other of the contenders whose ranking is open. Contenders with the
+/// same work at the same level are decided before the next ones are: the first answer comes early.
 pub struct DecisionSearch<'a> {
     manifest: &'a RunManifest,
     settings: DecisionSettings,
-    /// The time at which the last repeat was proposed, and that which the one before took, seconds.
-    last_at_s: Option<f64>,
-    repeat_s: Option<f64>,
+    /// The group that the last repeat was proposed for, and when, seconds.
+    last: Option<(GroupNumber, f64)>,
+    /// The time that the last repeat of each group took, seconds.
+    repeat_s: BTreeMap<GroupNumber, f64>,
 }
+
+/// The first cell of a group.
+type GroupNumber = u32;
 
 impl<'a> DecisionSearch<'a> {
     /// The search of a run with these settings. The manifest has at least the first repeat of each
@@ -30,29 +35,29 @@ impl<'a> DecisionSearch<'a> {
         Self {
             manifest,
             settings,
-            last_at_s: None,
-            repeat_s: None,
+            last: None,
+            repeat_s: BTreeMap::new(),
         }
     }
 
-    /// The next repeats: a trial of each contender that goes on.
+    /// The next repeats of a group: a trial of each contender that goes on.
     fn next_trials(
         &self,
+        group: &[&TrialSpec],
         decisions: &[RankingDecision],
         records: &[TrialRecord],
     ) -> Vec<TrialSpec> {
-        let mut judged = BTreeMap::new();
-        for contender in decisions.iter().flat_map(|it| &it.contenders) {
-            judged.insert(contender.cell, contender.runs_on);
-        }
-        let goes_on = |cell: u32| match judged.get(&cell) {
-            Some(&runs_on) => runs_on,
+        let contenders = || decisions.iter().flat_map(|it| &it.contenders);
+        let goes_on = |cell: u32| match contenders().find(|it| it.cell == cell) {
+            Some(contender) => contender.runs_on,
             None => needs_figures(cell, records),
         };
+        let is_of_group = |trial: &&TrialRecord| includes(group, trial.spec.cell);
         // The same repeat for all: one that goes on again has none of those that it missed.
-        let last = records.iter().map(|trial| trial.spec.repeat).max();
+        let last = records.iter().filter(is_of_group);
+        let last = last.map(|trial| trial.spec.repeat).max();
         let repeat = last.unwrap_or_default() + 1;
-        let going_on = first_trials(self.manifest).filter(|first| goes_on(first.cell));
+        let going_on = group.iter().filter(|first| goes_on(first.cell));
         let numbered = (self.planned(records) + 1..).zip(going_on);
         numbered
             .map(|(number, first)| repeat_of(first, repeat, number))
@@ -64,10 +69,11 @@ impl<'a> DecisionSearch<'a> {
         self.manifest.trials.len().max(records.len())
     }
 
-    /// Whether the time suffices for the repeats until the results of a ranking are looked at next:
-    /// fewer would decide nothing.
+    /// Whether the time suffices for the repeats until the results of a ranking of the group are
+    /// looked at next: fewer would decide nothing.
     fn has_time(
         &self,
+        group: &[&TrialSpec],
         decisions: &[RankingDecision],
         next: &[TrialSpec],
         records: &[TrialRecord],
@@ -76,30 +82,41 @@ impl<'a> DecisionSearch<'a> {
         let Some(budget_s) = self.settings.budget_s else {
             return true;
         };
-        let repeat_s = self.repeat_s.unwrap_or_else(|| expected_s(next, records));
+        let repeat_s = self.repeat_s.get(&number_of(group)).copied();
+        let repeat_s = repeat_s.unwrap_or_else(|| expected_s(next, records));
+        let of_group = decisions.iter().filter(|decision| {
+            let mut contenders = decision.contenders.iter();
+            contenders.any(|it| includes(group, it.cell))
+        });
         let to_look = |decision: &RankingDecision| Some(decision.next_look? - decision.repeats);
-        let repeats = decisions.iter().filter_map(to_look).min().unwrap_or(1);
+        let repeats = of_group.filter_map(to_look).min().unwrap_or(1);
         elapsed_s + f64::from(repeats) * repeat_s <= budget_s
     }
 }
 
 impl TrialSearch for DecisionSearch<'_> {
     fn next(&mut self, records: &[TrialRecord], elapsed_s: f64) -> Proposal {
-        if let Some(last_at_s) = self.last_at_s.replace(elapsed_s) {
-            self.repeat_s = Some(elapsed_s - last_at_s);
+        if let Some((group, last_at_s)) = self.last.take() {
+            self.repeat_s.insert(group, elapsed_s - last_at_s);
         }
         let rankings = rankings(self.manifest, records).into_iter();
         let decisions: Vec<_> = rankings.filter_map(|it| it.decision).collect();
-        let next = self.next_trials(&decisions, records);
-        if next.is_empty() {
-            Proposal::End(SearchEnd::NothingLeft)
-        } else if self.planned(records) + next.len() > MAX_TRIALS {
-            Proposal::End(SearchEnd::TrialLimit)
-        } else if self.has_time(&decisions, &next, records, elapsed_s) {
-            Proposal::Trials(next)
-        } else {
-            Proposal::End(SearchEnd::TimeUp)
+        let mut end = SearchEnd::NothingLeft;
+        for group in groups(self.manifest) {
+            let next = self.next_trials(&group, &decisions, records);
+            if next.is_empty() {
+                continue;
+            }
+            if self.planned(records) + next.len() > MAX_TRIALS {
+                return Proposal::End(SearchEnd::TrialLimit);
+            }
+            if self.has_time(&group, &decisions, &next, records, elapsed_s) {
+                self.last = Some((number_of(&group), elapsed_s));
+                return Proposal::Trials(next);
+            }
+            end = SearchEnd::TimeUp;
         }
+        Proposal::End(end)
     }
 
     fn take_news(&mut self) -> Vec<SearchNews> {
@@ -108,11 +125,28 @@ impl TrialSearch for DecisionSearch<'_> {
     }
 }
 
-/// The first trial of each cell, in the plan's order.
-fn first_trials(manifest: &RunManifest) -> impl Iterator<Item = &TrialSpec> {
-    let mut seen = std::collections::BTreeSet::new();
-    let trials = manifest.trials.iter();
-    trials.filter(move |spec| seen.insert(spec.cell))
+/// The first trial of each cell, in the plan's order, those that are ranked together in a group.
+fn groups(manifest: &RunManifest) -> Vec<Vec<&TrialSpec>> {
+    let mut seen = BTreeSet::new();
+    let mut groups: Vec<Vec<&TrialSpec>> = Vec::new();
+    for spec in manifest.trials.iter().filter(|spec| seen.insert(spec.cell)) {
+        match groups
+            .iter_mut()
+            .find(|group| are_comparable(group[0], spec))
+        {
+            Some(group) => group.push(spec),
+            None => groups.push(vec![spec]),
+        }
+    }
+    groups
+}
+
+fn number_of(group: &[&TrialSpec]) -> GroupNumber {
+    group[0].cell
+}
+
+fn includes(group: &[&TrialSpec], cell: u32) -> bool {
+    group.iter().any(|first| first.cell == cell)
 }
 
 /// Whether a contender that no ranking judges has too few repeats for its figures: the harness, one
@@ -200,8 +234,7 @@ mod tests {
                     for record in &records {
                         *repeats.entry(record.spec.cell).or_default() += 1;
                     }
-                    let ids: std::collections::BTreeSet<_> =
-                        records.iter().map(|record| &record.spec.id).collect();
+                    let ids: BTreeSet<_> = records.iter().map(|record| &record.spec.id).collect();
                     assert_eq!(ids.len(), records.len(), "no id twice");
                     return (repeats, end);
                 }
@@ -230,6 +263,21 @@ mod tests {
         // Four decide, and the contender without a ranking has as many.
         assert_eq!(repeats, [(0, 4), (1, 4), (9, 4)].into());
         assert_eq!(end, SearchEnd::NothingLeft);
+    }
+
+    #[test]
+    fn one_ranking_is_decided_before_the_next_one_is() {
+        let plan = plan(&["lmdb", "sqlite"], None);
+        let mut search = DecisionSearch::new(*plan.decision().unwrap(), &plan);
+        let first = plan.trials.iter();
+        let mut records: Vec<_> = first.map(|spec| at(spec, rate(spec))).collect();
+        let mut rounds = Vec::new();
+        while let Proposal::Trials(next) = search.next(&records, 0.0) {
+            rounds.push(next.iter().map(|spec| spec.cell).collect::<Vec<_>>());
+            records.extend(next.iter().map(|spec| at(spec, rate(spec))));
+        }
+        let [both, alone] = [vec![0, 1], vec![9]];
+        assert_eq!(rounds, [vec![both; 3], vec![alone; 3]].concat());
     }
 
     #[test]
@@ -298,9 +346,9 @@ mod tests {
             plan.trials.resize(trials, last);
             DecisionSearch::new(*plan.decision().unwrap(), &plan).next(&records, 0.0)
         };
-        assert!(matches!(next_with(MAX_TRIALS - 3), Proposal::Trials(next) if next.len() == 3));
+        assert!(matches!(next_with(MAX_TRIALS - 2), Proposal::Trials(next) if next.len() == 2));
         assert_eq!(
-            next_with(MAX_TRIALS - 2),
+            next_with(MAX_TRIALS - 1),
             Proposal::End(SearchEnd::TrialLimit)
         );
     }

@@ -8,7 +8,7 @@ use crate::repeats::Repeats;
 use crate::resumed::{self, FolderChecks};
 use crate::run_options::RunOptions;
 use crate::run_request::RunRequest;
-use crate::search_run::decision::{self, Decide};
+use crate::search_run::decision::{self, DecisionOptions};
 use crate::size_limit::SizeLimit;
 use crate::trust::Trust;
 use clap::Args;
@@ -57,7 +57,7 @@ pub struct Arguments {
     #[command(flatten)]
     repeats: Repeats,
     #[command(flatten)]
-    decide: Decide,
+    decide: DecisionOptions,
     #[command(flatten)]
     run: RunOptions,
     #[command(flatten)]

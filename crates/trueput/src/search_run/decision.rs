@@ -7,17 +7,17 @@ use crate::prepared_run::{self, PreparedRun};
 use crate::repeats::parse_budget;
 use crate::run_request::RunRequest;
 use clap::Args;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::process::ExitCode;
 use std::time::Instant;
 use trueput_findings::Run;
+use trueput_record::folder::MAX_TRIALS;
 use trueput_record::plan::PlanFile;
-use trueput_record::search::{DecisionSettings, EqualityMargin, SearchSettings};
+use trueput_record::search::{DecisionSettings, EqualityMargin, SearchEnd, SearchSettings};
 use trueput_record::skipped::SkippedPart;
 use trueput_record::trial::Proposal;
 use trueput_record::{RunManifest, TrialRecord, TrialSpec};
-use trueput_runner::TimeEstimate;
-use trueput_runner::matrix::MAX_TRIALS;
+use trueput_runner::{Event, TimeEstimate};
 use trueput_tuner::TrialSearch;
 use trueput_tuner::decision::DecisionSearch;
 
@@ -27,32 +27,35 @@ const MIN_TRIAL_S: f64 = 0.1;
 /// The options of a run that ends when its rankings are decided.
 #[derive(Debug, Clone, Copy, Args)]
 #[command(next_help_heading = "Repeats")]
-pub struct Decide {
+pub struct DecisionOptions {
     /// Repeat until each ranking has a leader, or its contenders are equal within N %, at 95 %
-    /// confidence; contenders that are led get no more repeats [default: the plan's, or 5% where no
-    /// N is given]
+    /// confidence; contenders that are led get no more repeats [default of N: the plan's, or the
+    /// run's that is resumed, or 5]
     #[arg(long, value_name = "N%", num_args = 0..=1, require_equals = true,
-        default_missing_value = "5%", conflicts_with_all = ["repeat", "until", "budget"])]
-    pub decide: Option<EqualityMargin>,
-    /// End a run that decides after this time, as in 3m, decided or not: repeats that would not fit
-    /// before the results are looked at next are not begun
+        conflicts_with_all = ["repeat", "until", "budget"])]
+    pub decide: Option<Option<EqualityMargin>>,
+    /// Time limit for --decide, as in 3m; the run ends earlier if the repeats up to the next check
+    /// of its results would not fit
     #[arg(long, value_name = "TIME", value_parser = parse_budget,
         conflicts_with_all = ["repeat", "until", "budget"])]
     pub within: Option<f64>,
 }
 
-impl Decide {
-    /// The part within which contenders of a plan are equal; `None` if their repeats are counted.
-    /// `counts_repeats` says whether an option does.
+impl DecisionOptions {
+    /// The part within which contenders of a plan, or of a resumed run, are equal; `None` if their
+    /// repeats are counted. `counts_repeats` says whether an option does.
     ///
     /// # Errors
     /// A usage error if there is a time for a decision, and none to be made.
     pub fn equal_within(
         self,
-        plan: Option<EqualityMargin>,
+        stated: Option<EqualityMargin>,
         counts_repeats: bool,
     ) -> Result<Option<EqualityMargin>, Failure> {
-        let found = self.decide.or(plan.filter(|_| !counts_repeats));
+        let found = match self.decide {
+            Some(given) => Some(given.or(stated).unwrap_or_default()),
+            None => stated.filter(|_| !counts_repeats),
+        };
         if found.is_none() && self.within.is_some() {
             Err(Failure::usage(
                 "--within is the time for --decide: give both, or --budget for repeats that only \
@@ -71,8 +74,8 @@ impl Decide {
 pub fn check_plan(plan: &PlanFile, target: &str) -> Result<(), Failure> {
     if plan.conditions.rate_per_s.iter().any(|&rate| rate > 0.0) {
         return Err(Failure::usage(format!(
-            "'{target}' is decided by rates, and this one is given: count repeats, as in --repeat \
-             5, or leave the rate out by --rate 0"
+            "--decide compares rates, and the rate of '{target}' is given: count repeats, as in \
+             --repeat 5, or remove the rate by --rate 0"
         )));
     }
     if !plan.steps.is_empty() {
@@ -132,8 +135,8 @@ pub fn decide(
         let stated = settings.equal_within();
         if stated != equal_within {
             return Err(Failure::usage(format!(
-                "this run decides by {stated}, and its verdicts depend on that: leave the number \
-                 out"
+                "this run decides within {stated}, and its verdicts depend on that: leave out the \
+                 number"
             )));
         }
     } else {
@@ -186,15 +189,29 @@ pub fn carry_out(run: &PreparedRun<'_>) -> Result<ExitCode, Failure> {
     let mut search = DecisionSearch::new(*settings, manifest);
     let progress = RefCell::new(run.ranked_progress()?);
     let began = Instant::now();
+    let is_out_of_time = Cell::new(false);
     let source = &mut |ended: &[TrialRecord]| {
         let proposal = search.next(ended, began.elapsed().as_secs_f64());
-        if let Proposal::Trials(trials) = &proposal {
-            progress.borrow_mut().add_trials(trials);
+        match &proposal {
+            Proposal::Trials(trials) => progress.borrow_mut().add_trials(trials),
+            Proposal::End(end) => is_out_of_time.set(*end == SearchEnd::TimeUp),
         }
         Some(proposal)
     };
-    let observer = &mut |event: &_| progress.borrow_mut().observe(event);
+    let runs = Cell::new(0);
+    let observer = &mut |event: &_| {
+        if let Event::TrialStarted { .. } = event {
+            runs.set(runs.get() + 1);
+        }
+        progress.borrow_mut().observe(event);
+    };
     let summary = run.run_search(observer, source)?;
+    if runs.get() == 0 && is_out_of_time.get() {
+        output::note(
+            "nothing ran: the repeats up to the next check of the results do not fit into the \
+             time; give more by --within",
+        );
+    }
     let written = if run.given.json {
         let loaded = Run::load(folder).map_err(Failure::from);
         loaded.and_then(|loaded| output::json_lines(&found(&loaded).to_string()))

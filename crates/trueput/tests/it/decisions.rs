@@ -35,7 +35,7 @@ fn a_run_goes_on_until_it_is_decided_from_the_repeats_that_it_has() {
     );
     // It keeps its rule: the verdicts depend on it.
     let other = bench.run_expecting(2, &format!("run --resume {run} --decide=10%"));
-    assert_contains(&stderr(&other), &["this run decides by 5 %"]);
+    assert_contains(&stderr(&other), &["this run decides within 5 %"]);
     // Its repeats end when it is decided, or its time is up.
     for option in ["--until 2%", "--budget 1m"] {
         let other = bench.run_expecting(2, &format!("run --resume {run} {option}"));
@@ -84,7 +84,7 @@ fn a_decision_needs_time_for_a_repeat_and_rates_to_compare() {
         ("--decide --repeat 3", "cannot be used with"),
         (
             "--decide --rate 100 --duration 1",
-            "is decided by rates, and this one is given",
+            "--decide compares rates, and the rate of",
         ),
     ] {
         let output = bench.run_expecting(2, &format!("{LINE} {options}"));

@@ -13,6 +13,7 @@ pub use posterior::{CapacityEstimate, MAX_DIVISOR, MAX_FACTOR};
 
 use posterior::is_possible_rate;
 
+use crate::disturbed_repeats::{MAX_LEFT_OUT, is_disturbed};
 use crate::marks::{REFUTED, is_refuted};
 use crate::power_loss::StoragePromise;
 use serde::Serialize;
@@ -92,6 +93,9 @@ pub struct CapacityProbe {
     /// Why it was not measured, as the record states it: nothing is known of the objective then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// Whether it does not count, because other programs or the hypervisor disturbed it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_left_out: bool,
 }
 
 /// Trials that were not measured, of a contender that kept the objective in none.
@@ -111,7 +115,7 @@ pub const MIN_PROBES: usize = 12;
 /// No contender is led before so many trials at a rate: one failure alone may be a disturbance.
 const MIN_LED_PROBES: usize = 3;
 
-/// The most trials at a rate for one contender.
+/// The most trials at a rate for one contender, without those that do not count.
 pub const MAX_PROBES: usize = 40;
 
 /// A contender that kept the objective at no rate is given up when so many trials at the lowest
@@ -128,10 +132,15 @@ const MIN_TRIAL_REQUESTS: f64 = 30.0;
 const MAX_UNMEASURED_PROBES: usize = 3;
 
 impl Capacity {
+    /// The probes that count.
+    pub fn counted(&self) -> impl Iterator<Item = &CapacityProbe> {
+        self.probes.iter().filter(|probe| !probe.is_left_out)
+    }
+
     /// The probe that held at the rate nearest to the capacity.
     #[must_use]
     pub fn nearest_held(&self) -> Option<&CapacityProbe> {
-        let held = self.probes.iter().filter(|probe| probe.judgement.holds());
+        let held = self.counted().filter(|probe| probe.judgement.holds());
         self.nearest_to_capacity(held)
     }
 
@@ -140,8 +149,7 @@ impl Capacity {
     pub fn nearest_failure_above(&self) -> Option<&CapacityProbe> {
         let capacity_per_s = self.capacity_per_s?;
         self.nearest_to_capacity(
-            self.probes
-                .iter()
+            self.counted()
                 .filter(|probe| !probe.judgement.holds() && probe.rate_per_s > capacity_per_s),
         )
     }
@@ -159,7 +167,7 @@ impl Capacity {
     /// or it is not above the capacity.
     #[must_use]
     pub fn serves(&self, rate_per_s: f64) -> bool {
-        let at_rate = self.probes.iter().filter(|it| it.rate_per_s == rate_per_s);
+        let at_rate = self.counted().filter(|it| it.rate_per_s == rate_per_s);
         let (held, failed): (Vec<_>, Vec<_>) = at_rate.partition(|it| it.judgement.holds());
         let is_below = self.capacity_per_s.is_some_and(|it| rate_per_s <= it);
         held.len() > failed.len() || is_below && held.len() == failed.len()
@@ -294,7 +302,7 @@ pub fn capacity(spec: &TrialSpec, settings: &CapacitySettings, trials: &[TrialRe
 /// Estimates a capacity from its probes, and from results of other trials: their rates, per second,
 /// and whether the objective held.
 pub(crate) fn estimate(capacity: &mut Capacity, settings: &CapacitySettings, more: &[(f64, bool)]) {
-    let probes = capacity.probes.iter();
+    let probes = capacity.counted();
     let probes = probes.map(|it| (it.rate_per_s, it.judgement.holds()));
     let probes: Vec<_> = probes.collect();
     let results = || probes.iter().chain(more);
@@ -303,7 +311,11 @@ pub(crate) fn estimate(capacity: &mut Capacity, settings: &CapacitySettings, mor
         return;
     };
     let has_held = results().any(|(_, held)| *held);
-    let estimate = CapacityEstimate::of(closed_per_s, &probes, more);
+    let mut estimate = CapacityEstimate::of(closed_per_s, &probes, more);
+    let (counted, all) = (probes.len() as f64, capacity.probes.len() as f64);
+    if counted < all {
+        estimate.disturbed_share = (estimate.disturbed_share * counted + all - counted) / all;
+    }
     capacity.capacity_per_s = has_held.then(|| round_rate(estimate.median_per_s));
     capacity.estimate = Some(estimate);
     capacity.state = state(capacity, settings);
@@ -340,12 +352,14 @@ fn add_trial(capacity: &mut Capacity, trial: &TrialRecord, settings: &CapacitySe
     if let Some(message) = wrong_results(trial) {
         capacity.state = CapacityState::Rejected { message };
     }
+    let left_out = capacity.probes.iter().filter(|it| it.is_left_out).count();
     capacity.probes.push(CapacityProbe {
         id: trial.spec.id.clone(),
         rate_per_s,
         purpose: role.purpose,
         judgement,
         failure: failure(trial),
+        is_left_out: left_out < MAX_LEFT_OUT && is_disturbed(trial),
     });
 }
 
@@ -426,7 +440,7 @@ fn state(capacity: &Capacity, settings: &CapacitySettings) -> CapacityState {
         };
     }
     let lowest_per_s = capacity.lowest_rate_per_s();
-    let at_lowest = capacity.probes.iter();
+    let at_lowest = capacity.counted();
     let at_lowest = at_lowest.filter(|probe| probe.rate_per_s <= lowest_per_s);
     let Some(estimate) = capacity.capacity_per_s.and(capacity.estimate) else {
         if at_lowest.count() < MAX_FAILURES_AT_LOWEST {
@@ -440,27 +454,43 @@ fn state(capacity: &Capacity, settings: &CapacitySettings) -> CapacityState {
             None => CapacityState::NothingHolds,
         };
     };
-    match capacity.probes.len() {
+    match capacity.counted().count() {
         MIN_PROBES.. if estimate.is_within(settings.precision) => CapacityState::Confirmed,
         MAX_PROBES.. => CapacityState::Imprecise,
         _ => CapacityState::Unconfirmed,
     }
 }
 
+/// Tuned knobs are not expected to raise a capacity by this factor.
+const TUNING_REACH: f64 = 4.0;
+
+/// The highest low end of the intervals of those that kept the objective, per second, and whose it
+/// is.
+fn highest_low_end<'a>(
+    capacities: impl IntoIterator<Item = &'a Capacity>,
+) -> Option<(f64, &'a TrialSpec)> {
+    let kept = capacities.into_iter().filter(|it| !it.storage.is_lost());
+    let low_ends = kept.filter_map(|it| {
+        let estimate = it.capacity_per_s.and(it.estimate)?;
+        Some((estimate.low_per_s, &it.spec))
+    });
+    low_ends.max_by(|one, other| one.0.total_cmp(&other.0))
+}
+
 /// Marks the unconfirmed capacities that another one leads: even the low end of its interval is
-/// above theirs. A search for the best contender leaves them early.
+/// above theirs. A search for the best contender leaves them early, if it runs contenders side by
+/// side: of others nothing is marked.
 pub fn mark_led(capacities: &mut [&mut Capacity]) {
-    let surely_per_s = |it: &Capacity| {
-        let kept = it.capacity_per_s.and(it.estimate);
-        kept.map(|estimate| (estimate.low_per_s, it.spec.contender()))
-    };
-    let kept = capacities.iter().filter(|it| !it.storage.is_lost());
-    let best = kept.filter_map(|it| surely_per_s(it));
-    let Some((best_per_s, by)) = best.max_by(|one, other| one.0.total_cmp(&other.0)) else {
+    let is_sliced = |it: &&mut Capacity| it.spec.conditions.time_slice_s.is_some();
+    if !capacities.iter().any(is_sliced) {
+        return;
+    }
+    let best = highest_low_end(capacities.iter().map(|it| &**it));
+    let Some((best_per_s, by)) = best.map(|(per_s, spec)| (per_s, spec.contender())) else {
         return;
     };
     for capacity in capacities {
-        let is_tried = capacity.probes.len() >= MIN_LED_PROBES;
+        let is_tried = capacity.counted().count() >= MIN_LED_PROBES;
         let is_below = capacity
             .estimate
             .is_some_and(|it| it.high_per_s < best_per_s);
@@ -468,6 +498,13 @@ pub fn mark_led(capacities: &mut [&mut Capacity]) {
             capacity.state = CapacityState::Led { by: by.clone() };
         }
     }
+}
+
+/// Whether the interval of a contender is so far below the best one of all that tuned knobs will
+/// not make it the best.
+pub fn is_out_of_reach<'a>(found: &Capacity, all: impl IntoIterator<Item = &'a Capacity>) -> bool {
+    let best = highest_low_end(all).zip(found.estimate);
+    best.is_some_and(|((best_per_s, _), own)| own.high_per_s * TUNING_REACH < best_per_s)
 }
 
 /// Rounds a rate to three significant digits: more would be noise.

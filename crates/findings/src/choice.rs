@@ -3,7 +3,7 @@
 
 use crate::capacity::{
     Capacity, CapacityEstimate, CapacityState, ObjectiveJudgement, capacity, closed_loops,
-    estimate, mark_led, round_rate, wrong_results,
+    estimate, is_out_of_reach, mark_led, round_rate, wrong_results,
 };
 use crate::limits::peak_memory_bytes;
 use crate::tuning::{TuningFindings, importance_of, tuning_of};
@@ -27,7 +27,7 @@ pub struct Choice {
     /// Why the two with the highest capacities have no order; `None` if they have one, or if there
     /// are no two.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub inconclusive: Option<InconclusiveReason>,
+    pub inconclusive: Option<NoOrderReason>,
     /// The contender that is recommended; `None` if none keeps the objective, if the trials do not
     /// tell which one, and if the storage does not keep the level.
     pub recommended: Option<u32>,
@@ -63,7 +63,7 @@ pub struct CandidateCosts {
     pub known_defect: Option<String>,
 }
 
-/// The two best contenders at one rate, in turns.
+/// The two best contenders at one rate, alternately.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct RunOff {
     /// Requests per second.
@@ -101,12 +101,13 @@ pub enum RunOffResult {
 /// The reason why two contenders have no order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum InconclusiveReason {
+pub enum NoOrderReason {
     /// Most trials in the search for the capacity of one of them were disturbed.
     Disturbance,
-    /// The run-off left it open, and their intervals overlap even so.
+    /// Their intervals overlap, and no run-off tells.
     Overlap,
-    /// The same, and both intervals are as narrow as the search makes them: they are equal.
+    /// The same after a whole run-off, and both intervals are as narrow as the search makes them:
+    /// they are equal.
     Equal,
 }
 
@@ -114,10 +115,10 @@ pub enum InconclusiveReason {
 const MAX_DISTURBED_SHARE: f64 = 0.5;
 
 impl RunOff {
-    /// Whether the contender with the lower capacity kept the objective more often.
+    /// Whether it has all its pairs.
     #[must_use]
-    pub fn is_overruled(&self) -> bool {
-        self.second_held > self.first_held
+    pub fn is_complete(&self) -> bool {
+        self.pairs >= RUN_OFF_PAIRS as usize
     }
 
     fn add(&mut self, first_held: bool, second_held: bool) {
@@ -170,22 +171,21 @@ impl Candidate {
 }
 
 impl Choice {
-    /// The contender to choose: that which kept the objective more often in the run-off, or else
-    /// that with the highest capacity.
-    /// `None` if none keeps the objective, or if the trials do not tell which one.
+    /// The contender to choose: that which the run-off confirmed, or else that with the highest
+    /// capacity. `None` if none keeps the objective, or if the trials do not tell which one.
     #[must_use]
     pub fn first(&self) -> Option<&Candidate> {
         if self.inconclusive.is_some() {
             return None;
         }
-        let first = self.keeping(usize::from(self.is_overruled()));
+        let first = self.keeping(usize::from(self.is_reversed()));
         first.or_else(|| self.keeping(0))
     }
 
     /// The next best contender; `None` if no second one keeps the objective.
     #[must_use]
     pub fn second(&self) -> Option<&Candidate> {
-        self.keeping(usize::from(!self.is_overruled()))
+        self.keeping(usize::from(!self.is_reversed()))
     }
 
     /// The two contenders with the highest capacities, the highest first; `None` if there are no
@@ -195,14 +195,31 @@ impl Choice {
         Some([self.keeping(0)?, self.keeping(1)?])
     }
 
+    /// Whether a contender is too far behind with its default knobs to be tuned.
+    #[must_use]
+    pub fn is_out_of_reach(&self, candidate: &Candidate) -> bool {
+        let defaults = self.candidates.iter().map(|it| &it.default);
+        is_out_of_reach(&candidate.default, defaults)
+    }
+
     fn keeping(&self, place: usize) -> Option<&Candidate> {
         let candidate = self.candidates.get(place)?;
         let is_of_first = self.candidates[0].is_lost() == candidate.is_lost();
         (is_of_first && candidate.best().capacity_per_s.is_some()).then_some(candidate)
     }
 
-    fn is_overruled(&self) -> bool {
-        self.run_off.is_some_and(|run_off| run_off.is_overruled())
+    /// Whether the second place is better than the first one: by the run-off, or by the capacities,
+    /// to which its trials belong.
+    #[must_use]
+    pub fn is_reversed(&self) -> bool {
+        match self.run_off.map(|run_off| run_off.result) {
+            None | Some(RunOffResult::Confirmed) => false,
+            Some(RunOffResult::Overruled) => true,
+            Some(RunOffResult::Unsure) => self.highest_two().is_some_and(|both| {
+                let [first, second] = both.map(|it| it.best().capacity_per_s);
+                second > first
+            }),
+        }
     }
 }
 
@@ -232,11 +249,8 @@ pub fn choice(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<Choice> 
         candidate
     });
     let mut candidates: Vec<_> = candidates.collect();
-    // Which default is best says little of the best once its knobs are tuned.
-    if settings.tuning.is_none() {
-        let defaults = candidates.iter_mut().map(|it| &mut it.default);
-        mark_led(&mut defaults.collect::<Vec<_>>());
-    }
+    let defaults = candidates.iter_mut().map(|it| &mut it.default);
+    mark_led(&mut defaults.collect::<Vec<_>>());
     candidates.sort_by(|one, other| {
         let rate = |candidate: &Candidate| candidate.best().capacity_per_s.unwrap_or_default();
         // What the storage does not keep is no alternative to what it keeps.
@@ -261,25 +275,29 @@ pub fn choice(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<Choice> 
     Some(choice)
 }
 
-/// Why the order of the two with the highest capacities is not known.
-fn inconclusive(choice: &Choice, settings: &ChoiceSettings) -> Option<InconclusiveReason> {
+/// Why the order of the two with the highest capacities is not known. A clear run-off tells it,
+/// whatever the search found.
+fn inconclusive(choice: &Choice, settings: &ChoiceSettings) -> Option<NoOrderReason> {
     let [first, second] = choice.highest_two()?.map(|it| it.best().estimate);
     let (first, second) = (first?, second?);
-    let is_disturbed = |it: CapacityEstimate| it.disturbed_share > MAX_DISTURBED_SHARE;
-    if is_disturbed(first) || is_disturbed(second) {
-        return Some(InconclusiveReason::Disturbance);
-    }
-    let run_off = choice.run_off?;
-    let is_open = run_off.pairs >= RUN_OFF_PAIRS as usize && run_off.result == RunOffResult::Unsure;
-    if !is_open || !first.overlaps(&second) {
+    let result = choice.run_off.map(|it| it.result);
+    if result.is_some_and(|result| result != RunOffResult::Unsure) {
         return None;
     }
+    let is_disturbed = |it: CapacityEstimate| it.disturbed_share > MAX_DISTURBED_SHARE;
+    if is_disturbed(first) || is_disturbed(second) {
+        return Some(NoOrderReason::Disturbance);
+    }
+    if !first.overlaps(&second) {
+        return None;
+    }
+    let is_complete = choice.run_off.is_some_and(|it| it.is_complete());
     let precision = settings.capacity.precision;
     let is_narrow = first.is_within(precision) && second.is_within(precision);
-    Some(if is_narrow {
-        InconclusiveReason::Equal
+    Some(if is_complete && is_narrow {
+        NoOrderReason::Equal
     } else {
-        InconclusiveReason::Overlap
+        NoOrderReason::Overlap
     })
 }
 

@@ -13,7 +13,7 @@ use trueput_record::TrialRecord;
 pub const MAX_SHARE: f64 = 0.1;
 
 /// So many disturbed repeats do not count. Further ones do: the machine is always busy.
-const MAX_LEFT_OUT: usize = 4;
+pub(crate) const MAX_LEFT_OUT: usize = 4;
 
 /// The processor time of a repeat, seconds.
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,28 +22,45 @@ struct ProcessorTime {
     all_s: f64,
 }
 
+impl ProcessorTime {
+    /// Adds that of a trial, on a machine with so many processors, if that is known.
+    fn add(&mut self, trial: &TrialRecord, cores: Option<f64>) {
+        let Some(measurement) = &trial.measurement else {
+            return;
+        };
+        // Where the kernel's threads are not told apart, a contender's own write-back is among the
+        // others.
+        let neighbors = measurement.neighbors.filter(|it| it.kernel_s.is_some());
+        let cores = allowed_processors(measurement).or(cores);
+        if let (Some(neighbors), Some(cores)) = (neighbors, cores) {
+            self.others_s += neighbors.cpu_s + neighbors.steal_s;
+            self.all_s += measurement.elapsed_s * cores;
+        }
+    }
+
+    fn is_disturbed(self) -> bool {
+        self.others_s > self.all_s * MAX_SHARE
+    }
+}
+
 /// Returns the repeats that do not count, from all trials of a ranking, on a machine with so many
 /// processors.
 pub(crate) fn disturbed_repeats(trials: &[&TrialRecord], cores: f64) -> BTreeSet<u32> {
     let mut times: BTreeMap<u32, ProcessorTime> = BTreeMap::new();
     for trial in trials {
-        let Some(measurement) = &trial.measurement else {
-            continue;
-        };
-        // Where the kernel's threads are not told apart, a contender's own write-back is among the
-        // others.
-        let neighbors = measurement.neighbors.filter(|it| it.kernel_s.is_some());
-        let Some(neighbors) = neighbors else {
-            continue;
-        };
         let time = times.entry(trial.spec.repeat).or_default();
-        time.others_s += neighbors.cpu_s + neighbors.steal_s;
-        time.all_s += measurement.elapsed_s * allowed_processors(measurement).unwrap_or(cores);
+        time.add(trial, Some(cores));
     }
-    let is_disturbed = |time: &ProcessorTime| time.others_s > time.all_s * MAX_SHARE;
-    let disturbed = times.into_iter().filter(|(_, time)| is_disturbed(time));
+    let disturbed = times.into_iter().filter(|(_, time)| time.is_disturbed());
     let repeats = disturbed.map(|(repeat, _)| repeat);
     repeats.take(MAX_LEFT_OUT).collect()
+}
+
+/// Whether others disturbed a trial.
+pub(crate) fn is_disturbed(trial: &TrialRecord) -> bool {
+    let mut time = ProcessorTime::default();
+    time.add(trial, None);
+    time.is_disturbed()
 }
 
 #[cfg(test)]

@@ -120,7 +120,7 @@ impl<'a> CapacitySearch<'a> {
     fn capacities(&self, records: &[TrialRecord]) -> Vec<Capacity> {
         let of = |closed: &&TrialSpec| capacity(closed, self.question.settings, records);
         let mut found: Vec<_> = self.contenders.iter().map(of).collect();
-        if self.drops_led && self.are_side_by_side() {
+        if self.drops_led {
             mark_led(&mut found.iter_mut().collect::<Vec<_>>());
         }
         found
@@ -238,7 +238,7 @@ impl<'a> CapacitySearch<'a> {
                 self.retry_trial(found, records)
             };
             let Some(spec) = spec else { continue };
-            let needed_s = self.expected_s(&found.spec, records);
+            let needed_s = self.expected_s(&spec, records);
             if again
                 .budget
                 .has_time_for(contender, waiting, needed_s, elapsed_s)

@@ -8,7 +8,7 @@ use crate::trial_search::{SearchNews, TrialSearch, number_cells, proposal, trial
 use crate::tuning::TuningSearch;
 use std::collections::BTreeMap;
 use trueput_engine::Engine;
-use trueput_findings::capacity::{capacity, closed_loops, is_probe_of};
+use trueput_findings::capacity::{capacity, closed_loops, is_out_of_reach, is_probe_of};
 use trueput_findings::choice::{
     Candidate, Choice, RUN_OFF_PAIRS, candidate, choice, run_off_trial,
 };
@@ -188,12 +188,7 @@ impl<'a> ChoiceSearch<'a> {
             question,
             manifest,
             engines,
-            // Which default is best says little of the best once its knobs are tuned.
-            defaults: if settings.tuning.is_none() {
-                defaults.for_the_best()
-            } else {
-                defaults
-            },
+            defaults: defaults.for_the_best(),
             budget: Budget::new(0.0, budget_s),
             begun: BTreeMap::new(),
             news: Vec::new(),
@@ -284,16 +279,20 @@ impl<'a> ChoiceSearch<'a> {
         (template.budget_s * SEARCH_PART - spent_s).max(0.0)
     }
 
-    /// The contenders with tunable knobs that could be measured, from the best default down.
+    /// The contenders with tunable knobs that could be measured, from the best default down,
+    /// without those that are too far behind.
     fn order(&self, ended: &[TrialRecord]) -> Vec<&'a TrialSpec> {
-        let rates = self.defaults.contenders().iter().filter_map(|closed| {
-            let found = capacity(closed, &self.settings.capacity, ended);
+        let of = |closed: &&TrialSpec| capacity(closed, &self.settings.capacity, ended);
+        let contenders = self.defaults.contenders();
+        let all: Vec<_> = contenders.iter().map(of).collect();
+        let rates = all.iter().zip(contenders).filter_map(|(found, closed)| {
             let is_tunable = self.settings.untunable_reason(found.contender).is_none();
             let rates = (
                 found.capacity_per_s.unwrap_or_default(),
                 found.closed_loop_per_s?,
             );
-            is_tunable.then_some((rates, *closed))
+            let is_open = is_tunable && !is_out_of_reach(found, &all);
+            is_open.then_some((rates, *closed))
         });
         let mut rates: Vec<_> = rates.collect();
         rates.sort_by(|(one, _), (other, _)| {

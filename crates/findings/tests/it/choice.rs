@@ -2,10 +2,12 @@
 
 use trueput_findings::audits::{AuditState, audit_state};
 use trueput_findings::capacity::{Capacity, CapacityState, Violation, capacities, comparisons};
-use trueput_findings::choice::{Choice, InconclusiveReason, choice};
+use trueput_findings::choice::{Choice, NoOrderReason, choice};
 use trueput_findings::tuning::TuningFindings;
+use trueput_record::accounting::OtherPrograms;
 use trueput_record::audit::StorageModel;
 use trueput_record::audit_standing::ModelStanding;
+use trueput_record::placement::Placement;
 use trueput_record::testing::search::{
     FALLING, KILLED, RunRecords, SLOW_NS, as_capacities, audited, choice as chosen,
     choice_settings, confirmation, disturbed, fail, probe, probe_with, remove_barriers,
@@ -207,10 +209,13 @@ fn the_run_off_overrules_the_search() {
     records.1.extend(higher);
     records.1.extend(confirmation(1, "sqlite"));
     let before = of(&records);
-    assert_eq!((before.recommended, before.run_off), (Some(0), None));
+    assert_eq!(
+        (before.candidates[0].default.contender, before.run_off),
+        (0, None)
+    );
     let rate_per_s = before.run_off_rate_per_s.unwrap();
     let searched_per_s = before.candidates[0].best().capacity_per_s.unwrap();
-    for pair in 1..=3 {
+    for pair in 1..=5 {
         for (contender, engine, p99_ns) in [(0, "lmdb", SLOW_NS), (1, "sqlite", 1_000_000)] {
             let contender = (contender, engine);
             records
@@ -220,7 +225,7 @@ fn the_run_off_overrules_the_search() {
     }
     let after = of(&records);
     let run_off = after.run_off.unwrap();
-    assert_eq!((run_off.first_held, run_off.second_held), (0, 3));
+    assert_eq!((run_off.first_held, run_off.second_held), (0, 5));
     assert_eq!(
         after.run_off_rate_per_s,
         Some(rate_per_s),
@@ -272,16 +277,15 @@ fn no_contender_is_recommended_if_the_run_off_leaves_it_open_and_the_intervals_o
     records.1.extend(confirmation(1, "sqlite"));
     let rate_per_s = of(&records).run_off_rate_per_s.unwrap();
     for pair in 1..=5 {
-        assert_eq!(of(&records).recommended, Some(0), "the run-off goes on");
+        let before = of(&records);
+        let reason = Some(NoOrderReason::Overlap);
+        assert_eq!((before.inconclusive, before.recommended), (reason, None));
         for contender in [(0, "lmdb"), (1, "sqlite")] {
             let trial = run_off_trial(contender, rate_per_s, pair, 1_000_000);
             records.1.push(trial);
         }
     }
-    for (precision, reason) in [
-        (0.1, InconclusiveReason::Equal),
-        (0.01, InconclusiveReason::Overlap),
-    ] {
+    for (precision, reason) in [(0.1, NoOrderReason::Equal), (0.01, NoOrderReason::Overlap)] {
         choice_settings(&mut records.0).capacity.precision = precision;
         let found = of(&records);
         assert_eq!(found.inconclusive, Some(reason));
@@ -293,19 +297,60 @@ fn no_contender_is_recommended_if_the_run_off_leaves_it_open_and_the_intervals_o
 fn no_contender_is_recommended_if_most_trials_of_one_of_the_best_were_disturbed() {
     let mut records = chosen(&["lmdb", "sqlite"], OBJECTIVE);
     records.1.extend(confirmation(0, "lmdb"));
-    assert_eq!(of(&records).recommended, Some(0));
     records.1.extend(disturbed(1, "sqlite"));
     let found = of(&records);
-    assert_eq!(found.inconclusive, Some(InconclusiveReason::Disturbance));
+    assert_eq!(found.inconclusive, Some(NoOrderReason::Disturbance));
     assert_eq!(found.recommended, None);
-    // That of a contender that is far behind does not matter.
     let [lmdb, sqlite] = both(&records);
     assert!(lmdb.estimate.unwrap().disturbed_share < 0.1);
     assert!(sqlite.estimate.unwrap().disturbed_share > 0.5);
+    // A clear run-off tells even so.
+    let rate_per_s = found.run_off_rate_per_s.unwrap();
+    let [first, second] = found.highest_two().unwrap().map(|it| it.default.contender);
+    for (pair, contender) in (1..=5).flat_map(|pair| [(pair, first), (pair, second)]) {
+        let p99_ns = if contender == first {
+            1_000_000
+        } else {
+            SLOW_NS
+        };
+        let engine = ["lmdb", "sqlite"][contender as usize];
+        let trial = run_off_trial((contender, engine), rate_per_s, pair, p99_ns);
+        records.1.push(trial);
+    }
+    let found = of(&records);
+    assert_eq!((found.inconclusive, found.recommended), (None, Some(first)));
 }
 
 #[test]
-fn a_contender_that_another_one_leads_is_not_searched_further_unless_knobs_are_tuned() {
+fn a_trial_that_others_disturbed_does_not_count_up_to_a_limit() {
+    let mut records = chosen(&["lmdb"], OBJECTIVE);
+    records.1.extend(confirmation(0, "lmdb"));
+    let quiet = of(&records).candidates[0].default.clone();
+    let mut stolen = probe_with(0, "lmdb", 300.0, SLOW_NS);
+    let measured = stolen.measurement.as_mut().unwrap();
+    measured.neighbors = Some(OtherPrograms {
+        cpu_s: 0.0,
+        kernel_s: Some(0.0),
+        steal_s: 0.3 * measured.elapsed_s,
+    });
+    measured.placement = Some(Placement {
+        cpus: "0-1".to_owned(),
+        ..Placement::default()
+    });
+    records.1.extend(vec![stolen.clone(); 4]);
+    let busy = of(&records).candidates[0].default.clone();
+    let [before, after] = [&quiet, &busy].map(|it| it.estimate.unwrap());
+    assert_eq!(before.median_per_s, after.median_per_s);
+    assert!(after.disturbed_share > before.disturbed_share);
+    assert_eq!(busy.counted().count(), quiet.probes.len());
+    // A machine that is always busy is what the contenders run on.
+    records.1.push(stolen);
+    let always = of(&records).candidates[0].default.clone();
+    assert_eq!(always.counted().count(), quiet.probes.len() + 1);
+}
+
+#[test]
+fn a_contender_that_another_one_leads_is_not_searched_further_if_it_was_beside_it() {
     let mut records = chosen(&["lmdb", "sqlite"], OBJECTIVE);
     records.1.extend(confirmation(0, "lmdb"));
     let is_of_sqlite = |trial: &TrialRecord| trial.spec.engine == "sqlite";
@@ -316,17 +361,24 @@ fn a_contender_that_another_one_leads_is_not_searched_further_unless_knobs_are_t
     let slow = |rate_per_s| probe_with(1, "sqlite", rate_per_s, SLOW_NS);
     records.1.extend([300.0, 200.0].map(slow));
     let state = |records: &RunRecords| of(records).candidates[1].default.state.clone();
-    assert_eq!(state(&records), CapacityState::Unconfirmed);
-    choice_settings(&mut records.0).tuning = None;
-    assert_eq!(
-        state(&records),
-        CapacityState::Unconfirmed,
-        "too few trials"
-    );
+    let put_in_slices = |records: &mut RunRecords| {
+        for spec in &mut records.0.trials {
+            spec.conditions.time_slice_s = Some(0.5);
+        }
+    };
+    let mut few = records.clone();
+    put_in_slices(&mut few);
+    assert_eq!(state(&few), CapacityState::Unconfirmed);
     records.1.extend([150.0, 120.0].map(slow));
     records.1.push(probe(1, "sqlite", Some(75.0)));
+    assert_eq!(state(&records), CapacityState::Unconfirmed);
+    put_in_slices(&mut records);
     let by = "lmdb".to_owned();
     assert_eq!(state(&records), CapacityState::Led { by });
+    // Tuned knobs do not gain so much either.
+    let found = of(&records);
+    let [lmdb, sqlite] = [0, 1].map(|place| found.is_out_of_reach(&found.candidates[place]));
+    assert_eq!((lmdb, sqlite), (false, true));
 }
 
 #[test]

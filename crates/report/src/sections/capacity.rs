@@ -232,8 +232,10 @@ pub(super) fn unconfirmed<'a>(capacities: impl Iterator<Item = &'a Capacity>) ->
     match (count, states.len()) {
         (0, _) => String::new(),
         (_, 1) => " The capacity is not confirmed.".to_owned(),
-        (1, all) => format!(" 1 of {all} contenders is not confirmed."),
-        (count, all) => format!(" {count} of {all} contenders are not confirmed."),
+        (1, all) => format!(" The capacity of 1 of {all} contenders is not confirmed."),
+        (count, all) => {
+            format!(" The capacities of {count} of {all} contenders are not confirmed.")
+        }
     }
 }
 
@@ -511,9 +513,12 @@ pub(super) fn note(capacity: &Capacity, name: &str) -> Option<String> {
             Some(_) => format!("{name}: the search ended before its capacity was confirmed."),
             None => format!("{name}: the search ended before a rate was found that it keeps."),
         }),
-        CapacityState::Led { by } => Some(format!("{name}: left early: {by} leads it.")),
+        CapacityState::Led { by } => Some(format!(
+            "{name}: its search stopped early, because {by} is faster even at the low end of its \
+             interval."
+        )),
         CapacityState::Imprecise => Some(format!(
-            "{name}: its interval was still too wide after {}; longer ones (--duration) narrow it.",
+            "{name}: its interval was still too wide after {}; use longer trials (--duration).",
             counted(capacity.probes.len() as u64, "trial")
         )),
         CapacityState::NothingHolds => Some(match capacity.nearest() {

@@ -331,12 +331,13 @@ impl<'a> ChoiceView<'a> {
             return vec!["Knobs were not tuned (--no-tuning).".to_owned()];
         }
         let mut notes = Vec::new();
-        let mut untuned = Vec::new();
+        let (mut untuned, mut out_of_reach) = (Vec::new(), Vec::new());
         for candidate in &self.choice.candidates {
             let name = name(candidate);
             let why_not = self.settings.untunable_reason(candidate.default.contender);
             match (&candidate.tuning, why_not) {
                 (_, Some(reason)) => notes.push(format!("{name}: not tuned: {reason}")),
+                (None, _) if self.choice.is_out_of_reach(candidate) => out_of_reach.push(name),
                 (None, _) if candidate.default.closed_loop_per_s.is_some() => untuned.push(name),
                 (None, _) => {}
                 (Some(found), _) => {
@@ -349,6 +350,12 @@ impl<'a> ChoiceView<'a> {
                     }));
                 }
             }
+        }
+        if !out_of_reach.is_empty() {
+            notes.push(format!(
+                "Not tuned, because they are below a quarter of the best capacity: {}.",
+                out_of_reach.join(", ")
+            ));
         }
         if !untuned.is_empty() {
             let untuned = untuned.join(", ");

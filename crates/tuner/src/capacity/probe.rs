@@ -55,7 +55,7 @@ pub(crate) fn next_rate_per_s(capacity: &Capacity, needed_per_s: Option<f64>) ->
         upper
     };
     // A contender that keeps the objective at no rate is to be found out soon.
-    let failed = capacity.probes.iter().map(|it| it.rate_per_s);
+    let failed = capacity.counted().map(|it| it.rate_per_s);
     let half = failed.reduce(f64::min).map_or(next, |lowest| lowest / 2.0);
     let next = if capacity.capacity_per_s.is_none() {
         next.min(half)
@@ -69,9 +69,9 @@ pub(crate) fn next_rate_per_s(capacity: &Capacity, needed_per_s: Option<f64>) ->
 fn is_needed_open(capacity: &Capacity, needed_per_s: f64) -> bool {
     let closed_per_s = capacity.closed_loop_per_s.unwrap_or_default();
     let possible = capacity.least_rate_per_s()..=closed_per_s * MAX_FACTOR;
-    let mut tried = capacity.probes.iter().take(MAX_NEEDED_PROBES);
+    let mut tried = capacity.counted().take(MAX_NEEDED_PROBES);
     possible.contains(&needed_per_s)
-        && capacity.probes.len() < MAX_NEEDED_PROBES
+        && capacity.counted().count() < MAX_NEEDED_PROBES
         && tried.all(|it| it.rate_per_s == needed_per_s && !it.judgement.holds())
 }
 
@@ -86,8 +86,8 @@ pub(crate) fn retry_rate_per_s(capacity: &Capacity) -> Option<f64> {
         capacity.state,
         CapacityState::Unmeasured { .. } | CapacityState::Rejected { .. }
     );
-    let is_done = || capacity.probes.iter().any(|it| it.rate_per_s == rate_per_s);
-    let has_failed = capacity.capacity_per_s.is_none() && !capacity.probes.is_empty();
+    let is_done = || capacity.counted().any(|it| it.rate_per_s == rate_per_s);
+    let has_failed = capacity.capacity_per_s.is_none() && capacity.counted().next().is_some();
     (has_failed && !is_given_up && !is_done()).then_some(rate_per_s)
 }
 

@@ -477,6 +477,23 @@ fn a_contender_that_another_one_leads_is_not_taken_up_again_when_time_is_left() 
 }
 
 #[test]
+fn a_contender_below_a_quarter_of_the_best_is_not_tuned_and_time_for_it_is_not_missed() {
+    let settings = ChoiceSettings {
+        budget_s: 4_000.0,
+        tuning: settings().tuning.map(|tuning| TuningSettings {
+            budget_s: 4_000.0,
+            ..tuning
+        }),
+        ..settings()
+    };
+    let (_, trials, end, _) = timed_choice(&settings, &[1_000.0, 700.0, 100.0]);
+    let tuned = trials.iter().filter(|trial| is_of_tuning(trial));
+    let tuned = tuned.map(|trial| trial.spec.role.unwrap().contender);
+    assert_eq!(tuned.collect::<BTreeSet<_>>(), BTreeSet::from([0, 1]));
+    assert_eq!(end, SearchEnd::NothingLeft);
+}
+
+#[test]
 fn time_slices_are_long_enough_for_rates_unless_the_plan_gives_their_length() {
     use crate::capacity::contenders;
     use trueput_record::conditions::TimeSlice;

@@ -2,7 +2,8 @@
 
 use super::super::capacity::{certainty, factor, none_keeps, rate, which};
 use super::{ChoiceView, name};
-use trueput_findings::choice::{Candidate, InconclusiveReason, RunOffResult};
+use crate::answer::name_list;
+use trueput_findings::choice::{Candidate, NoOrderReason, RunOffResult};
 use trueput_findings::units::{counted, number, separate};
 
 impl ChoiceView<'_> {
@@ -49,7 +50,7 @@ impl ChoiceView<'_> {
                 certainty(first.best())
             )
         );
-        text += &self.beside_need(first, capacity_per_s);
+        text += &self.compare_with_need(first, capacity_per_s);
         if first.is_tuned_better()
             && let Some(default_per_s) = first.default.capacity_per_s
         {
@@ -60,19 +61,29 @@ impl ChoiceView<'_> {
 
     /// The two contenders with the highest capacities where their order is not known, and what to
     /// do.
-    fn without_order(&self, reason: InconclusiveReason, both: [&Candidate; 2]) -> String {
+    fn without_order(&self, reason: NoOrderReason, both: [&Candidate; 2]) -> String {
         let (reason, remedy) = match reason {
-            InconclusiveReason::Disturbance => (
-                "The machine was too disturbed to tell which contender takes more.",
+            NoOrderReason::Disturbance => (
+                "The machine was too disturbed to tell which contender takes more.".to_owned(),
                 " Stop other programs and choose again, or give longer trials (--duration).",
             ),
-            InconclusiveReason::Overlap => (
+            NoOrderReason::Overlap if self.choice.run_off.is_some_and(|it| it.is_complete()) => (
                 "The machine was too disturbed, or the two are too close, to tell which takes \
-                 more: their intervals overlap even after the run-off.",
+                 more: their intervals overlap even after the run-off."
+                    .to_owned(),
                 " Stop other programs and choose again, or give longer trials (--duration).",
             ),
-            InconclusiveReason::Equal => (
-                "Two contenders take equally much, as far as these trials tell: choose either.",
+            NoOrderReason::Overlap => (
+                "Too close to call: the intervals overlap, and the search ended before the run-off \
+                 was complete."
+                    .to_owned(),
+                " Go on with more time (--resume, --budget).",
+            ),
+            NoOrderReason::Equal => (
+                format!(
+                    "{} are equal in these trials: choose either.",
+                    listed(&both.map(name))
+                ),
                 "",
             ),
         };
@@ -82,19 +93,8 @@ impl ChoiceView<'_> {
             format!("{} {}/s ({})", name(it), rate(per_s), certainty(best))
         });
         let objective = &self.settings.capacity.objective;
-        let need = self.settings.needed_per_s.map_or_else(String::new, |it| {
-            let needed = separate(&it.to_string());
-            let names: Vec<_> = both
-                .into_iter()
-                .filter(|one| one.best().serves(it))
-                .map(name)
-                .collect();
-            match &names[..] {
-                [] => format!(" Neither reaches the {needed}/s that you need."),
-                [one] => format!(" Only {one} reaches the {needed}/s that you need."),
-                _ => format!(" Both reach the {needed}/s that you need."),
-            }
-        });
+        let need = self.settings.needed_per_s;
+        let need = need.map_or_else(String::new, |it| self.need_without_order(it, both));
         format!(
             "{}{reason} {objective}, in no order: {}.{need}{remedy}",
             self.refusal(both[0]),
@@ -102,9 +102,28 @@ impl ChoiceView<'_> {
         )
     }
 
+    /// Who reaches the rate that is needed, where two contenders have no order.
+    fn need_without_order(&self, needed_per_s: f64, both: [&Candidate; 2]) -> String {
+        let needed = separate(&needed_per_s.to_string());
+        let serves = |it: &&Candidate| it.best().serves(needed_per_s);
+        if both.iter().all(serves) {
+            return format!(" Both reach the {needed}/s that you need.");
+        }
+        let serving = self.choice.candidates.iter().filter(serves);
+        let serving: Vec<_> = serving.map(name).collect();
+        match &serving[..] {
+            [] if self.fails_everywhere(needed_per_s) => {
+                format!(" None reaches the {needed}/s that you need.")
+            }
+            [] => format!(" Whether any reaches the {needed}/s that you need is open."),
+            [one] => format!(" {one} reaches the {needed}/s that you need."),
+            several => format!(" {} reach the {needed}/s that you need.", listed(several)),
+        }
+    }
+
     /// The capacity of the first contender beside the rate that is needed, as the end of a
     /// sentence.
-    fn beside_need(&self, first: &Candidate, capacity_per_s: f64) -> String {
+    fn compare_with_need(&self, first: &Candidate, capacity_per_s: f64) -> String {
         let Some(needed_per_s) = self.settings.needed_per_s else {
             return ".".to_owned();
         };
@@ -152,17 +171,16 @@ impl ChoiceView<'_> {
         let (own_name, name) = (name(first), name(second));
         let Some(run_off) = self.choice.run_off else {
             return format!(
-                " That is {} the rate of {name}, the next. The search ended before the \
-                 two ran in turns.",
+                " That is {} the rate of {name}, the next. The search ended before the run-off.",
                 factor(first_per_s / second_per_s)
             );
         };
-        let (own_held, other_held) = if run_off.is_overruled() {
+        let (own_held, other_held) = if self.choice.is_reversed() {
             (run_off.second_held, run_off.first_held)
         } else {
             (run_off.first_held, run_off.second_held)
         };
-        let in_turns = format!(
+        let alternately = format!(
             "run alternately at {}/s, {own_name} kept the objective in {own_held} of {} and \
              {name} in {other_held}",
             rate(run_off.rate_per_s),
@@ -178,8 +196,18 @@ impl ChoiceView<'_> {
             format!("{name} is next, with {second}/s")
         };
         match run_off.result {
-            RunOffResult::Confirmed | RunOffResult::Overruled => format!(" {next}: {in_turns}."),
-            RunOffResult::Unsure => format!(" {next}. Too close to call: {in_turns}."),
+            RunOffResult::Confirmed | RunOffResult::Overruled => format!(" {next}: {alternately}."),
+            RunOffResult::Unsure if run_off.is_complete() => {
+                format!(" {next}. The run-off does not confirm it: {alternately}.")
+            }
+            RunOffResult::Unsure => {
+                format!(" {next}. The search ended during the run-off: {alternately}.")
+            }
         }
     }
+}
+
+fn listed(names: &[String]) -> String {
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    name_list::all_listed(&names)
 }

@@ -41,6 +41,6 @@ pub const ALPHA: f64 = 0.05;
 /// one claim is then rare (1.7 %).
 pub const CLAIM: f64 = 0.01;
 
-/// The smallest difference of rates that is claimed, as a share. Equal contenders that take turns
-/// differ a little: one always runs after the other, and its files are elsewhere.
+/// The smallest difference of rates that is claimed, as a share. Equal contenders that run side
+/// by side differ a little: one always runs after the other, and its files are elsewhere.
 pub const MIN_CLAIM: f64 = 0.01;

@@ -444,7 +444,7 @@ pub enum TrialPurpose {
     Winner,
     /// A winner that the holdout claims, once more, after the conformance suite.
     Acceptance,
-    /// The best two contenders at one rate, in turns.
+    /// The best two contenders at one rate, alternately.
     RunOff,
     /// The winner, whole or with one knob at its default, on such data.
     Ablation,

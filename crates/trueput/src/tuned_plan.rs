@@ -1,5 +1,5 @@
 //! The plan of the best knobs that a search found: a file in its run folder, which runs the default
-//! and these knobs in turns.
+//! and these knobs alternately.
 
 use crate::failure::Failure;
 use crate::output;

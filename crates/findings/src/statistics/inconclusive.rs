@@ -12,7 +12,7 @@ pub enum InconclusiveReason {
     Noise,
     /// They differ by more, but the repeats are too few to rule out chance.
     TooFewRepeats,
-    /// They do differ, by less than equals that take turns may.
+    /// They do differ, by less than equals that run side by side may.
     Same,
     /// A run that decides found them equal, within the part that it was to decide.
     Equal,

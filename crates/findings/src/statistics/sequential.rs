@@ -134,43 +134,43 @@ impl SequentialRule {
     /// results alone determine who was dropped when.
     #[must_use]
     pub fn judge(&self, contenders: &[Vec<Observation>]) -> Judgement {
-        let mut course = Course::new(contenders);
+        let mut replay = ReplayState::new(contenders);
         let is_last = |look: usize| look + 1 == self.looks.len();
-        while course.advance() {
-            if let Some(look) = self.due_look(&course) {
-                self.look(&mut course, look);
+        while replay.advance() {
+            if let Some(look) = self.due_look(&replay) {
+                self.look(&mut replay, look);
             }
-            if course.is_settled() || course.last_look.is_some_and(is_last) {
+            if replay.is_settled() || replay.last_look.is_some_and(is_last) {
                 break;
             }
         }
-        let is_settled = course.is_settled();
-        course.set_provisional_leader();
-        let next = course.last_look.map_or(0, |last| last + 1);
+        let is_settled = replay.is_settled();
+        replay.set_provisional_leader();
+        let next = replay.last_look.map_or(0, |last| last + 1);
         Judgement {
-            repeats: course.complete.len() as u32,
+            repeats: replay.complete.len() as u32,
             next_look: self.looks.get(next).copied().filter(|_| !is_settled),
-            is_decided: is_settled && course.has_order(),
-            is_merged: course.is_merged,
-            standings: course.standings,
+            is_decided: is_settled && replay.has_order(),
+            is_merged: replay.is_merged,
+            standings: replay.standings,
         }
     }
 
     /// The look for which there are enough repeats now, by place.
-    fn due_look(&self, course: &Course<'_>) -> Option<usize> {
-        let repeats = course.complete.len() as u32;
+    fn due_look(&self, replay: &ReplayState<'_>) -> Option<usize> {
+        let repeats = replay.complete.len() as u32;
         let look = self.looks.iter().rposition(|&look| look <= repeats)?;
-        let is_new = course.last_look.is_none_or(|last| last < look);
-        (is_new && !course.running().is_empty()).then_some(look)
+        let is_new = replay.last_look.is_none_or(|last| last < look);
+        (is_new && !replay.running().is_empty()).then_some(look)
     }
 
     /// Compares all that run with the leader, by as many repeats as the look has: where a contender
     /// that failed had been missing in some, there are more.
-    fn look(&self, course: &mut Course<'_>, look: usize) {
-        let running = course.running();
-        let counted = course.complete[..self.looks[look] as usize].to_vec();
-        let repeats = Repeats::of(course.contenders, &running, &counted);
-        course.is_merged |= repeats.is_merged();
+    fn look(&self, replay: &mut ReplayState<'_>, look: usize) {
+        let running = replay.running();
+        let counted = replay.complete[..self.looks[look] as usize].to_vec();
+        let repeats = Repeats::of(replay.contenders, &running, &counted);
+        replay.is_merged |= repeats.is_merged();
         let leader = repeats.leader();
         for (place, &contender) in running.iter().enumerate() {
             let mut standing = if place == leader {
@@ -183,11 +183,11 @@ impl SequentialRule {
                 }
             };
             standing.repeats.clone_from(&counted);
-            course.standings[contender] = standing;
+            replay.standings[contender] = standing;
         }
-        course.last_look = Some(look);
-        if course.is_settled() {
-            course.complete = counted;
+        replay.last_look = Some(look);
+        if replay.is_settled() {
+            replay.complete = counted;
         }
     }
 
@@ -252,8 +252,8 @@ fn pairs(contenders: usize) -> f64 {
     (contenders * contenders.saturating_sub(1) / 2).max(1) as f64
 }
 
-/// The course of a ranking, repeat by repeat.
-struct Course<'a> {
+/// A ranking replayed repeat by repeat.
+struct ReplayState<'a> {
     contenders: &'a [Vec<Observation>],
     standings: Vec<Standing>,
     /// The repeats seen so far.
@@ -264,7 +264,7 @@ struct Course<'a> {
     is_merged: bool,
 }
 
-impl<'a> Course<'a> {
+impl<'a> ReplayState<'a> {
     fn new(contenders: &'a [Vec<Observation>]) -> Self {
         let open = Standing::uncompared(StandingKind::Open);
         Self {

@@ -133,7 +133,7 @@ const SECOND_FAMILIES: [SecondFamily; 2] = [
     (
         "trueput_second_operations",
         "",
-        "Operations of a kind in the second of measured time that ends then",
+        "Operations of one kind in the second of measured time that ends at the sample's time",
         |second, kind| {
             let count = second.counts.get(kind);
             count.map(|count| ("", *count)).into_iter().collect()
@@ -142,8 +142,8 @@ const SECOND_FAMILIES: [SecondFamily; 2] = [
     (
         "trueput_second_service_time_seconds",
         "seconds",
-        "Service time of a kind of operation in the second of measured time that ends then, by \
-         quantile",
+        "Service time of one kind of operation in the second of measured time that ends at the \
+         sample's time, by quantile",
         |second, kind| {
             let quantiles = [
                 ("0.5", &second.latency_p50_ns),

@@ -345,7 +345,7 @@ pub(super) fn plan_blocks(run: &Run) -> Option<[Block; 2]> {
     file.is_file().then(|| {
         [
             Block::Text(format!(
-                "Its plan: {path}. It runs the default and these knobs in turns. Add a longer \
+                "Its plan: {path}. It runs the default and these knobs alternately. Add a longer \
                  --duration to include work that knobs put off, such as checkpoints:"
             )),
             Block::Command(vec!["trueput".to_owned(), "run".to_owned(), quoted(&path)]),

@@ -15,7 +15,7 @@ pub struct TimeLeftEstimator {
     phase: Option<Phase>,
     fraction: f64,
     trials: usize,
-    /// Trials that began; several run at once if contenders take turns.
+    /// Trials that began; several run at once if contenders share time slices.
     begun: usize,
     ended: usize,
     /// Duration of the last trial of each cell, without its conformance suite.
@@ -116,7 +116,7 @@ impl TimeLeftEstimator {
         Some(self.trial_left(now).unwrap_or(of_this) + later)
     }
 
-    /// Duration of this many trials at the end of a run, in which the cells take turns.
+    /// Duration of this many trials at the end of a run, in which the cells alternate.
     fn time_of_last(&self, trials: usize) -> Option<Duration> {
         let cells = self.cells.len();
         let rounds = u32::try_from(trials / cells).ok()?;

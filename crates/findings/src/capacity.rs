@@ -13,7 +13,7 @@ pub use posterior::{CapacityEstimate, MAX_DIVISOR, MAX_FACTOR};
 
 use posterior::is_possible_rate;
 
-use crate::disturbed_repeats::{MAX_LEFT_OUT, is_disturbed};
+use crate::disturbed_repeats::is_judged_trial_disturbed;
 use crate::marks::{REFUTED, is_refuted};
 use crate::power_loss::StoragePromise;
 use serde::Serialize;
@@ -115,6 +115,10 @@ pub const MIN_PROBES: usize = 12;
 /// No contender is led before so many trials at a rate: one failure alone may be a disturbance.
 const MIN_LED_PROBES: usize = 3;
 
+/// So many disturbed trials of a contender do not count. Further ones do: the machine is always
+/// busy.
+const MAX_LEFT_OUT: usize = 6;
+
 /// The most trials at a rate for one contender, without those that do not count.
 pub const MAX_PROBES: usize = 40;
 
@@ -163,14 +167,17 @@ impl Capacity {
         probes.min_by(|one, other| distance(one).total_cmp(&distance(other)))
     }
 
-    /// Whether the contender serves a rate, per second, as far as is known: most trials at it held,
-    /// or it is not above the capacity.
+    /// Whether the contender serves a rate, per second, as far as is known: the interval of its
+    /// capacity is above it, or most trials at it held, or it is not above the capacity.
     #[must_use]
     pub fn serves(&self, rate_per_s: f64) -> bool {
         let at_rate = self.counted().filter(|it| it.rate_per_s == rate_per_s);
         let (held, failed): (Vec<_>, Vec<_>) = at_rate.partition(|it| it.judgement.holds());
         let is_below = self.capacity_per_s.is_some_and(|it| rate_per_s <= it);
-        held.len() > failed.len() || is_below && held.len() == failed.len()
+        let estimate = self.capacity_per_s.and(self.estimate);
+        estimate.is_some_and(|it| rate_per_s <= it.low_per_s)
+            || held.len() > failed.len()
+            || is_below && held.len() == failed.len()
     }
 
     /// The probe that came nearest to the objective; for a contender that never kept it.
@@ -359,7 +366,7 @@ fn add_trial(capacity: &mut Capacity, trial: &TrialRecord, settings: &CapacitySe
         purpose: role.purpose,
         judgement,
         failure: failure(trial),
-        is_left_out: left_out < MAX_LEFT_OUT && is_disturbed(trial),
+        is_left_out: left_out < MAX_LEFT_OUT && is_judged_trial_disturbed(trial),
     });
 }
 

@@ -5,6 +5,7 @@ use crate::capacity::{
     Capacity, CapacityEstimate, CapacityState, ObjectiveJudgement, capacity, closed_loops,
     estimate, is_out_of_reach, mark_led, round_rate, wrong_results,
 };
+use crate::disturbed_repeats::is_judged_trial_disturbed;
 use crate::limits::peak_memory_bytes;
 use crate::tuning::{TuningFindings, importance_of, tuning_of};
 use serde::Serialize;
@@ -85,6 +86,9 @@ const NEAR_FACTOR: f64 = 1.2;
 /// Pairs of trials in a run-off. If one contender holds in all and the other in none, chance
 /// explains that in 1 of 16 cases at most (sign test, two-sided).
 pub const RUN_OFF_PAIRS: u32 = 5;
+
+/// Pairs that are run at most: so many more do not count if something disturbed them.
+pub const MAX_RUN_OFF_PAIRS: u32 = RUN_OFF_PAIRS + 3;
 
 /// The result of a run-off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -410,16 +414,22 @@ fn run_off(choice: &Choice, settings: &ChoiceSettings, trials: &[TrialRecord]) -
         second_held: 0,
         result: RunOffResult::Unsure,
     };
-    for pair in 1..=RUN_OFF_PAIRS {
-        let held = |candidate: &Candidate| {
-            let trial = run_off_trial(&candidate.best().spec, rate_per_s, pair, trials)?;
-            let judgement = ObjectiveJudgement::of(trial, &settings.capacity.objective);
-            Some(judgement.within(trial, &settings.capacity.limits).holds())
-        };
-        let (Some(first_held), Some(second_held)) = (held(first), held(second)) else {
+    let held = |trial: &TrialRecord| {
+        let judgement = ObjectiveJudgement::of(trial, &settings.capacity.objective);
+        judgement.within(trial, &settings.capacity.limits).holds()
+    };
+    let mut left_out = 0;
+    for pair in 1..=MAX_RUN_OFF_PAIRS {
+        let trial = |of: &Candidate| run_off_trial(&of.best().spec, rate_per_s, pair, trials);
+        let (Some(one), Some(other)) = (trial(first), trial(second)) else {
             break;
         };
-        run_off.add(first_held, second_held);
+        let is_disturbed = [one, other].into_iter().any(is_judged_trial_disturbed);
+        if is_disturbed && left_out < MAX_RUN_OFF_PAIRS - RUN_OFF_PAIRS {
+            left_out += 1;
+        } else if !run_off.is_complete() {
+            run_off.add(held(one), held(other));
+        }
     }
     (run_off.pairs > 0).then_some(run_off)
 }

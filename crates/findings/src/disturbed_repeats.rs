@@ -12,13 +12,19 @@ use trueput_record::TrialRecord;
 /// A repeat is disturbed if others had more than this share of the processors in it.
 pub const MAX_SHARE: f64 = 0.1;
 
+/// A trial that is judged by the slowest requests is disturbed by less, too: if the hypervisor
+/// withheld more than this share of the processors. A 99th percentile is that of one request in a
+/// hundred.
+const MAX_STEAL_SHARE: f64 = 0.01;
+
 /// So many disturbed repeats do not count. Further ones do: the machine is always busy.
-pub(crate) const MAX_LEFT_OUT: usize = 4;
+const MAX_LEFT_OUT: usize = 4;
 
 /// The processor time of a repeat, seconds.
 #[derive(Debug, Clone, Copy, Default)]
 struct ProcessorTime {
     others_s: f64,
+    steal_s: f64,
     all_s: f64,
 }
 
@@ -34,6 +40,7 @@ impl ProcessorTime {
         let cores = allowed_processors(measurement).or(cores);
         if let (Some(neighbors), Some(cores)) = (neighbors, cores) {
             self.others_s += neighbors.cpu_s + neighbors.steal_s;
+            self.steal_s += neighbors.steal_s;
             self.all_s += measurement.elapsed_s * cores;
         }
     }
@@ -56,11 +63,11 @@ pub(crate) fn disturbed_repeats(trials: &[&TrialRecord], cores: f64) -> BTreeSet
     repeats.take(MAX_LEFT_OUT).collect()
 }
 
-/// Whether others disturbed a trial.
-pub(crate) fn is_disturbed(trial: &TrialRecord) -> bool {
+/// Whether others disturbed a trial that an objective judges.
+pub(crate) fn is_judged_trial_disturbed(trial: &TrialRecord) -> bool {
     let mut time = ProcessorTime::default();
     time.add(trial, None);
-    time.is_disturbed()
+    time.is_disturbed() || time.steal_s > time.all_s * MAX_STEAL_SHARE
 }
 
 #[cfg(test)]

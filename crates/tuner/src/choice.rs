@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use trueput_engine::Engine;
 use trueput_findings::capacity::{capacity, closed_loops, is_out_of_reach, is_probe_of};
 use trueput_findings::choice::{
-    Candidate, Choice, RUN_OFF_PAIRS, candidate, choice, run_off_trial,
+    Candidate, Choice, MAX_RUN_OFF_PAIRS, candidate, choice, run_off_trial,
 };
 use trueput_findings::tuning::{TunedConfiguration, TuningFindings};
 use trueput_record::search::{
@@ -27,8 +27,9 @@ pub const MIN_TUNING_TRIALS: u32 = rounds::MIN_TRIALS as u32;
 /// The part of the time for everything but the run-off.
 const SEARCH_PART: f64 = 0.9;
 
-/// The part of the time for the capacities of the defaults if knobs are tuned as well.
-const DEFAULT_PART: f64 = 0.4;
+/// The part of the time for the capacities of the defaults if knobs are tuned as well: what they do
+/// not need is for tuning.
+const DEFAULT_PART: f64 = 0.55;
 
 /// From the best contender down, each gets this part of the time that is left for tuning: most goes
 /// to those that are likely to be chosen.
@@ -466,7 +467,10 @@ impl<'a> ChoiceSearch<'a> {
                 .map(|(candidate, number)| self.run_off_spec(candidate, rate_per_s, pair, number))
                 .collect()
         };
-        let mut pairs = (1..=RUN_OFF_PAIRS).map(missing_of);
+        if found.run_off.is_some_and(|it| it.is_complete()) {
+            return Vec::new();
+        }
+        let mut pairs = (1..=MAX_RUN_OFF_PAIRS).map(missing_of);
         let mut specs: Vec<_> = pairs
             .find(|specs: &Vec<_>| !specs.is_empty())
             .unwrap_or_default();

@@ -5,6 +5,7 @@ use crate::samples::{manifest, record, spec, sqlite};
 use jiff::Timestamp;
 use std::collections::BTreeSet;
 use trueput_findings::capacity::CapacityState;
+use trueput_findings::choice::RUN_OFF_PAIRS;
 use trueput_record::Value;
 use trueput_record::conditions::Arrival;
 use trueput_record::measurement::{

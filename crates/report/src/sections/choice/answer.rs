@@ -105,19 +105,27 @@ impl ChoiceView<'_> {
     /// Who reaches the rate that is needed, where two contenders have no order.
     fn need_without_order(&self, needed_per_s: f64, both: [&Candidate; 2]) -> String {
         let needed = separate(&needed_per_s.to_string());
-        let serves = |it: &&Candidate| it.best().serves(needed_per_s);
-        if both.iter().all(serves) {
-            return format!(" Both reach the {needed}/s that you need.");
-        }
-        let serving = self.choice.candidates.iter().filter(serves);
-        let serving: Vec<_> = serving.map(name).collect();
-        match &serving[..] {
-            [] if self.fails_everywhere(needed_per_s) => {
-                format!(" None reaches the {needed}/s that you need.")
-            }
-            [] => format!(" Whether any reaches the {needed}/s that you need is open."),
-            [one] => format!(" {one} reaches the {needed}/s that you need."),
-            several => format!(" {} reach the {needed}/s that you need.", listed(several)),
+        let candidates = self.choice.candidates.iter();
+        let serving: Vec<_> = candidates
+            .filter(|it| it.best().serves(needed_per_s))
+            .collect();
+        let names = listed(&serving.iter().map(|it| name(it)).collect::<Vec<_>>());
+        let is_above = |it: &&Candidate| {
+            let capacity_per_s = it.best().capacity_per_s;
+            capacity_per_s.is_some_and(|it| needed_per_s <= it)
+        };
+        if serving.is_empty() && self.fails_everywhere(needed_per_s) {
+            format!(" None reaches the {needed}/s that you need.")
+        } else if serving.is_empty() {
+            format!(" Whether any reaches the {needed}/s that you need is open.")
+        } else if !serving.iter().all(is_above) {
+            format!(" {names} kept the objective in most trials at the {needed}/s that you need.")
+        } else if both.iter().all(|it| it.best().serves(needed_per_s)) {
+            format!(" Both reach the {needed}/s that you need.")
+        } else if serving.len() == 1 {
+            format!(" {names} reaches the {needed}/s that you need.")
+        } else {
+            format!(" {names} reach the {needed}/s that you need.")
         }
     }
 

@@ -7,7 +7,7 @@ use crate::statistics::{SequentialRule, StandingKind};
 use serde::Serialize;
 use trueput_record::TrialSpec;
 use trueput_record::search::{DecisionSettings, EqualityMargin, SearchEnd, SearchSettings};
-use trueput_record::trial_time::repeat_s;
+use trueput_record::trial_time::{plan_time_s, repeat_s};
 
 /// More repeats than these are not proposed: it may be impossible to know how many it takes.
 const MAX_PROPOSED_REPEATS: f64 = DecisionSettings::MAX_REPEATS as f64;
@@ -112,7 +112,15 @@ fn go_on_deciding(report: &Run, rankings: &[RankingAnswer]) -> Option<NextStep> 
     let repeats = open
         .iter()
         .filter_map(|it| Some(it.next_look? - it.repeats));
-    let look_s = f64::from(repeats.max()?) * repeat_s(&report.trials)?;
+    // One repeat alone tells the time of its trials only.
+    let alone_s = || {
+        report
+            .trials
+            .iter()
+            .filter_map(|it| plan_time_s(it, None))
+            .sum()
+    };
+    let look_s = f64::from(repeats.max()?) * repeat_s(&report.trials).unwrap_or_else(alone_s);
     let each = open.iter().flat_map(|it| it.of_kind(StandingKind::Open));
     let times = each.map(|one| one.more_s).collect::<Option<Vec<_>>>();
     let more_s = times.and_then(|all| all.into_iter().reduce(f64::max));

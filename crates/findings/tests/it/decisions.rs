@@ -140,6 +140,19 @@ fn further_time_lasts_to_the_next_look_at_least() {
 }
 
 #[test]
+fn a_run_whose_time_was_up_after_one_repeat_goes_on_with_more() {
+    let mut trials = around(0, "lmdb", 1_000.0, &STEADY[..1]);
+    trials.extend(around(1, "redb", 970.0, &STEADY[..1]));
+    let mut run = deciding(trials);
+    run.end.as_mut().unwrap().search_end = Some(SearchEnd::TimeUp);
+    let steps = Answer::of(&run).next_steps;
+    assert!(matches!(steps[..], [NextStep::Decide { more_s: None, .. }]));
+    let words = steps[0].command();
+    assert!(words.contains(&"--within".to_owned()), "{words:?}");
+    assert_ne!(words.last().unwrap(), "0m");
+}
+
+#[test]
 fn a_comparison_of_a_leader_is_that_of_the_run_and_leaves_out_what_the_run_does() {
     let mut trials = around(0, "lmdb", 2_000.0, &STEADY[..5]);
     trials.extend(around(

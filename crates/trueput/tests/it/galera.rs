@@ -106,8 +106,17 @@ impl Cluster {
     }
 
     fn wait_for(&self, condition: &str, is_so: impl Fn() -> bool) {
+        self.wait_until(condition, || is_so().then_some(()));
+    }
+
+    /// Tries until there is a result. A node that waits long for a processor is left by the others
+    /// for a moment: what a client asks for then has to be asked again.
+    fn wait_until<T>(&self, condition: &str, attempt: impl Fn() -> Option<T>) -> T {
         let began = Instant::now();
-        while !is_so() {
+        loop {
+            if let Some(result) = attempt() {
+                return result;
+            }
             assert!(began.elapsed() < TIMEOUT, "{condition}: {}", self.log());
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -158,20 +167,39 @@ impl Cluster {
     }
 
     fn keys(&self) -> Vec<String> {
-        let database = self.open().unwrap();
-        let mut session = database.session().unwrap();
-        session.begin(Mode::Read).unwrap();
+        self.wait_until("the keys can be read", || self.read_keys().ok())
+    }
+
+    fn read_keys(&self) -> Result<Vec<String>> {
+        let database = self.open()?;
+        let mut session = database.session()?;
+        session.begin(Mode::Read)?;
         let mut keys = Vec::new();
         let all = trueput_engine::KeyRange::from(b"");
         let forward = trueput_engine::Direction::Forward;
-        session
-            .scan(all, forward, &mut |key, _| {
-                keys.push(String::from_utf8_lossy(key).into_owned());
-                std::ops::ControlFlow::Continue(())
-            })
-            .unwrap();
-        session.abort().unwrap();
-        keys
+        session.scan(all, forward, &mut |key, _| {
+            keys.push(String::from_utf8_lossy(key).into_owned());
+            std::ops::ControlFlow::Continue(())
+        })?;
+        session.abort()?;
+        Ok(keys)
+    }
+
+    /// Puts a key, harms the node that took it, and returns that node and what its session says to
+    /// the next put.
+    fn harm_leader(&self, fault: &str, before: &str) -> (u32, Error) {
+        self.wait_until("a leader takes a transaction", || {
+            let leader = self.leader()?;
+            let database = self.open().ok()?;
+            let mut session = database.session().ok()?;
+            put(&mut *session, before).ok()?;
+            if self.leader() != Some(leader) {
+                return None;
+            }
+            let concerned = self.order(&format!("{fault}=leader")).unwrap();
+            assert_eq!(concerned, [leader]);
+            Some((leader, put(&mut *session, "lost").unwrap_err()))
+        })
     }
 }
 
@@ -228,14 +256,8 @@ fn nothing_acknowledged_is_missing_after_a_leader_is_killed_paused_or_separated(
     let bench = Bench::new();
     let mut cluster = Cluster::start(&bench, &[("answer_timeout", Value::Integer(3000))]);
     for (index, fault) in ["kill", "pause", "partition"].iter().enumerate() {
-        let database = cluster.open().unwrap();
-        let mut session = database.session().unwrap();
         let before = format!("{index}-before-{fault}");
-        put(&mut *session, &before).unwrap();
-        let leader = cluster.leader().unwrap();
-        let concerned = cluster.order(&format!("{fault}=leader")).unwrap();
-        assert_eq!(concerned, [leader]);
-        let lost = put(&mut *session, "lost").unwrap_err();
+        let (leader, lost) = cluster.harm_leader(fault, &before);
         // A commit that the group has not ordered when it changes is a conflict.
         let is_expected = lost.is_disconnection() || lost.is_conflict();
         assert!(is_expected, "{fault}: {lost}");

@@ -15,8 +15,9 @@ use trueput_record::audit::{CrashState, Damage, RecoveryCrash, StorageModel, Tor
 /// The states that are tried to make a counterexample smaller.
 const MAX_ATTEMPTS: u32 = 60;
 
-/// The time after which no further attempt to make it smaller begins.
-const SHRINK_TIMEOUT: Duration = Duration::from_secs(15);
+/// The time after which no further attempt to make it smaller begins. It is for all attempts with
+/// an embedded engine on a busy machine, and for some with a server.
+const SHRINK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The lines of a description.
 const MAX_LINES: usize = 8;

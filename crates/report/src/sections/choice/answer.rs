@@ -65,13 +65,13 @@ impl ChoiceView<'_> {
         let (reason, remedy) = match reason {
             NoOrderReason::Disturbance => (
                 "The machine was too disturbed to tell which contender takes more.".to_owned(),
-                " Stop other programs and choose again, or give longer trials (--duration).",
+                " Choose again when the machine is quieter, or give longer trials (--duration).",
             ),
             NoOrderReason::Overlap if self.choice.run_off.is_some_and(|it| it.is_complete()) => (
                 "The machine was too disturbed, or the two are too close, to tell which takes \
                  more: their intervals overlap even after the run-off."
                     .to_owned(),
-                " Stop other programs and choose again, or give longer trials (--duration).",
+                " Choose again when the machine is quieter, or give longer trials (--duration).",
             ),
             NoOrderReason::Overlap => (
                 "Too close to call: the intervals overlap, and the search ended before the run-off \

@@ -183,6 +183,10 @@ fn orders() -> Vec<Situation> {
             "the run-off overrules the search",
             run_off(overruled, [2, 3]),
         ),
+        (
+            "the run-off points the same way",
+            run_off(led.clone(), [5, 1]),
+        ),
         ("most trials were disturbed", most_disturbed),
         ("one leads the other without tuning", led),
         ("one is too imprecise", imprecise),

@@ -206,7 +206,12 @@ impl ChoiceView<'_> {
         match run_off.result {
             RunOffResult::Confirmed | RunOffResult::Overruled => format!(" {next}: {alternately}."),
             RunOffResult::Unsure if run_off.is_complete() => {
-                format!(" {next}. The run-off does not confirm it: {alternately}.")
+                let tendency = if own_held > other_held {
+                    "points the same way, but is not clear by itself"
+                } else {
+                    "does not confirm it"
+                };
+                format!(" {next}. The run-off {tendency}: {alternately}.")
             }
             RunOffResult::Unsure => {
                 format!(" {next}. The search ended during the run-off: {alternately}.")

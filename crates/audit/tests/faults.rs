@@ -368,9 +368,10 @@ fn faults() {
             takes_two_crashes,
             "{fault}: {example:?}"
         );
-        // It is small, and says what is missing.
-        assert!(example.state.losses() <= 2, "{fault}: {example:?}");
-        assert!(example.words.len() >= 2, "{fault}: {example:?}");
+        // It is small: one or two things are missing, each with its line, and the cut has a line.
+        // All writes of a lost page are one: a later one cannot be there without the earlier.
+        let lines = example.words.len();
+        assert!((2..=3).contains(&lines), "{fault}: {example:?}");
     }
 }
 

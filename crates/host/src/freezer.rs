@@ -92,7 +92,7 @@ impl Freezer {
     }
 
     /// Stops all processes, and waits until no thread runs. Returns what `read` reads at the moment
-    /// from which on they got nothing done: when they were told, or when the last one returned
+    /// from which on their time does not count: when they were told, or when the last one returned
     /// from a wait in the kernel that nothing interrupts, such as a flush. Stops waiting once
     /// `go_on` says no.
     ///

@@ -9,6 +9,10 @@ use std::fs::{self, read_to_string};
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// Looks at who is left in a group. A process that was started between two looks is found by the
+/// next one.
+const MAX_ROUNDS: u32 = 10;
+
 /// A control group that can be frozen.
 #[derive(Debug)]
 pub(crate) struct FreezerGroup {
@@ -82,11 +86,16 @@ impl Drop for FreezerGroup {
             return;
         }
         // A server goes on after the measured part: it goes back where it came from.
-        let left = read_to_string(self.path.join("cgroup.procs")).unwrap_or_default();
         let home = own().map(|own| own.join("cgroup.procs"));
-        for pid in left.lines() {
-            // One that has ended meanwhile is in no group.
-            let _ = home.as_ref().map(|home| fs::write(home, pid));
+        for _ in 0..MAX_ROUNDS {
+            let left = read_to_string(self.path.join("cgroup.procs")).unwrap_or_default();
+            if left.is_empty() {
+                break;
+            }
+            for pid in left.lines() {
+                // One that has ended meanwhile is in no group.
+                let _ = home.as_ref().map(|home| fs::write(home, pid));
+            }
         }
         await_removal(&self.path);
     }

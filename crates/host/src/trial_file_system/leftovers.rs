@@ -43,8 +43,8 @@ pub const RECORDINGS: &str = "recordings";
 /// The folder of the control groups.
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 
-/// The depth to which control groups are searched.
-const MAX_CGROUP_DEPTH: u32 = 5;
+/// The depth to which control groups are searched. Those of a desktop's programs are seven deep.
+const MAX_CGROUP_DEPTH: u32 = 12;
 
 /// The leftovers of one killed run: its folder in a work folder, or a control group.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -27,14 +27,17 @@ impl ProcessStall {
         self.common_ns(other) > self.length_ns.min(other.length_ns) / 2
     }
 
-    /// Whether most of it is in another interval. The clock stands still while the machine is
-    /// suspended: that is a moment on it.
-    fn is_within(&self, other: &Self) -> bool {
+    /// Whether most of it is in other intervals, which do not overlap. The clock stands still while
+    /// the machine is suspended: that is a moment on it.
+    fn is_within(&self, others: &[Self]) -> bool {
         if self.is_suspension {
-            let end_ns = other.from_ns.saturating_add(other.length_ns);
-            return (other.from_ns..=end_ns).contains(&self.from_ns);
+            return others.iter().any(|other| {
+                let end_ns = other.from_ns.saturating_add(other.length_ns);
+                (other.from_ns..=end_ns).contains(&self.from_ns)
+            });
         }
-        self.common_ns(other) > self.length_ns / 2
+        let common_ns: u64 = others.iter().map(|other| self.common_ns(other)).sum();
+        common_ns > self.length_ns / 2
     }
 
     fn common_ns(&self, other: &Self) -> u64 {
@@ -265,10 +268,7 @@ fn retain_measured(
     ended_ns: u64,
     stops: &[ProcessStall],
 ) -> Vec<ProcessStall> {
-    stalls.retain(|stall| {
-        let is_stopped = stops.iter().any(|stop| stall.is_within(stop));
-        stall.from_ns < ended_ns && !is_stopped
-    });
+    stalls.retain(|stall| stall.from_ns < ended_ns && !stall.is_within(stops));
     stalls
 }
 
@@ -372,6 +372,9 @@ mod tests {
         // A stall that is longer than the stop in it is of this trial.
         let left = retain_measured(vec![stopped], ended_ns, &[stall(21, 1)]);
         assert_eq!(left, [stopped]);
+        // One across two stops, between which it had a short slice, is of neither.
+        let stops = [stall(20, 2), stall(23, 2)];
+        assert_eq!(retain_measured(vec![stopped], ended_ns, &stops), []);
     }
 
     #[test]

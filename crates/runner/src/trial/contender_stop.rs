@@ -7,12 +7,22 @@ use trueput_host::cgroup::MemoryGroup;
 use trueput_host::freezer::{FreezeError, Freezer};
 use trueput_record::accounting::{StopMeans, TimeSlices};
 
+/// The length of a stop.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct StopLength {
+    /// For how long they were stopped, which does not count.
+    pub stopped: Duration,
+    /// The time since they were told. Those that wait for nothing stop at once, and wait for the
+    /// others, such as one that flushes.
+    pub since_told: Duration,
+}
+
 /// The processes of a contender: its workers and its server.
 pub(crate) struct ContenderStop {
     freezer: Freezer,
     stopped_time: StoppedTimeKeeper,
-    /// Since when they are stopped; `None` while they run.
-    since: Option<StopMoment>,
+    /// When they were told to stop, and since when they are stopped; `None` while they run.
+    since: Option<(Instant, StopMoment)>,
     slices: u32,
     longest_stop: Duration,
 }
@@ -33,7 +43,8 @@ impl ContenderStop {
         }
     }
 
-    /// Stops them; what they do until the last one has stopped counts as theirs.
+    /// Stops them. What they do meanwhile counts as theirs. The time does not, unless one waits in
+    /// the kernel.
     ///
     /// # Errors
     /// [`TrialError::Overrun`] if one does not stop, [`TrialError::Failed`] if the system refuses.
@@ -47,22 +58,28 @@ impl ContenderStop {
             FreezeError::NotStopped { .. } => TrialError::Overrun(error.to_string().into()),
             FreezeError::Refused(_) => error.to_string().into(),
         })?;
-        self.since = Some(since.map_err(|error| error.to_string())?);
+        self.since = Some((told, since.map_err(|error| error.to_string())?));
         self.longest_stop = self.longest_stop.max(told.elapsed());
         Ok(())
     }
 
-    /// Lets them go on, and returns for how long they were stopped.
+    /// Lets them go on, and returns the length of their stop.
     ///
     /// # Errors
     /// [`TrialError::Failed`], if the clock cannot be read.
-    pub fn resume(&mut self) -> Result<Duration, TrialError> {
-        let stopped = match self.since.take() {
-            Some(since) => self.stopped_time.add_since(since),
-            None => Ok(Duration::ZERO),
+    pub fn resume(&mut self) -> Result<StopLength, TrialError> {
+        let length = match self.since.take() {
+            Some((told, since)) => self
+                .stopped_time
+                .add_since(since)
+                .map(|stopped| StopLength {
+                    stopped,
+                    since_told: told.elapsed(),
+                }),
+            None => Ok(StopLength::default()),
         };
         self.freezer.resume();
-        Ok(stopped.map_err(|error| error.to_string())?)
+        Ok(length.map_err(|error| error.to_string())?)
     }
 
     /// Notes that a time slice begins.

@@ -35,6 +35,23 @@ pub(crate) struct Environment {
     group: Option<MemoryGroup>,
 }
 
+impl Environment {
+    /// Adds to a failure of the workers what the server's log says, and that the memory limit
+    /// killed a process.
+    pub fn explain(
+        &self,
+        context: &RunContext<'_>,
+        spec: &TrialSpec,
+        server: &mut ServerLifecycle<'_>,
+        error: TrialError,
+    ) -> TrialError {
+        let memory = self.group.as_ref().map(MemoryGroup::usage);
+        explain_failure(server.explain_failure(error), memory, || {
+            memory_advice(context, spec)
+        })
+    }
+}
+
 /// Starts a trial's workers within its limits. Only the server may have the database open. It is
 /// restarted for a cold start, and for a memory limit, which it shares with the workers.
 ///
@@ -63,13 +80,11 @@ pub(crate) fn start_workers<'a>(
         server.start(context, group.as_ref(), Phase::Prepare)?;
     }
     let workers = WorkerGroup::start(context, spec, plan, server.pid(), group.as_ref());
-    let memory = group.as_ref().map(MemoryGroup::usage);
-    let workers = workers.map_err(|error| {
-        explain_failure(server.explain_failure(error), memory, || {
-            memory_advice(context, spec)
-        })
-    })?;
-    Ok((workers, Environment { cold_start, group }))
+    let environment = Environment { cold_start, group };
+    match workers {
+        Ok(workers) => Ok((workers, environment)),
+        Err(error) => Err(environment.explain(context, spec, server, error)),
+    }
 }
 
 /// Reports on the workers' environment, and recovers the database if the plan crashed it.
@@ -85,13 +100,9 @@ pub(crate) fn finish_workers(
     result: Result<WorkerGroupResult, TrialError>,
     environment: Environment,
 ) -> Result<(WorkerGroupResult, EnvironmentReport), TrialError> {
+    let result = result.map_err(|error| environment.explain(context, spec, server, error));
     let Environment { cold_start, group } = environment;
     let memory = group.as_ref().map(MemoryGroup::usage);
-    let result = result.map_err(|error| {
-        explain_failure(server.explain_failure(error), memory, || {
-            memory_advice(context, spec)
-        })
-    });
     let recovery = match &result {
         Ok(result) if result.killed > 0 => {
             Some(recover(context, spec, plan, server, result.killed)?)

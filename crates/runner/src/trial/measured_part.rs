@@ -151,10 +151,10 @@ impl<'a> WorkerGroup<'a> {
             self.flushes.begin();
             measurement.sampler.begin_slice();
         }
-        let stopped = stop.resume()?;
+        let length = stop.resume()?;
         if let Some(measurement) = &mut self.measurement {
-            self.monitor.skip(stopped);
-            measurement.stalls.note_stop(stopped);
+            self.monitor.skip(length.stopped);
+            measurement.stalls.note_stop(length.since_told);
         }
         Ok(())
     }

@@ -60,12 +60,18 @@ pub(crate) fn run_in_time_slices(
         .collect();
     slots.sort_by_key(|slot| places.iter().position(|&place| specs[place] == slot.spec));
     for slot in &mut slots {
-        slot.attempt(|slot| slot.prepare(context));
+        slot.attempt(context, TimeSlot::prepare);
     }
     order.last = slots.len().checked_sub(1);
     run_slices(context, &mut slots, order);
+    if context.stopped() {
+        // A second Ctrl-C ends this program at once: nobody may be stopped then.
+        slots
+            .iter_mut()
+            .for_each(|slot| slot.attempt(context, TimeSlot::resume));
+    }
     for slot in &mut slots {
-        slot.attempt(|slot| slot.verify(context));
+        slot.attempt(context, TimeSlot::verify);
         slot.finish(context);
     }
     drop(slots);
@@ -129,7 +135,7 @@ fn run_slices(context: &mut RunContext<'_>, slots: &mut [TimeSlot<'_>], mut orde
             if context.stopped() {
                 return;
             }
-            slots[index].attempt(|slot| slot.run_slice(context));
+            slots[index].attempt(context, TimeSlot::run_slice);
         }
     }
 }
@@ -183,11 +189,12 @@ struct TimeSlot<'a> {
     spec: &'a TrialSpec,
     trial: &'a mut TrialResult,
     setup: &'a TrialSetup,
+    /// Its workers, once they are ready. Dropped before the server: that goes on with them, and
+    /// cannot end while it is stopped.
+    workers: Option<(WorkerGroup<'a>, Environment)>,
     server: ServerLifecycle<'a>,
     /// The length of all slices that it had.
     given: Duration,
-    /// Its workers, once they are ready.
-    workers: Option<(WorkerGroup<'a>, Environment)>,
     /// The error that removed it.
     error: Option<TrialError>,
 }
@@ -206,19 +213,36 @@ impl<'a> TimeSlot<'a> {
     }
 
     /// Runs `act` unless the contender has dropped out; an error drops it out.
-    fn attempt(&mut self, act: impl FnOnce(&mut Self) -> Result<(), TrialError>) {
+    fn attempt(
+        &mut self,
+        context: &mut RunContext<'_>,
+        act: fn(&mut Self, &mut RunContext<'_>) -> Result<(), TrialError>,
+    ) {
         if self.error.is_some() {
             return;
         }
-        if let Err(error) = act(self) {
-            // Its workers are killed, and its server, so that they disturb nobody.
-            self.workers = None;
+        if let Err(error) = act(self, context) {
             let error = explain_full_disk(error, &self.setup.directory);
-            let error = self.server.explain_failure(error);
+            // Its workers are killed, and its server, so that they disturb nobody. Their control
+            // group is removed last: it tells whether its limit killed one, and has to be empty.
+            let (workers, environment) = self.workers.take().unzip();
+            drop(workers);
+            let server = &mut self.server;
+            let error = match &environment {
+                Some(environment) => environment.explain(context, self.spec, server, error),
+                None => server.explain_failure(error),
+            };
             if !matches!(error, TrialError::Interrupted) {
-                self.server.kill();
+                server.kill();
             }
             self.error = Some(error);
+        }
+    }
+
+    fn resume(&mut self, _: &mut RunContext<'_>) -> Result<(), TrialError> {
+        match &mut self.workers {
+            Some((workers, _)) => workers.resume(),
+            None => Ok(()),
         }
     }
 

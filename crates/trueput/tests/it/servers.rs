@@ -187,6 +187,64 @@ fn gone_with_its_run(kind: &Kind) {
     );
 }
 
+/// Whether a process is stopped, by a signal or by the freezer of control groups.
+fn is_stopped(pid: i32) -> bool {
+    let read = |file: String| std::fs::read_to_string(file).unwrap_or_default();
+    let groups = read(format!("/proc/{pid}/cgroup"));
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::"));
+    let is_frozen = own.is_some_and(|own| {
+        let mounts = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+        let mut events = mounts
+            .map(|mount| read(format!("{mount}{own}/cgroup.events")))
+            .into_iter();
+        events.any(|events| events.contains("frozen 1"))
+    });
+    is_frozen || read(format!("/proc/{pid}/stat")).contains(") T ")
+}
+
+/// A run of a server beside a library in time slices, with the process of the server while it is
+/// stopped.
+fn server_between_its_slices(bench: &Bench) -> (Child, i32) {
+    let line = format!("{TRIAL} --engine postgresql,lmdb --duration 300 --time-slice 1s");
+    let mut child = bench.spawn_with(&line, "");
+    let limit = Instant::now() + Duration::from_secs(120);
+    loop {
+        assert!(Instant::now() < limit, "the server was never stopped");
+        assert_eq!(child.try_wait().unwrap(), None, "the program ended early");
+        let file = pid_file(&POSTGRESQL, &bench.path().join("results"));
+        let text = file.and_then(|file| std::fs::read_to_string(file).ok());
+        let server = text.and_then(|text| text.lines().next()?.parse().ok());
+        if let Some(server) = server.filter(|server| is_stopped(*server)) {
+            return (child, server);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn a_server_that_is_stopped_between_its_time_slices_goes_however_its_run_ends() {
+    if !is_installed(POSTGRESQL.engine) {
+        return;
+    }
+    for signals in [&[SIGINT][..], &[SIGINT, SIGINT], &[SIGKILL]] {
+        let bench = Bench::new();
+        let (mut child, server) = server_between_its_slices(&bench);
+        for one in signals {
+            signal(i32::try_from(child.id()).unwrap(), *one);
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let code = child.wait().unwrap().code();
+        if signals == [SIGINT] {
+            assert_eq!(code, Some(130));
+            assert_nothing_is_left(&bench);
+        } else {
+            bench.run_expecting(0, "clean --yes --results results");
+        }
+        assert_gone(server);
+    }
+}
+
 /// A bench with a folder `home` that only root may enter, so that root's PostgreSQL, which runs as
 /// another user, cannot reach its data; `None`, with a message, if that is not possible.
 fn bench_with_a_closed_home() -> Option<Bench> {

@@ -90,6 +90,11 @@ impl Expansion<'_> {
         Ok(())
     }
 
+    fn is_cluster(&self, cell: &TrialSpec) -> bool {
+        let engine = self.registry.engine(&cell.engine);
+        engine.is_ok_and(|engine| engine.cluster().is_some())
+    }
+
     /// Checks that time slices have at least two contenders, and workers that live until the last
     /// slice.
     pub(super) fn check_time_slices(&self, cells: &[TrialSpec]) -> Result<(), Error> {
@@ -101,6 +106,8 @@ impl Expansion<'_> {
         } else if time_slices::share_a_server(cells) {
             "contenders on one server of yours would wait for each other's schema: remove \
              time_slice"
+        } else if cells.iter().any(|cell| self.is_cluster(cell)) {
+            "the nodes of a cluster would take a stop for a failure: remove time_slice"
         } else if group_trials(&cells.iter().collect::<Vec<_>>()).len() == cells.len() {
             "a time slice needs two trials that differ only in engine, build or knobs: name \
              another contender or remove time_slice"

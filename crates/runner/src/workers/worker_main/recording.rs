@@ -4,7 +4,7 @@
 //! other worker touches it. What a transaction that does not commit has noted is taken out again.
 //! When the buffer is full the recording ends there.
 
-use crate::workers::clock::read_monotonic_ns;
+use crate::workers::stopped_time::StoppedTime;
 use crate::workers::trace_file::{OperationKind, RecordedOperation};
 use std::fs::File;
 use std::io::Write;
@@ -39,6 +39,7 @@ pub(super) enum TraceError {
 /// Records the requests of one worker.
 pub(super) struct RecordingSession<'a> {
     session: Box<dyn Session + 'a>,
+    stopped_time: &'a StoppedTime,
     buffer: Box<[u8]>,
     /// Bytes of the buffer that are written.
     length: usize,
@@ -57,6 +58,7 @@ impl<'a> RecordingSession<'a> {
     /// [`TraceError::NoMemory`].
     pub fn new(
         session: Box<dyn Session + 'a>,
+        stopped_time: &'a StoppedTime,
         buffer_bytes: u64,
     ) -> std::result::Result<Self, TraceError> {
         let mut buffer = Vec::new();
@@ -66,6 +68,7 @@ impl<'a> RecordingSession<'a> {
         buffer.resize(length, 1);
         Ok(Self {
             session,
+            stopped_time,
             buffer: buffer.into_boxed_slice(),
             length: 0,
             committed: 0,
@@ -113,7 +116,7 @@ impl<'a> RecordingSession<'a> {
 
     fn open(&mut self, mode: Mode) {
         // Linux has this clock always.
-        self.open = Some((read_monotonic_ns().unwrap_or(0), mode));
+        self.open = Some((self.stopped_time.running_ns().unwrap_or(0), mode));
         self.length = self.committed;
     }
 

@@ -212,7 +212,8 @@ impl WorkerContext<'_> {
         let conditions = &self.assignment.spec.conditions;
         if let Some((folder, buffer_bytes)) = self.trace_recording() {
             let session = self.database.session().map_err(&opening)?;
-            let mut session = RecordingSession::new(session, buffer_bytes)?;
+            let mut session =
+                RecordingSession::new(session, &self.control.stopped_time, buffer_bytes)?;
             let output = self.work(&mut session, index, counters, messages)?;
             session.finish(&part_path(folder, index))?;
             return Ok(output);
@@ -450,6 +451,8 @@ impl ThreadMonitor<'_> {
         } else {
             Some((self.count_cache()?, own_usage()?))
         };
+        // What is stopped from now on does not count.
+        let stopped_before = self.control.stopped_time.total();
         let began = Instant::now();
         self.gate.open(released);
         let measured = began + Duration::from_secs_f64(self.conditions.warm_up_s);
@@ -460,7 +463,8 @@ impl ThreadMonitor<'_> {
         };
         self.control.stage.measure();
         let mut latencies = IntervalLatencies::new(self.kinds, self.counters);
-        let stalls = self.follow(measured, &mut outputs, &mut latencies)?;
+        let since = (measured, stopped_before);
+        let stalls = self.follow(since, &mut outputs, &mut latencies)?;
         let usage = own_usage()? - before;
         let cache = count.map(cache_share).transpose()?;
         Ok(ProcessOutput {
@@ -477,19 +481,18 @@ impl ThreadMonitor<'_> {
         count.map_err(WorkerError::of_engine(READING_CACHE))
     }
 
-    /// Follows the measured part, which began at `measured`, to its end, and returns the intervals
-    /// in which this process did not run.
+    /// Follows the measured part, which began at `measured`, with the stopped time before that, to
+    /// its end, and returns the intervals in which this process did not run.
     fn follow(
         &self,
-        measured: Instant,
+        (measured, stopped_before): (Instant, Duration),
         outputs: &mut Vec<WorkerOutput>,
         latencies: &mut IntervalLatencies<'_>,
     ) -> Result<Vec<ProcessStall>, WorkerError> {
         let (mut waking, mut stalls) = (LateWakeup::begin(), Vec::new());
         let duration = self.conditions.duration_s.map(Duration::from_secs_f64);
         // While the process is stopped the trial's clock stands still.
-        let before = self.control.stopped_time.total();
-        let stopped = || self.control.stopped_time.total() - before;
+        let stopped = || self.control.stopped_time.total() - stopped_before;
         let after = |time: Duration| measured + time + stopped();
         let (mut seconds, mut awake) = (1, Instant::now());
         while outputs.len() < self.counters.len() {

@@ -141,6 +141,14 @@ impl Capacity {
         self.probes.iter().filter(|probe| !probe.is_left_out)
     }
 
+    /// The share of the probes that count and that something else made fail.
+    #[must_use]
+    pub fn disturbed_share_of_counted(&self) -> f64 {
+        let (counted, all) = (self.counted().count() as f64, self.probes.len() as f64);
+        let share = self.estimate.map_or(0.0, |it| it.disturbed_share);
+        ((share * all - (all - counted)) / counted.max(1.0)).max(0.0)
+    }
+
     /// The probe that held at the rate nearest to the capacity.
     #[must_use]
     pub fn nearest_held(&self) -> Option<&CapacityProbe> {
@@ -168,7 +176,8 @@ impl Capacity {
     }
 
     /// Whether the contender serves a rate, per second, as far as is known: the interval of its
-    /// capacity is above it, or most trials at it held, or it is not above the capacity.
+    /// capacity is above it, or does not exclude it and most trials at it held, or it is not above
+    /// the capacity.
     #[must_use]
     pub fn serves(&self, rate_per_s: f64) -> bool {
         let at_rate = self.counted().filter(|it| it.rate_per_s == rate_per_s);
@@ -176,7 +185,7 @@ impl Capacity {
         let is_below = self.capacity_per_s.is_some_and(|it| rate_per_s <= it);
         let estimate = self.capacity_per_s.and(self.estimate);
         estimate.is_some_and(|it| rate_per_s <= it.low_per_s)
-            || held.len() > failed.len()
+            || held.len() > failed.len() && estimate.is_some_and(|it| rate_per_s <= it.high_per_s)
             || is_below && held.len() == failed.len()
     }
 
@@ -366,7 +375,7 @@ fn add_trial(capacity: &mut Capacity, trial: &TrialRecord, settings: &CapacitySe
         purpose: role.purpose,
         judgement,
         failure: failure(trial),
-        is_left_out: left_out < MAX_LEFT_OUT && is_judged_trial_disturbed(trial),
+        is_left_out: left_out < MAX_LEFT_OUT && is_disturbed(trial),
     });
 }
 
@@ -428,6 +437,16 @@ fn failure(trial: &TrialRecord) -> Option<String> {
     }
 }
 
+/// Whether a trial at a rate says nothing of the objective because of what else ran.
+pub(crate) fn is_disturbed(trial: &TrialRecord) -> bool {
+    is_judged_trial_disturbed(trial) || has_only_stalled(trial)
+}
+
+/// Whether a trial is invalid, and only because parts of it did not run for a while.
+pub(crate) fn has_only_stalled(trial: &TrialRecord) -> bool {
+    matches!(trial.outcome, Outcome::Invalid { .. }) && failure(trial).is_some()
+}
+
 /// The operations of a valid trial in closed loop, of all kinds, per second. What does not keep its
 /// promise has none.
 fn closed_loop_per_s(trial: &TrialRecord) -> Option<f64> {
@@ -484,10 +503,15 @@ fn highest_low_end<'a>(
     low_ends.max_by(|one, other| one.0.total_cmp(&other.0))
 }
 
-/// Marks the unconfirmed capacities that another one leads: even the low end of its interval is
-/// above theirs. A search for the best contender leaves them early, if it runs contenders side by
-/// side: of others nothing is marked.
+/// Marks the unconfirmed capacities that another one leads, and no others: even the low end of its
+/// interval is above theirs. A search for the best contender leaves them early, if it runs
+/// contenders side by side: of others nothing is marked.
 pub fn mark_led(capacities: &mut [&mut Capacity]) {
+    for capacity in capacities.iter_mut() {
+        if matches!(capacity.state, CapacityState::Led { .. }) {
+            capacity.state = CapacityState::Unconfirmed;
+        }
+    }
     let is_sliced = |it: &&mut Capacity| it.spec.conditions.time_slice_s.is_some();
     if !capacities.iter().any(is_sliced) {
         return;

@@ -2,10 +2,9 @@
 //! tuned, and what it costs beside the others.
 
 use crate::capacity::{
-    Capacity, CapacityEstimate, CapacityState, ObjectiveJudgement, capacity, closed_loops,
-    estimate, is_out_of_reach, mark_led, round_rate, wrong_results,
+    Capacity, CapacityState, ObjectiveJudgement, capacity, closed_loops, estimate, is_disturbed,
+    is_out_of_reach, mark_led, round_rate, wrong_results,
 };
-use crate::disturbed_repeats::is_judged_trial_disturbed;
 use crate::limits::peak_memory_bytes;
 use crate::tuning::{TuningFindings, importance_of, tuning_of};
 use serde::Serialize;
@@ -110,6 +109,8 @@ pub enum NoOrderReason {
     Disturbance,
     /// Their intervals overlap, and no run-off tells.
     Overlap,
+    /// The run-off lowered the two so that one that was not in it is above both.
+    Outsider,
     /// The same after a whole run-off, and both intervals are as narrow as the search makes them:
     /// they are equal.
     Equal,
@@ -199,6 +200,27 @@ impl Choice {
         Some([self.keeping(0)?, self.keeping(1)?])
     }
 
+    /// The contenders beside the two with the highest capacities that may take as much as the
+    /// better of them, of which intervals overlap: the run-off was not with them.
+    #[must_use]
+    pub fn rivals(&self) -> Vec<&Candidate> {
+        let first = self.first().and_then(|it| it.best().estimate);
+        let reaches = |candidate: &&Candidate| {
+            let best = candidate.best();
+            let own = best.estimate.filter(|_| best.rejection().is_none());
+            own.zip(first)
+                .is_some_and(|(own, first)| own.high_per_s >= first.low_per_s)
+        };
+        self.others().filter(reaches).collect()
+    }
+
+    /// The contenders beside the two with the highest capacities, on storage that keeps as much.
+    pub fn others(&self) -> impl Iterator<Item = &Candidate> {
+        let is_lost = self.candidates.first().is_some_and(Candidate::is_lost);
+        let others = self.candidates.iter().skip(2);
+        others.filter(move |it| it.is_lost() == is_lost)
+    }
+
     /// Whether a contender is too far behind with its default knobs to be tuned.
     #[must_use]
     pub fn is_out_of_reach(&self, candidate: &Candidate) -> bool {
@@ -253,8 +275,7 @@ pub fn choice(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<Choice> 
         candidate
     });
     let mut candidates: Vec<_> = candidates.collect();
-    let defaults = candidates.iter_mut().map(|it| &mut it.default);
-    mark_led(&mut defaults.collect::<Vec<_>>());
+    mark_led_defaults(&mut candidates);
     candidates.sort_by(|one, other| {
         let rate = |candidate: &Candidate| candidate.best().capacity_per_s.unwrap_or_default();
         // What the storage does not keep is no alternative to what it keeps.
@@ -272,6 +293,7 @@ pub fn choice(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<Choice> 
     choice.run_off = run_off(&choice, settings, trials);
     if let Some(run_off) = choice.run_off {
         add_run_off(&mut choice.candidates, run_off, settings);
+        mark_led_defaults(&mut choice.candidates);
     }
     choice.inconclusive = inconclusive(&choice, settings);
     let first = choice.first().filter(|first| !first.is_lost());
@@ -279,19 +301,29 @@ pub fn choice(manifest: &RunManifest, trials: &[TrialRecord]) -> Option<Choice> 
     Some(choice)
 }
 
+fn mark_led_defaults(candidates: &mut [Candidate]) {
+    let defaults = candidates.iter_mut().map(|it| &mut it.default);
+    mark_led(&mut defaults.collect::<Vec<_>>());
+}
+
 /// Why the order of the two with the highest capacities is not known. A clear run-off tells it,
 /// whatever the search found.
 fn inconclusive(choice: &Choice, settings: &ChoiceSettings) -> Option<NoOrderReason> {
-    let [first, second] = choice.highest_two()?.map(|it| it.best().estimate);
-    let (first, second) = (first?, second?);
+    let both = choice.highest_two()?.map(Candidate::best);
+    let per_s = |capacity: &Capacity| capacity.capacity_per_s.unwrap_or_default();
+    let highest_per_s = per_s(both[0]).max(per_s(both[1]));
+    if choice.others().any(|it| per_s(it.best()) > highest_per_s) {
+        return Some(NoOrderReason::Outsider);
+    }
     let result = choice.run_off.map(|it| it.result);
     if result.is_some_and(|result| result != RunOffResult::Unsure) {
         return None;
     }
-    let is_disturbed = |it: CapacityEstimate| it.disturbed_share > MAX_DISTURBED_SHARE;
-    if is_disturbed(first) || is_disturbed(second) {
+    let is_disturbed = |it: &Capacity| it.disturbed_share_of_counted() > MAX_DISTURBED_SHARE;
+    if both.into_iter().any(is_disturbed) {
         return Some(NoOrderReason::Disturbance);
     }
+    let (first, second) = (both[0].estimate?, both[1].estimate?);
     if !first.overlaps(&second) {
         return None;
     }
@@ -341,12 +373,16 @@ pub fn candidate(
     candidate
 }
 
-/// Whether the capacity of the tuned knobs is above the interval of the default's.
+/// Whether the capacity of the tuned knobs is above the interval of the default's, and the
+/// default's below that of the tuned knobs.
 fn is_tuned_better(candidate: &Candidate) -> bool {
-    let tuned_per_s = candidate.tuned.as_ref().and_then(|it| it.capacity_per_s);
-    let default = &candidate.default;
-    let default = default.capacity_per_s.and(default.estimate);
-    tuned_per_s.is_some_and(|tuned| default.is_none_or(|it| tuned >= it.high_per_s))
+    let kept = |it: &Capacity| it.capacity_per_s.zip(it.estimate);
+    let Some((tuned_per_s, tuned)) = candidate.tuned.as_ref().and_then(kept) else {
+        return false;
+    };
+    kept(&candidate.default).is_none_or(|(default_per_s, default)| {
+        tuned_per_s >= default.high_per_s && tuned.low_per_s > default_per_s
+    })
 }
 
 /// Adds the trials of the run-off to the evidence for the capacities of its two contenders.
@@ -357,12 +393,7 @@ fn add_run_off(candidates: &mut [Candidate], run_off: RunOff, settings: &ChoiceS
         let results: Vec<_> = results.collect();
         let tuned = candidate.tuned.as_mut().filter(|_| candidate.uses_tuned);
         let best = tuned.unwrap_or(&mut candidate.default);
-        let before = best.state.clone();
         estimate(best, &settings.capacity, &results);
-        // The search left it early, whatever the run-off shows.
-        if matches!(before, CapacityState::Led { .. }) && best.state == CapacityState::Unconfirmed {
-            best.state = before;
-        }
     }
 }
 
@@ -424,8 +455,9 @@ fn run_off(choice: &Choice, settings: &ChoiceSettings, trials: &[TrialRecord]) -
         let (Some(one), Some(other)) = (trial(first), trial(second)) else {
             break;
         };
-        let is_disturbed = [one, other].into_iter().any(is_judged_trial_disturbed);
-        if is_disturbed && left_out < MAX_RUN_OFF_PAIRS - RUN_OFF_PAIRS {
+        if (is_disturbed(one) || is_disturbed(other))
+            && left_out < MAX_RUN_OFF_PAIRS - RUN_OFF_PAIRS
+        {
             left_out += 1;
         } else if !run_off.is_complete() {
             run_off.add(held(one), held(other));

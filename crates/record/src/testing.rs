@@ -16,6 +16,7 @@ use crate::measurement::{
     Check, DatabaseSize, EngineReport, LatencySummary, Measurement, OperationSummary, Resources,
     TimelineSecond, Verification, WorkerReport,
 };
+use crate::stall::{StalledPart, TrialStall};
 use crate::value::Settings;
 use crate::{
     Durability, FORMAT_VERSION, Outcome, Promise, TrialRecord, TrialSpec, Value, VerifyLevel,
@@ -193,6 +194,24 @@ pub fn invalid(spec: TrialSpec, updates_per_s: f64, reason: &str) -> TrialRecord
         outcome,
         ..valid(spec, updates_per_s)
     }
+}
+
+/// A trial of which all processes stood still for 3 s, so that it is invalid.
+#[must_use]
+pub fn with_stall(mut trial: TrialRecord) -> TrialRecord {
+    let stall = TrialStall {
+        part: StalledPart::Machine,
+        worker: None,
+        from_s: 0.0,
+        length_s: 3.0,
+    };
+    trial.outcome = Outcome::Invalid {
+        reasons: vec![stall.doubt()],
+    };
+    if let Some(measurement) = &mut trial.measurement {
+        measurement.stalls.push(stall);
+    }
+    trial
 }
 
 /// A trial that did not run to its end.

@@ -486,12 +486,14 @@ impl<'a> ChoiceSearch<'a> {
                 |closed: &&TrialSpec| !ended.iter().any(|trial| is_tuning_of(closed, trial));
             self.settings.tuning.is_some() && order.iter().any(is_untuned)
         };
+        // After the first trial of the run-off, capacities are not searched any longer.
+        let has_run_off = ended.iter().any(is_of_run_off);
         let lacks_trials = || {
             let found = choice(self.manifest, ended);
             found.is_some_and(|found| {
                 let mut candidates = found.candidates.iter();
                 candidates.any(|candidate| self.is_cut_short(candidate, ended))
-                    || self.unconfirmed(&found, ended).next().is_some()
+                    || !has_run_off && self.unconfirmed(&found, ended).next().is_some()
                     || !self.missing_pair(&found, ended).is_empty()
             })
         };

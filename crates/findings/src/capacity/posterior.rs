@@ -76,7 +76,9 @@ impl CapacityEstimate {
             grid.observe(rate_per_s.ln(), *held);
         }
         let failed = probes.iter().filter(|(_, held)| !held);
-        let disturbed: f64 = failed.map(|(rate, _)| grid.disturbance(rate.ln())).sum();
+        let disturbed = failed.map(|(rate, _)| grid.disturbance(rate.ln()));
+        // The sum of nothing is minus zero.
+        let disturbed = disturbed.fold(0.0, |sum, one| sum + one);
         let quantiles = grid.quantiles([0.05, 0.25, 0.5, 0.75, 0.95]);
         let [low_per_s, lower, median_per_s, upper, high_per_s] = quantiles.map(f64::exp);
         Self {

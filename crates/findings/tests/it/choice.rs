@@ -13,7 +13,7 @@ use trueput_record::testing::search::{
     choice_settings, confirmation, disturbed, fail, probe, probe_with, remove_barriers,
     run_off_trial, slow_down_lmdb, with_failures,
 };
-use trueput_record::testing::{standing, tried};
+use trueput_record::testing::{standing, tried, with_stall};
 use trueput_record::{Outcome, TrialRecord};
 
 const OBJECTIVE: &str = "p99<5ms";
@@ -270,6 +270,40 @@ fn a_run_off_moves_capacities_without_changing_how_many_trials_of_the_search_wer
     assert_eq!((after.inconclusive, after.recommended), (None, Some(0)));
 }
 
+/// Three contenders, of which a run-off compared the first two: in all its pairs the second missed
+/// the objective, and the first, too, if it `misses`.
+fn run_off_of_three(are_all_confirmed: bool, misses: bool) -> Choice {
+    let mut records = chosen(&["lmdb", "sqlite", "redb"], OBJECTIVE);
+    let engines = [(0, "lmdb"), (1, "sqlite"), (2, "redb")];
+    let confirmed = if are_all_confirmed { 3 } else { 2 };
+    for (contender, engine) in &engines[..confirmed] {
+        records.1.extend(confirmation(*contender, engine));
+    }
+    let rate_per_s = of(&records).run_off_rate_per_s.unwrap();
+    for (pair, contender) in (1..=5).flat_map(|pair| [(pair, engines[0]), (pair, engines[1])]) {
+        let is_held = contender.0 == 0 && !misses;
+        let p99_ns = if is_held { 1_000_000 } else { SLOW_NS };
+        let trial = run_off_trial(contender, rate_per_s, pair, p99_ns);
+        records.1.push(trial);
+    }
+    of(&records)
+}
+
+#[test]
+fn one_that_was_not_in_the_run_off_and_reaches_up_to_the_best_may_take_as_much() {
+    let found = run_off_of_three(false, false);
+    assert_eq!((found.inconclusive, found.recommended), (None, Some(0)));
+    let rivals: Vec<_> = found
+        .rivals()
+        .iter()
+        .map(|it| it.default.contender)
+        .collect();
+    assert_eq!(rivals, [2]);
+    let found = run_off_of_three(true, true);
+    assert_eq!(found.inconclusive, Some(NoOrderReason::Outsider));
+    assert_eq!((found.recommended, found.rivals().len()), (None, 0));
+}
+
 #[test]
 fn pairs_of_a_run_off_that_something_disturbed_do_not_count_up_to_a_limit() {
     let mut records = chosen(&["lmdb", "sqlite"], OBJECTIVE);
@@ -378,7 +412,17 @@ fn a_trial_that_others_disturbed_does_not_count_up_to_a_limit() {
     let [before, after] = [&quiet, &busy].map(|it| it.estimate.unwrap());
     assert_eq!(before.median_per_s, after.median_per_s);
     assert!(after.disturbed_share > before.disturbed_share);
+    let share_of_counted = busy.disturbed_share_of_counted();
+    assert!((share_of_counted - before.disturbed_share).abs() < 1e-9);
     assert_eq!(busy.counted().count(), quiet.probes.len());
+    // One of which a part stood still says as little.
+    let mut stalled = records.clone();
+    stalled.1.truncate(records.1.len() - 6);
+    stalled
+        .1
+        .push(with_stall(probe_with(0, "lmdb", 300.0, SLOW_NS)));
+    let estimate = of(&stalled).candidates[0].default.estimate.unwrap();
+    assert_eq!(estimate.median_per_s, before.median_per_s);
     // A machine that is always busy is what the contenders run on.
     records.1.push(stolen);
     let always = of(&records).candidates[0].default.clone();

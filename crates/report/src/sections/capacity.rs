@@ -9,7 +9,7 @@ use crate::storage_words;
 use trueput_findings::Run;
 use trueput_findings::capacity::{
     Capacity, CapacityComparison, CapacityEstimate, CapacityProbe, CapacityState, FailedTrials,
-    ObjectiveFigure, capacities, comparisons,
+    ObjectiveFigure, capacities, comparisons, round_rate,
 };
 use trueput_findings::power_loss::StoragePromise;
 use trueput_findings::rankings::groups;
@@ -274,11 +274,8 @@ fn short_reason(message: &str) -> &str {
 
 /// The ends of the 90 % interval.
 fn ends(estimate: &CapacityEstimate) -> String {
-    format!(
-        "{} to {}",
-        rate(estimate.low_per_s),
-        rate(estimate.high_per_s)
-    )
+    let [low, high] = [estimate.low_per_s, estimate.high_per_s].map(round_rate);
+    format!("{} to {}", rate(low), rate(high))
 }
 
 /// The capacity of a contender, with a mark if it is not confirmed; without one, what is known
@@ -293,7 +290,7 @@ pub(super) fn marked_rate(capacity: &Capacity) -> String {
     }
     match capacity.estimate {
         Some(estimate) if capacity.failed_trials().is_none() => {
-            format!("<{}", rate(estimate.high_per_s))
+            format!("<{}", rate(round_rate(estimate.high_per_s)))
         }
         _ => "not measured".to_owned(),
     }
@@ -310,10 +307,15 @@ fn is_marked(capacity: &Capacity) -> bool {
 }
 
 /// The meaning of the mark at rates, if one of them has it.
-pub(super) fn mark_note<'a>(mut capacities: impl Iterator<Item = &'a Capacity>) -> Option<Block> {
-    capacities
-        .any(is_marked)
-        .then(|| Block::Text("?: not confirmed.".to_owned()))
+pub(super) fn mark_note<'a>(capacities: impl Iterator<Item = &'a Capacity>) -> Option<Block> {
+    let mut marked = capacities.filter(|it| is_marked(it)).peekable();
+    marked.peek()?;
+    let text = if marked.any(|it| matches!(it.state, CapacityState::Led { .. })) {
+        "?: not confirmed, or not searched further because another one leads."
+    } else {
+        "?: not confirmed."
+    };
+    Some(Block::Text(text.to_owned()))
 }
 
 /// What failed next above the capacities of contenders, each given with its name; after a line

@@ -449,6 +449,17 @@ fn tuning_result(candidate: &Candidate, found: &TuningFindings, stop: SearchStop
         (Some(_), _) if candidate.is_tuned_refuted() => format!(
             "{trials} found knobs with a higher rate in closed loop, but not at the objective"
         ),
+        (
+            Some(Capacity {
+                capacity_per_s: Some(per_s),
+                ..
+            }),
+            _,
+        ) => format!(
+            "{trials} found better knobs in closed loop; their capacity, {}/s, is not surely \
+             above the default's",
+            rate(*per_s)
+        ),
         (Some(_), _) | (None, Some(_)) => {
             format!("{trials} found better knobs; {stopped} before their capacity was measured")
         }

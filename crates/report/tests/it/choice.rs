@@ -160,6 +160,11 @@ fn orders() -> Vec<Situation> {
         run.trials.extend(slow);
         run.trials.push(probe(1, "sqlite", Some(75.0)));
     });
+    let led_in_slices = with(led.clone(), |run| {
+        for spec in &mut run.manifest.trials {
+            spec.conditions.time_slice_s = Some(0.5);
+        }
+    });
     let imprecise = with(usual(), |run| {
         let alternating = (0..40_u64).map(|trial| {
             let p99_ns = if trial % 2 == 0 { 1_000_000 } else { SLOW_NS };
@@ -189,6 +194,7 @@ fn orders() -> Vec<Situation> {
         ),
         ("most trials were disturbed", most_disturbed),
         ("one leads the other without tuning", led),
+        ("one leads the other in time slices", led_in_slices),
         ("one is too imprecise", imprecise),
     ]
 }

@@ -84,9 +84,7 @@ pub(crate) fn retry_rate_per_s(capacity: &Capacity) -> Option<f64> {
     let rate_per_s = part.max(capacity.lowest_rate_per_s());
     let is_given_up = matches!(
         capacity.state,
-        CapacityState::Led { .. }
-            | CapacityState::Unmeasured { .. }
-            | CapacityState::Rejected { .. }
+        CapacityState::Unmeasured { .. } | CapacityState::Rejected { .. }
     );
     let is_done = || capacity.probes.iter().any(|it| it.rate_per_s == rate_per_s);
     let has_failed = capacity.capacity_per_s.is_none() && capacity.counted().next().is_some();

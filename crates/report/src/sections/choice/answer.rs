@@ -56,7 +56,19 @@ impl ChoiceView<'_> {
         {
             text += &format!(" By default it takes {}/s.", rate(default_per_s));
         }
-        text + &self.comparison(first, capacity_per_s)
+        text + &self.comparison(first, capacity_per_s) + &self.rivals()
+    }
+
+    /// The contenders that may take as much as the recommended one, as a sentence that begins with
+    /// a space.
+    fn rivals(&self) -> String {
+        let rivals = self.choice.rivals();
+        let names = listed(&rivals.iter().map(|it| name(it)).collect::<Vec<_>>());
+        match rivals.len() {
+            0 => String::new(),
+            1 => format!(" {names} may take as much: its interval overlaps."),
+            _ => format!(" {names} may take as much: their intervals overlap."),
+        }
     }
 
     /// The two contenders with the highest capacities where their order is not known, and what to
@@ -77,7 +89,13 @@ impl ChoiceView<'_> {
                 "Too close to call: the intervals overlap, and the search ended before the run-off \
                  was complete."
                     .to_owned(),
-                " Go on with more time (--resume, --budget).",
+                " Go on with more time: trueput choose --resume RUN --budget TIME.",
+            ),
+            NoOrderReason::Outsider => (
+                "Too close to call: after the run-off, a contender that was not in it has the \
+                 highest capacity."
+                    .to_owned(),
+                " Choose again with more time (--budget) or longer trials (--duration).",
             ),
             NoOrderReason::Equal => (
                 format!(
@@ -87,11 +105,14 @@ impl ChoiceView<'_> {
                 "",
             ),
         };
-        let each = both.map(|it| {
-            let best = it.best();
-            let per_s = best.capacity_per_s.unwrap_or_default();
-            format!("{} {}/s ({})", name(it), rate(per_s), certainty(best))
+        let per_s = |it: &Candidate| it.best().capacity_per_s.unwrap_or_default();
+        let highest_per_s = both.map(per_s).into_iter().fold(0.0, f64::max);
+        let higher = self.choice.others().filter(|it| per_s(it) > highest_per_s);
+        let each = both.into_iter().chain(higher).map(|it| {
+            let (own_name, per_s) = (name(it), per_s(it));
+            format!("{own_name} {}/s ({})", rate(per_s), certainty(it.best()))
         });
+        let each: Vec<_> = each.collect();
         let objective = &self.settings.capacity.objective;
         let need = self.settings.needed_per_s;
         let need = need.map_or_else(String::new, |it| self.need_without_order(it, both));

@@ -132,7 +132,7 @@ pub struct CellResult {
     /// The comparison that the run itself made, if it decides and one of the two leads: repeats
     /// that end when enough is known are not compared as if their number had been chosen before.
     #[serde(skip)]
-    decided: Option<Comparison>,
+    decided: Option<(Comparison, Option<InconclusiveReason>)>,
 }
 
 impl SideComparison {
@@ -155,13 +155,18 @@ impl CellResult {
         marked(&self.second, &self.second_marks)
     }
 
-    /// Stores the comparison of the repeats, and the reason if it is inconclusive.
+    /// Stores the comparison that the run made, or else this one of the repeats, and the reason if
+    /// it is inconclusive.
     fn judge(&mut self, comparison: Comparison, floor: f64) {
-        let summary = |values: &[f64]| Summary::of(values.iter().copied());
-        let (first, second) = self.compared();
-        let summaries = summary(first).zip(summary(second));
-        self.inconclusive = summaries
-            .and_then(|(one, other)| inconclusive_reason(&comparison, &one, &other, floor));
+        let (comparison, inconclusive) = self.decided.unwrap_or_else(|| {
+            let summary = |values: &[f64]| Summary::of(values.iter().copied());
+            let (first, second) = self.compared();
+            let reason = summary(first)
+                .zip(summary(second))
+                .and_then(|(one, other)| inconclusive_reason(&comparison, &one, &other, floor));
+            (comparison, reason)
+        });
+        self.inconclusive = inconclusive;
         self.comparison = comparison;
         self.repeats_needed = comparison.ratio.and_then(|ratio| {
             let few = self.inconclusive == Some(InconclusiveReason::TooFewRepeats);
@@ -292,7 +297,7 @@ pub fn compare_sides(first: &Side, others: &[Side]) -> Result<Vec<SideComparison
         let floor = one.floor();
         for result in &mut one.results {
             if let Some(comparison) = comparisons.next() {
-                result.judge(result.decided.unwrap_or(comparison), floor);
+                result.judge(comparison, floor);
             }
         }
     }
@@ -365,8 +370,12 @@ fn two_sides(first: &Side, second: &Side, comparisons: usize) -> Result<SideComp
     })
 }
 
-/// The comparison of two cells by the decision of their run.
-fn decided(side: &Side, first: &SideCell<'_>, second: &SideCell<'_>) -> Option<Comparison> {
+/// The comparison of two cells by the decision of their run, and the reason if it is inconclusive.
+fn decided(
+    side: &Side,
+    first: &SideCell<'_>,
+    second: &SideCell<'_>,
+) -> Option<(Comparison, Option<InconclusiveReason>)> {
     let Run {
         manifest, trials, ..
     } = &side.report;

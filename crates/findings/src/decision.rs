@@ -3,10 +3,13 @@
 //! The search that proposes its repeats, the progress and every report take the verdicts from here,
 //! so that they agree. The rule is that of [`SequentialRule`].
 
+use crate::capacity::has_only_stalled;
 use crate::cells::RankedCell;
+use crate::disturbed_repeats::MAX_LEFT_OUT;
 use crate::eligibility::{ineligibility, rate};
 use crate::statistics::{
-    Comparison, Interval, Observation, SequentialRule, Standing, StandingKind, Verdict,
+    Comparison, InconclusiveReason, Interval, Observation, SequentialRule, Standing, StandingKind,
+    Verdict,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -124,16 +127,38 @@ impl RankingDecision {
         }
     }
 
+    /// The further time of the run that might decide what is open, seconds; `None` if nothing is
+    /// open, if that takes more repeats than the limit, or if the repeats are too few to tell.
+    #[must_use]
+    pub fn more_s(&self) -> Option<f64> {
+        let times = self.of_kind(StandingKind::Open).map(|it| it.more_s);
+        let times = times.collect::<Option<Vec<_>>>();
+        times.and_then(|all| all.into_iter().reduce(f64::max))
+    }
+
+    /// Whether further repeats may decide what is open: there are looks left, and of one of the
+    /// open differences it is not known that the repeats of the limit are too few.
+    #[must_use]
+    pub fn may_be_decided(&self) -> bool {
+        let is_known = |it: &DecidedContender| it.ratio.is_some_and(|ratio| !ratio.is_boundless());
+        let is_too_small = |it: &DecidedContender| it.more_s.is_none() && is_known(it);
+        let mut open = self.of_kind(StandingKind::Open).peekable();
+        self.next_look.is_some() && (open.peek().is_none() || !open.all(is_too_small))
+    }
+
     /// Brings the cells into the order of the verdicts, and gives each its comparison with the
     /// leader.
     pub(crate) fn apply(&self, cells: &mut [RankedCell]) {
         let place = |cell: &RankedCell| self.contenders.iter().position(|it| it.cell == cell.cell);
         cells.sort_by_key(place);
         let leader = self.leader().map(|it| it.contender.clone());
+        // The one that they are relative to may have failed, and is the last then.
+        let of_first = cells.first().and_then(|cell| cell.relative_to_best);
         for (cell, contender) in cells.iter_mut().zip(&self.contenders) {
             let is_leader = contender.kind == StandingKind::Leader;
             let has_failed = contender.kind == StandingKind::Failed;
-            let share = contender.of_leader.or(cell.relative_to_best);
+            let own = cell.relative_to_best.zip(of_first);
+            let share = contender.of_leader.or(own.map(|(own, first)| own / first));
             cell.relative_to_best = share.filter(|_| !has_failed);
             let is_compared = !is_leader && !has_failed;
             cell.against_best = is_compared.then(|| contender.comparison(leader.as_ref()));
@@ -146,19 +171,24 @@ impl RankingDecision {
         self.of_kind(StandingKind::Leader).next()
     }
 
-    /// The second contender compared with the first, by their cells; `None` if neither leads: the
-    /// others were not compared with each other.
-    pub(crate) fn between(&self, first: u32, second: u32) -> Option<Comparison> {
+    /// The second contender compared with the first, by their cells, and the reason if that is
+    /// inconclusive; `None` if neither leads: the others were not compared with each other.
+    pub(crate) fn between(
+        &self,
+        first: u32,
+        second: u32,
+    ) -> Option<(Comparison, Option<InconclusiveReason>)> {
         let leader = self.leader()?;
         let with_leader = |cell: u32| {
             let other = self.contenders.iter().find(|it| it.cell == cell)?;
             let comparison = other.comparison(Some(&leader.contender));
-            comparison.ratio.is_some().then_some(comparison)
+            let is_compared = comparison.ratio.is_some();
+            is_compared.then(|| (comparison, other.inconclusive()))
         };
         if leader.cell == first {
             with_leader(second)
         } else if leader.cell == second {
-            with_leader(first).map(Comparison::inverted)
+            with_leader(first).map(|(comparison, reason)| (comparison.inverted(), reason))
         } else {
             None
         }
@@ -171,6 +201,15 @@ impl RankingDecision {
 }
 
 impl DecidedContender {
+    /// Why its comparison shows no order; `None` if it does.
+    pub(crate) fn inconclusive(&self) -> Option<InconclusiveReason> {
+        match self.kind {
+            StandingKind::Equal => Some(InconclusiveReason::Equal),
+            StandingKind::Open => Some(InconclusiveReason::Undecided),
+            StandingKind::Leader | StandingKind::Led | StandingKind::Failed => None,
+        }
+    }
+
     /// Its comparison with the present leader. The interval is left out if it was compared with a
     /// former one.
     fn comparison(&self, leader: Option<&String>) -> Comparison {
@@ -204,8 +243,14 @@ fn observations(
     disturbed: &BTreeSet<u32>,
 ) -> Vec<Observation> {
     let last = trials.last_key_value().map_or(0, |(repeat, _)| *repeat);
+    let stalled = trials.iter().filter(|(_, trial)| has_only_stalled(trial));
+    let stalled: BTreeSet<_> = stalled
+        .map(|(repeat, _)| *repeat)
+        .take(MAX_LEFT_OUT)
+        .collect();
     let of = |repeat: u32| match trials.get(&repeat) {
         None => Observation::Missing,
+        Some(_) if stalled.contains(&repeat) => Observation::Disturbed,
         Some(trial) if ineligibility(trial, headline).is_some() => Observation::Invalid,
         Some(_) if disturbed.contains(&repeat) => Observation::Disturbed,
         Some(trial) => match rate(trial, headline) {

@@ -18,7 +18,7 @@ pub const MAX_SHARE: f64 = 0.1;
 const MAX_STEAL_SHARE: f64 = 0.01;
 
 /// So many disturbed repeats do not count. Further ones do: the machine is always busy.
-const MAX_LEFT_OUT: usize = 4;
+pub(crate) const MAX_LEFT_OUT: usize = 4;
 
 /// The processor time of a repeat, seconds.
 #[derive(Debug, Clone, Copy, Default)]

@@ -62,8 +62,17 @@ pub fn latency_bands(
     if read.is_err() {
         return Vec::new();
     }
-    let together = columns.len().div_ceil(max_columns.max(1)).max(1);
-    columns.chunks(together).flat_map(shares).collect()
+    let (Some(first), Some(last)) = (columns.first(), columns.last()) else {
+        return Vec::new();
+    };
+    // By time, because seconds in which nothing ended have no interval.
+    let (from_s, width_s) = (
+        first.from_s,
+        (last.until_s - first.from_s) / max_columns.max(1) as f64,
+    );
+    let place = |column: &Column| ((column.from_s - from_s) / width_s) as usize;
+    let together = columns.chunk_by(|one, other| place(one) == place(other));
+    together.flat_map(shares).collect()
 }
 
 fn band_of(latency_ns: u64) -> u32 {
@@ -137,6 +146,11 @@ mod tests {
         assert_eq!(found, expected);
         let merged = latency_bands(&folder, "0001", "big read", 2);
         assert_eq!((merged[0].until_s, merged[0].share), (2.0, 0.8));
+        let with_pause = [&seconds[..2], &[interval(9.0, &[1_200])]].concat();
+        interval_log::write(&path, "a test", began, &["big read"], &with_pause).unwrap();
+        let merged = latency_bands(&folder, "0001", "big read", 2);
+        let times: Vec<_> = merged.iter().map(|one| (one.from_s, one.until_s)).collect();
+        assert_eq!(times, [(0.0, 2.0), (0.0, 2.0), (9.0, 10.0)]);
         assert!(latency_bands(&folder, "0001", "other", 100).is_empty());
         assert!(latency_bands(&folder, "0002", "big read", 100).is_empty());
     }

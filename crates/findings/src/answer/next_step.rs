@@ -2,8 +2,9 @@
 
 use super::{RankingAnswer, RankingVerdict};
 use crate::Run;
+use crate::decision::RankingDecision;
 use crate::shell::quoted;
-use crate::statistics::{SequentialRule, StandingKind};
+use crate::statistics::SequentialRule;
 use serde::Serialize;
 use trueput_record::TrialSpec;
 use trueput_record::search::{DecisionSettings, EqualityMargin, SearchEnd, SearchSettings};
@@ -108,10 +109,13 @@ fn go_on_deciding(report: &Run, rankings: &[RankingAnswer]) -> Option<NextStep> 
     let end = report.end.as_ref().and_then(|end| end.search_end);
     let has_room = end != Some(SearchEnd::TrialLimit);
     let decisions = rankings.iter().filter_map(|it| it.decision.as_ref());
-    let open: Vec<_> = decisions.filter(|it| it.next_look.is_some()).collect();
-    let repeats = open
-        .iter()
-        .filter_map(|it| Some(it.next_look? - it.repeats));
+    let open: Vec<_> = decisions.filter(|it| it.may_be_decided()).collect();
+    if open.is_empty() {
+        return None;
+    }
+    // One ranking is decided after the other.
+    let to_look = |it: &&RankingDecision| Some(it.next_look? - it.repeats);
+    let repeats: u32 = open.iter().filter_map(to_look).sum();
     // One repeat alone tells the time of its trials only.
     let alone_s = || {
         report
@@ -120,10 +124,8 @@ fn go_on_deciding(report: &Run, rankings: &[RankingAnswer]) -> Option<NextStep> 
             .filter_map(|it| plan_time_s(it, None))
             .sum()
     };
-    let look_s = f64::from(repeats.max()?) * repeat_s(&report.trials).unwrap_or_else(alone_s);
-    let each = open.iter().flat_map(|it| it.of_kind(StandingKind::Open));
-    let times = each.map(|one| one.more_s).collect::<Option<Vec<_>>>();
-    let more_s = times.and_then(|all| all.into_iter().reduce(f64::max));
+    let look_s = f64::from(repeats) * repeat_s(&report.trials).unwrap_or_else(alone_s);
+    let more_s = open.iter().map(|it| it.more_s()).sum::<Option<f64>>();
     let minutes = (TIME_FACTOR * more_s.unwrap_or_default().max(look_s) / 60.0).ceil();
     let is_here = report.shown_as == report.folder;
     (is_here && has_room).then(|| NextStep::Decide {

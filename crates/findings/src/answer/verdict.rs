@@ -137,12 +137,11 @@ pub(super) fn row_verdicts(ranking: &Ranking, noise: Option<&Noise>) -> Vec<RowV
 
 /// The verdict on a contender of a decided run.
 fn decided(contender: &DecidedContender) -> RowVerdict {
-    match contender.kind {
-        StandingKind::Leader => RowVerdict::Leader,
-        StandingKind::Led => RowVerdict::Slower,
-        StandingKind::Equal => RowVerdict::Inconclusive(InconclusiveReason::Equal),
-        StandingKind::Open => RowVerdict::Inconclusive(InconclusiveReason::Undecided),
-        StandingKind::Failed => RowVerdict::NotCompared,
+    match (contender.kind, contender.inconclusive()) {
+        (_, Some(reason)) => RowVerdict::Inconclusive(reason),
+        (StandingKind::Led, _) => RowVerdict::Slower,
+        (StandingKind::Failed, _) => RowVerdict::NotCompared,
+        _ => RowVerdict::Leader,
     }
 }
 

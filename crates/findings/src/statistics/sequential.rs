@@ -170,7 +170,7 @@ impl SequentialRule {
         let running = replay.running();
         let counted = replay.complete[..self.looks[look] as usize].to_vec();
         let repeats = Repeats::of(replay.contenders, &running, &counted);
-        replay.is_merged |= repeats.is_merged();
+        replay.is_merged = repeats.is_merged();
         let leader = repeats.leader();
         for (place, &contender) in running.iter().enumerate() {
             let mut standing = if place == leader {

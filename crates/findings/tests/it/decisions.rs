@@ -6,10 +6,10 @@ use trueput_findings::answer::{Answer, NextStep, RankingVerdict};
 use trueput_findings::compare::{Selector, Side, compare_sides};
 use trueput_findings::decision::RankingDecision;
 use trueput_findings::statistics::StandingKind::{self, Failed, Leader, Led, Open};
-use trueput_findings::statistics::{Disturbance, Verdict};
+use trueput_findings::statistics::{Disturbance, InconclusiveReason, Verdict};
 use trueput_record::accounting::OtherPrograms;
 use trueput_record::search::{DecisionSettings, SearchEnd, SearchSettings};
-use trueput_record::testing::{invalid, repeats, spec};
+use trueput_record::testing::{invalid, repeats, spec, with_stall};
 use trueput_record::{Durability, TrialRecord};
 
 /// Rates that scatter by a hundredth around one.
@@ -88,6 +88,38 @@ fn the_leader_is_first_and_who_failed_is_last_without_a_rank_or_a_share() {
 }
 
 #[test]
+fn a_share_is_of_the_leader_also_before_a_look_and_if_the_fastest_failed() {
+    let mut trials = around(0, "redb", 9_000.0, &STEADY[..1]);
+    trials.extend(failures(0, "redb", 1));
+    trials.extend(around(1, "sqlite", 1_000.0, &STEADY[..3]));
+    trials.extend(around(2, "lmdb", 2_000.0, &STEADY[..3]));
+    let answer = Answer::of(&deciding(trials));
+    let rows = &answer.rankings[0].rows;
+    let of_leader = |engine: &str| {
+        let row = rows.iter().find(|it| it.contender == engine).unwrap();
+        row.of_leader.map(|it| it.estimate)
+    };
+    assert_eq!((&*rows[0].contender, of_leader("lmdb")), ("lmdb", None));
+    let share = of_leader("sqlite").unwrap();
+    assert!((0.48..0.52).contains(&share), "{rows:?}");
+}
+
+#[test]
+fn a_repeat_in_which_a_part_of_a_trial_stood_still_does_not_count_and_fails_nobody() {
+    let mut trials = around(0, "lmdb", 2_000.0, &STEADY);
+    trials.extend(around(1, "sqlite", 1_000.0, &STEADY));
+    for place in [1, 2] {
+        trials[place] = with_stall(trials[place].clone());
+    }
+    let decision = decision(&deciding(trials));
+    let [lmdb, sqlite] = &decision.contenders[..] else {
+        panic!("{decision:?}");
+    };
+    assert_eq!((lmdb.kind, sqlite.kind), (Leader, Led));
+    assert_eq!(sqlite.repeats, 4);
+}
+
+#[test]
 fn nobody_leads_where_all_others_failed() {
     let mut trials = around(0, "lmdb", 2_000.0, &STEADY[..4]);
     trials.extend(around(1, "sqlite", 1_000.0, &STEADY[..2]));
@@ -137,6 +169,32 @@ fn further_time_lasts_to_the_next_look_at_least() {
     );
     run.end.as_mut().unwrap().search_end = Some(SearchEnd::TrialLimit);
     assert!(Answer::of(&run).next_steps.is_empty());
+}
+
+#[test]
+fn the_further_time_is_that_of_all_rankings_that_are_open() {
+    let both = [Durability::Sync, Durability::Process].into_iter().zip(0..);
+    let trials = both.flat_map(|(durability, ranking)| {
+        let rates = |per_s: f64, parts: &[f64]| -> Vec<f64> {
+            parts.iter().map(|part| per_s * part).collect()
+        };
+        let mut two = repeats(2 * ranking, "lmdb", durability, &rates(1_000.0, &NOISY[0]));
+        let redb = rates(970.0, &NOISY[1]);
+        two.extend(repeats(2 * ranking + 1, "redb", durability, &redb));
+        two
+    });
+    let mut run = deciding(trials.collect());
+    run.end.as_mut().unwrap().search_end = Some(SearchEnd::TimeUp);
+    let answer = Answer::of(&run);
+    let each = answer
+        .rankings
+        .iter()
+        .map(|it| it.decision.as_ref().unwrap());
+    let each: Vec<_> = each.map(|it| it.more_s().unwrap()).collect();
+    assert_eq!(each.len(), 2);
+    let sum: f64 = each.iter().sum();
+    let steps = &answer.next_steps;
+    assert!(matches!(steps[..], [NextStep::Decide { more_s: Some(it), .. }] if it == sum));
 }
 
 #[test]
@@ -191,6 +249,23 @@ fn a_comparison_of_a_leader_is_that_of_the_run_and_leaves_out_what_the_run_does(
         disturbances[..],
         [Disturbance::OtherPrograms { .. }]
     ));
+}
+
+#[test]
+fn a_comparison_of_equals_says_what_the_run_says() {
+    let mut trials = around(0, "lmdb", 1_000.0, &STEADY);
+    let reversed: Vec<_> = STEADY.iter().rev().copied().collect();
+    trials.extend(around(1, "redb", 980.0, &reversed));
+    let run = deciding(trials);
+    let kind = decision(&run).contenders[1].kind;
+    let of = |engine: &str| {
+        let selector = Selector::parse(engine).unwrap();
+        Side::new(engine, run.clone(), selector).unwrap()
+    };
+    let compared = compare_sides(&of("lmdb"), &[of("redb")]).unwrap().remove(0);
+    assert_eq!(kind, StandingKind::Equal);
+    let reason = compared.results[0].inconclusive;
+    assert_eq!(reason, Some(InconclusiveReason::Equal));
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub(crate) fn verdict(decision: &RankingDecision, is_short: bool) -> String {
         is_short,
     ));
     if decision.is_merged {
-        clauses.push("noise lasts longer than a repeat; repeats were merged".to_owned());
+        clauses.push("repeats were merged, in case noise outlasts one".to_owned());
     }
     if let Some(failures) = failures(decision, is_short) {
         let is_alone = open.is_empty() && equal.is_empty() && led.is_empty();
@@ -78,8 +78,8 @@ fn disturbed(decision: &RankingDecision) -> String {
         return String::new();
     }
     format!(
-        " Not counted: {}, in which other programs or the hypervisor took over {:.0} % of the \
-         processors.",
+        " Not counted: {}, in which other programs and the hypervisor used more than {:.0} % of \
+         the processors.",
         repeats(count),
         MAX_SHARE * 100.0
     )
@@ -180,12 +180,13 @@ fn undecided(
     } else {
         String::new()
     };
-    let time = open.iter().map(|it| it.more_s);
-    let time = time.collect::<Option<Vec<_>>>();
-    let time = time.map(|all| all.into_iter().fold(0.0, f64::max));
-    let time = time.map_or_else(String::new, |more_s| {
-        format!("; about {} more might decide", seconds(more_s))
-    });
+    let time = match decision.more_s() {
+        Some(more_s) => format!("; about {} more might decide", seconds(more_s)),
+        None if decision.next_look.is_some() && !decision.may_be_decided() => {
+            "; not even the most repeats that a run may have are likely to decide".to_owned()
+        }
+        None => String::new(),
+    };
     format!("Undecided {state}: {}{and_more}{time}", ratios.join(", "))
 }
 
@@ -315,7 +316,7 @@ mod tests {
         assert_eq!(
             verdict(&decision(StandingKind::Open, 2), true),
             "Undecided: no repeat counts so far. Not counted: 2 repeats, in which other programs \
-             or the hypervisor took over 10 % of the processors."
+             and the hypervisor used more than 10 % of the processors."
         );
         assert_eq!(
             verdict(&decision(StandingKind::Failed, 0), true),
@@ -392,8 +393,17 @@ mod tests {
             ..open
         };
         assert_eq!(
-            said(None, Some(SearchEnd::NothingLeft), &[never]),
+            said(
+                None,
+                Some(SearchEnd::NothingLeft),
+                std::slice::from_ref(&never)
+            ),
             "Undecided after 10 repeats: lmdb/redb 0.98 to 1.03."
+        );
+        assert_eq!(
+            said(Some(12), Some(SearchEnd::TimeUp), &[never]),
+            "Undecided at the time limit: lmdb/redb 0.98 to 1.03; not even the most repeats that \
+             a run may have are likely to decide."
         );
         let boundless = contender("redb", StandingKind::Open, Some((0.01, 100.0)));
         assert_eq!(

@@ -189,6 +189,9 @@ fn describe_inconclusive(result: &CellResult, ratio: Interval) -> String {
             }
         ),
         Some(InconclusiveReason::Same) => words.to_owned(),
+        Some(InconclusiveReason::Equal | InconclusiveReason::Undecided) => {
+            format!("{words} (B/A {:.2} to {:.2})", ratio.low, ratio.high)
+        }
         _ => format!("{words}{}", detectable(comparison)),
     }
 }

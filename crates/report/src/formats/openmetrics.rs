@@ -122,21 +122,22 @@ pub fn render(reports: &[Run]) -> String {
 
 /// A family of samples of each second: its name, its unit, its description, and a function for the
 /// values of a kind of operation by quantile.
-type SecondFamily = (
-    &'static str,
-    &'static str,
-    &'static str,
-    fn(&TimelineSecond, usize) -> Vec<(&'static str, u64)>,
-);
+type SecondFamily = (&'static str, &'static str, &'static str, SecondFigures);
+
+/// The values of a kind of operation in a second, or in the rest of that many seconds that ends a
+/// trial, by quantile.
+type SecondFigures = fn(&TimelineSecond, f64, usize) -> Vec<(&'static str, f64)>;
 
 const SECOND_FAMILIES: [SecondFamily; 2] = [
     (
-        "trueput_second_operations",
+        "trueput_second_operations_per_second",
         "",
-        "Operations of one kind in the second of measured time that ends at the sample's time",
-        |second, kind| {
-            let count = second.counts.get(kind);
-            count.map(|count| ("", *count)).into_iter().collect()
+        "Rate of one kind of operation in the second of measured time, or the rest of the trial, \
+         that ends at the sample's time",
+        |second, length_s, kind| {
+            let count = second.counts.get(kind).filter(|_| length_s > 0.0);
+            let rate = count.map(|count| ("", *count as f64 / length_s));
+            rate.into_iter().collect()
         },
     ),
     (
@@ -144,7 +145,7 @@ const SECOND_FAMILIES: [SecondFamily; 2] = [
         "seconds",
         "Service time of one kind of operation in the second of measured time that ends at the \
          sample's time, by quantile",
-        |second, kind| {
+        |second, _, kind| {
             let quantiles = [
                 ("0.5", &second.latency_p50_ns),
                 ("0.99", &second.latency_p99_ns),
@@ -153,7 +154,7 @@ const SECOND_FAMILIES: [SecondFamily; 2] = [
             ];
             let timed = quantiles.into_iter().filter_map(|(quantile, times)| {
                 let time_ns = times.get(kind).filter(|time_ns| **time_ns > 0)?;
-                Some((quantile, *time_ns))
+                Some((quantile, *time_ns as f64 / 1e9))
             });
             timed.collect()
         },
@@ -182,11 +183,6 @@ pub fn write_seconds<E>(
         for (labels, points) in sampled.iter().flat_map(|one| series(one, figures)) {
             text.clear();
             for (at_s, value) in points {
-                let value = if unit.is_empty() {
-                    value as f64
-                } else {
-                    value as f64 / 1e9
-                };
                 let _ = writeln!(text, "{name}{{{labels}}} {value} {at_s:.3}");
             }
             write(&text)?;
@@ -197,20 +193,19 @@ pub fn write_seconds<E>(
 
 /// The series of a trial: their labels, and the values with their times, seconds since 1970. None
 /// if the trial does not say when it began.
-fn series(
-    sampled: &TrialSample<'_>,
-    figures: fn(&TimelineSecond, usize) -> Vec<(&'static str, u64)>,
-) -> Vec<(String, Vec<(f64, u64)>)> {
+fn series(sampled: &TrialSample<'_>, figures: SecondFigures) -> Vec<(String, Vec<(f64, f64)>)> {
     let began_s = started_at_s(sampled.trial);
     let (Some(measurement), Some(began_s)) = (&sampled.trial.measurement, began_s) else {
         return Vec::new();
     };
-    let mut series: BTreeMap<String, Vec<(f64, u64)>> = BTreeMap::new();
+    let mut series: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     for (index, operation) in measurement.operations.iter().enumerate() {
         let labels = format!("{},kind=\"{}\"", sampled.labels, escaped(&operation.kind));
+        let mut from_s = 0.0;
         for second in &measurement.timeline {
             let at_s = began_s + second.at_s;
-            for (quantile, value) in figures(second, index) {
+            let length_s = second.at_s - std::mem::replace(&mut from_s, second.at_s);
+            for (quantile, value) in figures(second, length_s, index) {
                 let labels = match quantile {
                     "" => labels.clone(),
                     quantile => format!("{labels},quantile=\"{quantile}\""),

@@ -98,7 +98,7 @@ fn rises(name: &str, cliffs: &[LatencyCliff]) -> Vec<String> {
 pub(crate) fn rise(cliff: &LatencyCliff) -> String {
     let (before_ns, highest_ns) = (cliff.before_ns, cliff.highest_ns);
     format!(
-        "p99 of {} rises {}-fold at {} s ({} to {}) and stays there",
+        "p99 of {} rises {}-fold at {} s, from {} to {},",
         cliff.kind,
         number(highest_ns / before_ns),
         number(cliff.from_s),

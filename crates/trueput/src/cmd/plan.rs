@@ -13,6 +13,7 @@ use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
 use trueput_findings::units::counted;
+use trueput_record::search::DecisionSettings;
 use trueput_record::suggest::did_you_mean;
 use trueput_record::text::escape_line;
 use trueput_record::value::{Settings, format_bytes};
@@ -162,6 +163,8 @@ fn check(arguments: &CheckArguments, registry: &Registry) -> Result<(), Failure>
     matrix.skipped.extend(named.skipped);
     let factor = arguments.disk.factor;
     let time = TimeEstimate::of(&matrix.trials, Path::new(EARLIER_RUNS));
+    // With a number of repeats the plan does not.
+    let decides = named.plan.decide.is_some() && named.plan.repeat == 1;
     if arguments.json {
         let DiskSpace {
             expected_bytes,
@@ -178,6 +181,7 @@ fn check(arguments: &CheckArguments, registry: &Registry) -> Result<(), Failure>
             "not_opened": matrix.not_opened,
             "cautions": trueput_runner::cautions(&matrix.trials, registry),
             "disk": disk,
+            "decides": decides,
             "time": {
                 "known_s": time.known_s,
                 "unknown_trials": time.unknown,
@@ -187,6 +191,14 @@ fn check(arguments: &CheckArguments, registry: &Registry) -> Result<(), Failure>
     }
     let mut text = described(&matrix, factor, registry);
     text.push_str(&format!("{}\n", time.to_text()));
+    if decides {
+        text.push_str(&format!(
+            "These are the trials of one repeat. A run makes {} to {}, until each ranking is \
+             decided.\n",
+            DecisionSettings::MIN_REPEATS,
+            DecisionSettings::MAX_REPEATS
+        ));
+    }
     output::write(&text)
 }
 

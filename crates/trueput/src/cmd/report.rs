@@ -10,7 +10,7 @@ use crate::{bundle, prepared_run};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::fs::File;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trueput_findings::Run;
@@ -167,7 +167,14 @@ fn write_chart(reports: &[Run], chart: ChartName, file: &Path) -> Result<(), Fai
         ImageFormat::of_file(file).map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
     let picture = pictures::picture(report, chart, format)
         .map_err(|error| Failure::usage(format!("{}: {error}", report.shown_as.display())))?;
-    let refuse = |error| Failure::usage(format!("cannot write {shown}: {error}"));
+    let refuse = |error: std::io::Error| {
+        Failure::usage(match error.kind() {
+            ErrorKind::AlreadyExists => {
+                format!("{shown} exists: remove it, or name another file with --output")
+            }
+            _ => format!("cannot write {shown}: {error}"),
+        })
+    };
     let mut made = File::create_new(file).map_err(refuse)?;
     made.write_all(&picture).map_err(|error| {
         // Half a picture is worse than none.

@@ -11,6 +11,7 @@ use std::cell::{Cell, RefCell};
 use std::process::ExitCode;
 use std::time::Instant;
 use trueput_findings::Run;
+use trueput_findings::eligibility::HARNESS_ENGINE;
 use trueput_record::folder::MAX_TRIALS;
 use trueput_record::plan::PlanFile;
 use trueput_record::search::{DecisionSettings, EqualityMargin, SearchEnd, SearchSettings};
@@ -58,8 +59,7 @@ impl DecisionOptions {
         };
         if found.is_none() && self.within.is_some() {
             Err(Failure::usage(
-                "--within is the time for --decide: give both, or --budget for repeats that only \
-                 take their time",
+                "--within needs --decide: give both, or limit plain repeats by --budget",
             ))
         } else {
             Ok(found)
@@ -80,7 +80,7 @@ pub fn check_plan(plan: &PlanFile, target: &str) -> Result<(), Failure> {
     }
     if !plan.steps.is_empty() {
         return Err(Failure::usage(format!(
-            "'{target}' has steps; 'trueput ledger' runs them, without --decide"
+            "'{target}' has steps; 'trueput ledger' runs them, with --repeat 5 in place of --decide"
         )));
     }
     Ok(())
@@ -89,7 +89,8 @@ pub fn check_plan(plan: &PlanFile, target: &str) -> Result<(), Failure> {
 /// Makes a run of the first repeat of a plan, which goes on until its rankings are decided.
 ///
 /// # Errors
-/// A usage error if the time is shorter than a repeat; as [`RunRequest::create`].
+/// A usage error if nothing can be compared or the time is shorter than a repeat; as
+/// [`RunRequest::create`].
 pub fn create<'a>(
     equal_within: EqualityMargin,
     within_s: Option<f64>,
@@ -97,6 +98,13 @@ pub fn create<'a>(
     trials: Vec<TrialSpec>,
     skipped: Vec<SkippedPart>,
 ) -> Result<PreparedRun<'a>, Failure> {
+    let measured = trials.iter().filter(|spec| spec.engine != HARNESS_ENGINE);
+    if measured.count() < 2 {
+        return Err(Failure::usage(
+            "--decide compares contenders, and there is only one: name another engine or knob, or \
+             count repeats, as in --repeat 5",
+        ));
+    }
     let estimate = TimeEstimate::of(&trials, &request.options.results);
     let repeat_s = estimate.known_s + MIN_TRIAL_S * estimate.unknown as f64;
     if let Some(within_s) = within_s.filter(|&within_s| within_s < repeat_s) {

@@ -27,7 +27,7 @@ fn a_chart_is_written_in_the_format_of_its_file_and_never_over_another() {
                 assert_contains(&svg, &["lmdb", "sqlite"]);
             }
             let again = bench.refusal_of(&line);
-            assert_contains(&again, &["cannot write", &file]);
+            assert_contains(&again, &[&file, "exists: remove it, or name another file"]);
         }
     }
     let refused = |more: &[&str]| bench.refusal_of(&[&["report", &a], more].concat());

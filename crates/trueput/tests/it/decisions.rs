@@ -73,7 +73,7 @@ fn a_decision_needs_time_for_a_repeat_and_rates_to_compare() {
     let bench = Bench::new();
     for (options, said) in [
         ("--decide --within 1ms", "is shorter than one repeat"),
-        ("--within 1m", "--within is the time for --decide"),
+        ("--within 1m", "--within needs --decide"),
         ("--decide --within 0s", "the budget must be above 0"),
         ("--decide --within soon", "'soon'"),
         ("--within 1m --budget 1m", "cannot be used with"),
@@ -90,6 +90,12 @@ fn a_decision_needs_time_for_a_repeat_and_rates_to_compare() {
         let output = bench.run_expecting(2, &format!("{LINE} {options}"));
         assert_contains(&stderr(&output), &[said]);
     }
+    let alone = "run threen1 --engine lmdb --durability process --decide";
+    let output = bench.run_expecting(2, alone);
+    assert_contains(
+        &stderr(&output),
+        &["there is only one: name another engine"],
+    );
     // The plan decides, and the option gives a rate.
     let output = bench.run_expecting(2, "run first-look --rate 100");
     assert_contains(&stderr(&output), &["count repeats, as in --repeat 5"]);

@@ -157,6 +157,7 @@ fn ranked(ranking: &RankingAnswer) -> LeaderRow<'_> {
 fn describe_others(verdict: RankingVerdict, names: &[String]) -> String {
     let words = match verdict {
         RankingVerdict::TooFewRepeats => "to distinguish it from",
+        RankingVerdict::Equal => "to",
         _ => "against",
     };
     match names {
@@ -169,11 +170,10 @@ fn describe_others(verdict: RankingVerdict, names: &[String]) -> String {
 /// The class of a verdict's tile in the style sheet, which sets the color.
 fn tile_class(verdict: RankingVerdict) -> &'static str {
     match verdict {
-        RankingVerdict::Leader => "significant",
-        RankingVerdict::SameWithin
-        | RankingVerdict::TooNoisy
-        | RankingVerdict::Equal
-        | RankingVerdict::Undecided => "inconclusive",
+        RankingVerdict::Leader | RankingVerdict::Equal => "significant",
+        RankingVerdict::SameWithin | RankingVerdict::TooNoisy | RankingVerdict::Undecided => {
+            "inconclusive"
+        }
         RankingVerdict::TooFewRepeats => "few",
         RankingVerdict::NoOrder | RankingVerdict::RateNotKept => "none",
     }

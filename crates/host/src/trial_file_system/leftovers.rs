@@ -352,7 +352,8 @@ fn leftover_items(marker: &Marker, part: &FileSystemPart) -> Vec<(LeftoverKind, 
     items
 }
 
-/// Finds control groups named `trueput-PID-N` whose process has ended.
+/// Finds control groups named `trueput-PID-N` whose process has ended. In another container the
+/// number is that of another process.
 fn control_groups(folder: &Path, depth: u32) -> Vec<Leftover> {
     if depth == 0 {
         return Vec::new();
@@ -364,7 +365,7 @@ fn control_groups(folder: &Path, depth: u32) -> Vec<Leftover> {
         let pid = path
             .file_name()
             .and_then(|name| runner_of_group(name.to_str()?));
-        if let Some(pid) = pid.filter(|pid| !is_alive(*pid)) {
+        if let Some(pid) = pid.filter(|pid| !is_alive(*pid) && holds_own_processes(&path)) {
             found.push(Leftover {
                 items: vec![(LeftoverKind::ControlGroup, path.clone())],
                 path,
@@ -375,14 +376,24 @@ fn control_groups(folder: &Path, depth: u32) -> Vec<Leftover> {
     found
 }
 
+/// Whether all processes of a group are numbered as this one is.
+fn holds_own_processes(group: &Path) -> bool {
+    let namespace = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/pid")).ok();
+    let own = namespace("self");
+    let members = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
+    // One that this process cannot number is listed as 0.
+    let is_own = |pid: &str| pid != "0" && namespace(pid).is_none_or(|one| Some(one) == own);
+    members.lines().all(is_own)
+}
+
 fn runner_of_group(name: &str) -> Option<u32> {
     let (pid, number) = name.strip_prefix("trueput-")?.split_once('-')?;
     number.parse::<u32>().ok()?;
     pid.parse().ok()
 }
 
-/// Removes a leftover. A run's folder is locked first, which fails if the run is active; a control
-/// group is removed without a check, because the kernel refuses to remove one that has processes.
+/// Removes a leftover. A run's folder is locked first, which fails if the run is active. The
+/// processes of a control group end by themselves, since their runner has.
 ///
 /// # Errors
 /// A [`CleanError`] for each part that cannot be removed; the rest is removed.

@@ -515,10 +515,8 @@ pub(super) fn note(capacity: &Capacity, name: &str) -> Option<String> {
             Some(_) => format!("{name}: the search ended before its capacity was confirmed."),
             None => format!("{name}: the search ended before a rate was found that it keeps."),
         }),
-        CapacityState::Led { by } => Some(format!(
-            "{name}: its search stopped early, because {by} is faster even at the low end of its \
-             interval."
-        )),
+        // A choice says it of all of them in one sentence.
+        CapacityState::Led { .. } => None,
         CapacityState::Imprecise => Some(format!(
             "{name}: its interval was still too wide after {}; use longer trials (--duration).",
             counted(capacity.probes.len() as u64, "trial")

@@ -10,9 +10,11 @@ use super::header;
 use super::search_stop::SearchStop;
 use super::tuning::{TuningView, gain_table, knob_shares, plan_blocks};
 use super::{Part, Section, SectionInput};
+use crate::answer::name_list::all_listed;
 use crate::document::{Block, Table};
 use crate::storage_words;
 use crate::trial_command::trial_command;
+use std::collections::BTreeMap;
 use trueput_findings::Run;
 use trueput_findings::audits::{AuditState, audit_state};
 use trueput_findings::capacity::{Capacity, CapacityComparison, CapacityState, is_probe_of};
@@ -323,7 +325,29 @@ impl<'a> ChoiceView<'a> {
     fn notes(&self) -> Vec<String> {
         let candidates = self.choice.candidates.iter();
         let reasons = candidates.filter_map(|it| note(it.best(), &name(it)));
-        reasons.chain(self.tuning_notes()).collect()
+        let led = self.led_notes();
+        reasons.chain(led).chain(self.tuning_notes()).collect()
+    }
+
+    /// Whose searches stopped early, and because of whom.
+    fn led_notes(&self) -> Vec<String> {
+        let mut led: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for candidate in &self.choice.candidates {
+            if let CapacityState::Led { by } = &candidate.best().state {
+                led.entry(by).or_default().push(name(candidate));
+            }
+        }
+        let sentence = |(by, names): (&str, Vec<String>)| {
+            let names: Vec<_> = names.iter().map(String::as_str).collect();
+            let whose = match names[..] {
+                [one] => format!("{one}: its search"),
+                _ => format!("The searches for {}", all_listed(&names)),
+            };
+            format!(
+                "{whose} stopped early, because {by} is faster even at the low end of its interval."
+            )
+        };
+        led.into_iter().map(sentence).collect()
     }
 
     fn tuning_notes(&self) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! The resources that a trial used, as the kernel counts them, and the limits that it ran in.
 
 use crate::claims::claims;
-use crate::support::{Bench, doubts, failure, spec, with};
+use crate::support::{Bench, doubts, failure, on, spec, with};
 use crate::toy::{FLUSHED_BYTES, FLUSHES};
 use trueput_record::conditions::Start;
 use trueput_record::{Measurement, TrialRecord, TrialSpec};
@@ -30,11 +30,15 @@ fn limited(mut spec: TrialSpec, bytes: u64) -> TrialSpec {
 /// The record of a trial, or `None`, with the reason printed, where this machine cannot limit
 /// memory.
 fn limited_record(spec: TrialSpec) -> Option<TrialRecord> {
+    limited_records(vec![spec])?.pop()
+}
+
+fn limited_records(specs: Vec<TrialSpec>) -> Option<Vec<TrialRecord>> {
     let bench = Bench::new();
-    match bench.create(vec![spec]) {
+    match bench.create(specs) {
         Ok(made) => {
             bench.run(&made, |_| {});
-            made.records().pop()
+            Some(made.records())
         }
         Err(error) => {
             assert!(matches!(error, Error::Trial { .. }), "{error}");
@@ -113,6 +117,14 @@ fn what_takes_more_memory_than_its_limit_fails_and_says_so() {
     };
     let (reason, limit) = (failure(&record), "was killed by the memory limit of 64 MiB");
     assert!(reason.contains(limit), "{reason}");
+    // Also in a time slice, beside another contender.
+    let mut first = limited(spec("hoard", "hoard"), 64 << 20);
+    first.conditions.time_slice_s = Some(0.01);
+    let mut second = on("null", first.clone());
+    second.id = "second".to_owned();
+    for record in limited_records(vec![first, second]).unwrap() {
+        assert!(failure(&record).contains(limit), "{record:?}");
+    }
 }
 
 fn what_keeps_within_its_limit_says_how_much_it_took() {

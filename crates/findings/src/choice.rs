@@ -200,8 +200,8 @@ impl Choice {
         Some([self.keeping(0)?, self.keeping(1)?])
     }
 
-    /// The contenders beside the two with the highest capacities that may take as much as the
-    /// better of them, of which intervals overlap: the run-off was not with them.
+    /// The contenders that were not in the run-off, and whose intervals reach up to that of the
+    /// recommended one: they may take as much.
     #[must_use]
     pub fn rivals(&self) -> Vec<&Candidate> {
         let first = self.first().and_then(|it| it.best().estimate);
@@ -214,7 +214,7 @@ impl Choice {
         self.others().filter(reaches).collect()
     }
 
-    /// The contenders beside the two with the highest capacities, on storage that keeps as much.
+    /// The contenders that are not in the run-off, on storage that keeps as much.
     pub fn others(&self) -> impl Iterator<Item = &Candidate> {
         let is_lost = self.candidates.first().is_some_and(Candidate::is_lost);
         let others = self.candidates.iter().skip(2);
@@ -306,8 +306,8 @@ fn mark_led_defaults(candidates: &mut [Candidate]) {
     mark_led(&mut defaults.collect::<Vec<_>>());
 }
 
-/// Why the order of the two with the highest capacities is not known. A clear run-off tells it,
-/// whatever the search found.
+/// Why it is not known which contender is the best. A clear run-off orders the two with the highest
+/// capacities, whatever the search found.
 fn inconclusive(choice: &Choice, settings: &ChoiceSettings) -> Option<NoOrderReason> {
     let both = choice.highest_two()?.map(Candidate::best);
     let per_s = |capacity: &Capacity| capacity.capacity_per_s.unwrap_or_default();

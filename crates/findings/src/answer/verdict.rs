@@ -137,11 +137,13 @@ pub(super) fn row_verdicts(ranking: &Ranking, noise: Option<&Noise>) -> Vec<RowV
 
 /// The verdict on a contender of a decided run.
 fn decided(contender: &DecidedContender) -> RowVerdict {
-    match (contender.kind, contender.inconclusive()) {
-        (_, Some(reason)) => RowVerdict::Inconclusive(reason),
-        (StandingKind::Led, _) => RowVerdict::Slower,
-        (StandingKind::Failed, _) => RowVerdict::NotCompared,
-        _ => RowVerdict::Leader,
+    if let Some(reason) = contender.inconclusive() {
+        return RowVerdict::Inconclusive(reason);
+    }
+    match contender.kind {
+        StandingKind::Led => RowVerdict::Slower,
+        StandingKind::Failed => RowVerdict::NotCompared,
+        StandingKind::Leader | StandingKind::Equal | StandingKind::Open => RowVerdict::Leader,
     }
 }
 

@@ -22,6 +22,7 @@ pub mod null;
 pub mod panics;
 pub mod reference;
 pub mod service;
+pub mod session;
 pub mod setting_contradiction;
 pub mod sql;
 pub mod storage;
@@ -39,6 +40,7 @@ pub use key_range::KeyRange;
 pub use native::NativeProgram;
 pub use null::Null;
 pub use service::Service;
+pub use session::{Direction, Mode, RecordVisitor, Session, ValueVisitor, read_in_transaction};
 pub use setting_contradiction::SettingContradiction;
 pub use sql::{Datum, Dialect, Sql};
 pub use storage::Storage;
@@ -51,7 +53,6 @@ pub use trueput_record::{
 };
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -83,10 +84,12 @@ pub trait Engine: Send + Sync {
     /// level of that name.
     fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation>;
 
-    /// Returns the knobs that a plan may set.
+    /// Returns the knobs that a plan may set, by the engine's own names and with its defaults;
+    /// [`parameters!`] declares them.
     fn knobs(&self) -> &'static [Parameter];
 
-    /// Opens the database in `spec.directory`, creating it if it does not exist.
+    /// Opens the database in `spec.directory`, creating it if it does not exist. The folder's
+    /// entries are durable afterwards, by the engine or by the driver.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a level or knob that it does not have; [`Error::Engine`] for
@@ -101,7 +104,9 @@ pub trait Engine: Send + Sync {
     }
 
     /// Returns the promise of a level with these knobs, which may change the settings that keep it,
-    /// or exclude the level.
+    /// or exclude the level. Its source is the sentence of the engine's documentation that confirms
+    /// the settings, or the source file if there is none. A level that no setting keeps is left
+    /// out: no engine is weakened to reach a level, and no stronger setting has a weaker name.
     ///
     /// # Errors
     /// [`Error::Unsupported`] if it does not have the level, or not with these knobs.
@@ -399,20 +404,27 @@ pub struct Build {
     pub assertions: Option<bool>,
 }
 
-/// Capabilities of an engine that workloads or the runner depend on.
+/// Capabilities of an engine that workloads or the runner depend on. Each claim enables checks of
+/// the [`conformance`] suite, and nothing is claimed that the engine has not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Several processes may have one database open at once.
+    /// Several processes may have one database open at once: workers are processes. The runner's
+    /// trials test it, not the suite.
     pub several_processes: bool,
-    /// Several write transactions may run at once; otherwise they take turns.
+    /// Several write transactions may run at once, also if those that overlap get conflicts;
+    /// otherwise they take turns.
     pub concurrent_writers: bool,
-    /// Whether records can be read back. False for the null engine only.
+    /// Whether records can be read back. False for the null engine only: it switches off every
+    /// check of data. An engine in memory writes its records when it is closed, and reads them when
+    /// it is opened, since loading, measuring and verifying are three processes ([`reference`]).
     pub retains_data: bool,
-    /// Puts, deletes and gets of one transaction take effect together or not at all.
+    /// Puts, deletes and gets of one transaction take effect together or not at all. `tpcc`
+    /// requires it.
     pub atomic_transactions: bool,
-    /// A read transaction sees one state of the database, whatever others commit meanwhile.
+    /// A read transaction sees one state of the database, whatever others commit meanwhile, also if
+    /// the level of [`Engine::isolation`] is lower. `tpcc` on keys and values requires it.
     pub snapshot_reads: bool,
-    /// Longest key, bytes.
+    /// Longest key, bytes. Plans beyond it are refused, and so are longer keys.
     pub max_key_bytes: usize,
     /// Longest value, bytes.
     pub max_value_bytes: usize,
@@ -499,133 +511,4 @@ pub trait Database: Send + Sync {
     /// # Errors
     /// Whatever the engine says.
     fn checkpoint(&self) -> Result<()>;
-}
-
-/// The kind of a transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// Reads only. [`Session::put`] and [`Session::delete`] are refused.
-    Read,
-    /// Reads and writes. It sees its own writes.
-    Write,
-}
-
-/// The order of a scan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// By ascending key.
-    Forward,
-    /// By descending key.
-    Backward,
-}
-
-/// Visits a value in the engine's memory; the slice is valid only during the call.
-pub type ValueVisitor<'v> = dyn FnMut(&[u8]) + 'v;
-
-/// Looks at a record of a scan; the slices end with the call. `Break` ends the scan.
-pub type RecordVisitor<'v> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'v;
-
-/// One worker's access to a database: at most one transaction at a time, on one thread.
-///
-/// Every `get`, `put`, `delete` and `scan` is between a `begin` and a `commit` or `abort`; reads
-/// may end with either. Without an open transaction they are refused, `commit` and `abort` too, and
-/// with an open one `begin` is refused: with any error but [`Error::Conflict`], which would invite
-/// a retry.
-///
-/// After an error of a call within a transaction, including a refused second `begin`, the
-/// transaction is still open and the caller must call `abort`: it ends the transaction, even if the
-/// engine has already aborted it. Results of other calls are unspecified. After an error of
-/// `commit`, or of a first `begin`, no transaction is open. In both cases the session can begin the
-/// next one.
-///
-/// A session that is dropped aborts its transaction.
-pub trait Session {
-    /// Begins a transaction. A session that has one open refuses.
-    ///
-    /// # Errors
-    /// [`Error::Conflict`] if the engine asks for a retry.
-    fn begin(&mut self, mode: Mode) -> Result<()>;
-
-    /// Passes the value of `key` to `visitor`, without a copy if the engine permits, and returns
-    /// whether the key exists. The visitor is called once if it does, and otherwise not at all. A
-    /// key that cannot be put (too long, or empty if the engine refuses that) does not exist, or is
-    /// [`Error::Unsupported`].
-    ///
-    /// # Errors
-    /// [`Error::Conflict`] if the engine aborts the transaction.
-    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool>;
-
-    /// Does a [`Session::get`] in a read transaction of its own, while no transaction is open. An
-    /// engine that serves a single lookup from its latest state, without a snapshot, overrides it,
-    /// so that a lookup costs the same as for its users.
-    ///
-    /// # Errors
-    /// As [`Session::begin`], [`Session::get`] and [`Session::commit`]; no transaction is open
-    /// afterwards.
-    fn point_read(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
-        self.begin(Mode::Read)?;
-        match self.get(key, visitor) {
-            Ok(found) => self.commit().map(|()| found),
-            Err(error) => {
-                // The first error says more than an error of the abort.
-                let _ = self.abort();
-                Err(error)
-            }
-        }
-    }
-
-    /// Stores `value` under `key`, whether or not the key exists. The value may be empty. The empty
-    /// key is either supported or refused; nothing is truncated or lost silently.
-    ///
-    /// # Errors
-    /// [`Error::Conflict`] if the engine aborts the transaction; [`Error::Full`] if there is no
-    /// space; [`Error::Unsupported`] in a read transaction, for a key or value longer than stated
-    /// in [`Capabilities`], or for an empty key if the engine does not support it.
-    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
-
-    /// Deletes `key`. It is not an error if the key does not exist.
-    ///
-    /// # Errors
-    /// As [`Session::put`].
-    fn delete(&mut self, key: &[u8]) -> Result<()>;
-
-    /// Passes the records of `range` in the order of `direction` to `visitor` until it breaks, and
-    /// returns the number of records passed, including the one at which the visitor broke. The
-    /// transaction's own writes are included. A bound need not be an existing key, and may be the
-    /// empty string; a reversed range has no records and is not an error.
-    ///
-    /// # Errors
-    /// As [`Session::get`].
-    fn scan(
-        &mut self,
-        range: KeyRange<'_>,
-        direction: Direction,
-        visitor: &mut RecordVisitor<'_>,
-    ) -> Result<u64>;
-
-    /// Commits the transaction: makes its writes visible, and durable at the database's level.
-    ///
-    /// # Errors
-    /// [`Error::Conflict`] if another transaction interfered; nothing was written then.
-    fn commit(&mut self) -> Result<()>;
-
-    /// Ends the transaction and forgets its writes.
-    ///
-    /// # Errors
-    /// Whatever the engine says; the transaction has ended all the same.
-    fn abort(&mut self) -> Result<()>;
-
-    /// Makes the engine's counters include everything that this session did, if the engine would
-    /// otherwise do so later. No transaction is open.
-    ///
-    /// # Errors
-    /// The errors of the engine.
-    fn flush_counters(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    /// Returns its SQL interface; `None` if the engine has none.
-    fn sql(&mut self) -> Option<&mut dyn Sql> {
-        None
-    }
 }

@@ -239,10 +239,18 @@ fn keep_tail(errors: impl Read, tail: &Mutex<VecDeque<String>>) {
         }
         let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
         if tail.len() == TAIL_LINES {
-            tail.pop_front();
+            // What a program of Go or C++ dies of stands before a trace, which may be long.
+            let oldest = usize::from(is_last_message(&tail[0]));
+            tail.remove(oldest);
         }
         tail.push_back(text.trim_end().to_owned());
     }
+}
+
+/// Whether a line says what a process dies of, as runtimes write it before their traces.
+fn is_last_message(line: &str) -> bool {
+    let begins = ["panic: ", "fatal error: ", "terminate called"];
+    begins.iter().any(|begin| line.starts_with(begin))
 }
 
 #[cfg(test)]
@@ -257,6 +265,20 @@ mod tests {
         let kept = tail.into_inner().unwrap();
         assert_eq!(kept.len(), TAIL_LINES);
         assert_eq!(kept.back().map(String::as_str), Some("line 19"));
+    }
+
+    #[test]
+    fn the_message_before_a_long_trace_is_kept() {
+        let tail = Mutex::new(VecDeque::new());
+        let trace = (0..20).map(|n| format!("frame {n}\n")).collect::<String>();
+        let text = format!("earlier\npanic: no more\n\ngoroutine 1:\n{trace}");
+        keep_tail(text.as_bytes(), &tail);
+        let kept: Vec<_> = tail.into_inner().unwrap().into();
+        assert_eq!(kept.len(), TAIL_LINES);
+        assert_eq!(
+            (kept[0].as_str(), kept[4].as_str()),
+            ("panic: no more", "frame 19")
+        );
     }
 
     #[test]

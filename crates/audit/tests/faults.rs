@@ -31,6 +31,7 @@ use trueput_runner::{Registry, worker_main};
 static REGISTRY: Registry = Registry {
     engines: &[],
     workloads: &[],
+    plugins: None,
 };
 
 /// The size of a page of a crash state, bytes.

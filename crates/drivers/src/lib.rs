@@ -1,4 +1,5 @@
-//! Drivers: each speaks one engine's own public API. A new engine is one file and one row here.
+//! Drivers: each speaks one engine's own public API. A new engine is one file and one row here, or
+//! a plug-in outside of this program.
 
 mod berkeleydb;
 mod etcd;
@@ -16,6 +17,7 @@ mod mdbx;
 mod named_values;
 mod ordered_cursor;
 mod percent;
+mod plugin;
 mod postgresql;
 mod process_locks;
 mod redb;
@@ -38,6 +40,7 @@ pub use library::{ignored_folders, is_in_trusted_location, untrusted_reason};
 pub use lmdb::Lmdb;
 pub use mariadb::{Galera, MariaDb};
 pub use mdbx::Mdbx;
+pub use plugin::Plugins;
 pub use postgresql::{Postgresql, PostgresqlCluster};
 pub use rocksdb::RocksDb;
 pub use sqlite::Sqlite;

@@ -327,8 +327,8 @@ macro_rules! symbols {
 }
 pub(crate) use symbols;
 
-/// Whether `path` is a shared library for this machine.
-fn check(path: &Path) -> Result<()> {
+/// Checks that `path` is a shared library for this machine.
+pub(crate) fn check(path: &Path) -> Result<()> {
     let shown = path.display();
     let file =
         File::open(path).map_err(|error| Error::engine(format!("cannot read {shown}: {error}")))?;

@@ -97,7 +97,7 @@ pub fn of_code(code: c_int, text: String) -> Error {
 }
 
 /// The longest keys and values of an engine, bytes.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct LengthLimits {
     /// Of a key.
     pub key_bytes: usize,

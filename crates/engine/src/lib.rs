@@ -24,6 +24,7 @@ pub mod reference;
 pub mod service;
 pub mod session;
 pub mod setting_contradiction;
+mod source;
 pub mod sql;
 pub mod storage;
 #[cfg(any(test, feature = "testing"))]
@@ -42,6 +43,7 @@ pub use null::Null;
 pub use service::Service;
 pub use session::{Direction, Mode, RecordVisitor, Session, ValueVisitor, read_in_transaction};
 pub use setting_contradiction::SettingContradiction;
+pub use source::EngineSource;
 pub use sql::{Datum, Dialect, Sql};
 pub use storage::Storage;
 pub use trueput_record::accounting::CacheUse;

@@ -131,11 +131,23 @@ pub struct Contender {
     pub build: Option<PathBuf>,
 }
 
+/// The engine of a contender that is named by the file of its plug-in alone, until the file has
+/// been read.
+pub const PLUGIN: &str = "plugin";
+
 impl Contender {
-    /// Reads `ENGINE` or `ENGINE@/path/to/library`.
+    /// Reads `ENGINE`, `ENGINE@/path/to/library`, or the path of a plug-in, which has a slash.
     #[must_use]
     pub fn parse(text: &str) -> Self {
-        match text.split_once('@') {
+        let named = text.split_once('@');
+        let name = named.map_or(text, |(name, _)| name);
+        if name.contains('/') && !text.contains("://") {
+            return Self {
+                engine: PLUGIN.to_owned(),
+                build: Some(PathBuf::from(text)),
+            };
+        }
+        match named {
             Some((engine, build)) => Self {
                 engine: engine.to_owned(),
                 build: Some(PathBuf::from(build)),

@@ -51,7 +51,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use trueput_engine::{Credentials, Engine};
+use trueput_engine::{Credentials, Engine, EngineSource};
+use trueput_record::address::is_address_for;
+use trueput_record::plan::{Contender, PLUGIN};
 use trueput_record::suggest::{did_you_mean, engine_hint};
 use trueput_workloads::Workload;
 
@@ -62,6 +64,8 @@ pub struct Registry {
     pub engines: &'static [&'static dyn Engine],
     /// The workloads.
     pub workloads: &'static [&'static dyn Workload],
+    /// Where engines come from that are named by a file; `None` if nowhere.
+    pub plugins: Option<&'static dyn EngineSource>,
 }
 
 impl Registry {
@@ -76,16 +80,85 @@ impl Registry {
         }
         let mut engines = self.engines.iter().copied();
         let found = engines.find(|engine| engine.info().name == name);
+        let found = found.or_else(|| self.plugins?.find(name));
         found.ok_or_else(|| {
             let engines = self.engines.iter();
             let known: Vec<_> = engines.map(|engine| engine.info().name).collect();
             let hint = if name.contains("://") {
                 ": write ENGINE@ADDRESS".to_owned()
+            } else if name.ends_with(".so") {
+                format!(": write ./{name} for a plug-in")
             } else {
                 engine_hint(name, known.iter().copied())
             };
             let name = name.to_owned();
             RegistryError::UnknownEngine { name, hint, known }
+        })
+    }
+
+    /// Finds an engine by its name. If there is none of that name, the library may be a plug-in of
+    /// that name, which nobody has named in this process yet.
+    ///
+    /// # Errors
+    /// As [`Registry::engine`]; what is wrong with the plug-in.
+    pub fn engine_of(
+        &self,
+        name: &str,
+        library: Option<&Path>,
+    ) -> Result<&'static dyn Engine, RegistryError> {
+        let has_name = |engine: &&dyn Engine| engine.info().name == name;
+        let is_known = self.engines.iter().any(has_name) || name == trueput_engine::storage::NAME;
+        let (false, Some(library), Some(plugins)) = (is_known, library, self.plugins) else {
+            return self.engine(name);
+        };
+        if is_address_for(name, library) {
+            return self.engine(name);
+        }
+        let plugin = plugins
+            .read(library)
+            .map_err(|error| match self.engine(name) {
+                // A misspelled name is likelier than a plug-in.
+                Err(RegistryError::UnknownEngine { name, hint, known }) if !hint.is_empty() => {
+                    RegistryError::UnknownEngine { name, hint, known }
+                }
+                _ => RegistryError::Library(error),
+            })?;
+        let own = plugin.info().name;
+        if own == name {
+            return Ok(plugin);
+        }
+        Err(RegistryError::OtherPlugin {
+            library: library.to_owned(),
+            own,
+            name: name.to_owned(),
+        })
+    }
+
+    /// Returns a contender under the name of its engine, which a plug-in that is named by its file
+    /// alone has in its description.
+    ///
+    /// # Errors
+    /// What is wrong with the plug-in; an engine of that name that is no plug-in.
+    pub fn named(&self, contender: &Contender) -> Result<Contender, RegistryError> {
+        let library = contender.build.as_deref();
+        let (PLUGIN, Some(library), Some(plugins)) =
+            (contender.engine.as_str(), library, self.plugins)
+        else {
+            return Ok(contender.clone());
+        };
+        let plugin = plugins.read(library).map_err(RegistryError::Library)?;
+        let name = plugin.info().name;
+        let mut engines = self.engines.iter();
+        let other = engines.find(|engine| engine.info().name == name);
+        if other.is_some_and(|other| other.info().install != plugin.info().install) {
+            return Err(RegistryError::TakenName {
+                library: library.to_owned(),
+                name,
+            });
+        }
+        Ok(Contender {
+            engine: name.to_owned(),
+            build: contender.build.clone(),
         })
     }
 
@@ -98,7 +171,7 @@ impl Registry {
         name: &str,
         library: Option<&Path>,
     ) -> Result<SelectedEngine, RegistryError> {
-        let offered = self.engine(name)?;
+        let offered = self.engine_of(name, library)?;
         let Some(library) = library else {
             return Ok(SelectedEngine::Offered(offered));
         };

@@ -53,11 +53,13 @@ use clap::Parser;
 use failure::Failure;
 use std::process::ExitCode;
 use std::sync::LazyLock;
+use trueput_drivers::Plugins;
 use trueput_engine::Engine;
 use trueput_odbc::Odbc;
 pub use trueput_runner::Registry;
 
 static ODBC: Odbc = Odbc::new();
+static PLUGINS: Plugins = Plugins::new();
 
 /// The engines of `drivers`, and those that use the public contract alone.
 static ENGINES: LazyLock<Vec<&dyn Engine>> = LazyLock::new(|| {
@@ -72,6 +74,7 @@ pub fn registry() -> Registry {
     Registry {
         engines: &ENGINES,
         workloads: trueput_workloads::registry(),
+        plugins: Some(&PLUGINS),
     }
 }
 

@@ -264,8 +264,8 @@ pub const OF_A_NEW_RUN: [&str; 14] = [
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "What to run (overrides the plan)")]
 pub struct PlanOverrides {
-    /// Engines, comma-separated: NAME, NAME@LIBRARY, NAME@ADDRESS, or 'present' for all installed
-    /// ones [default: the plan's]
+    /// Engines, comma-separated: NAME, NAME@LIBRARY, NAME@ADDRESS, the path of a plug-in, or
+    /// 'present' for all installed ones [default: the plan's]
     #[arg(long, value_name = "ENGINE")]
     pub engine: Vec<String>,
     /// Durability levels, comma-separated: sync, async, buffered, process, none (see

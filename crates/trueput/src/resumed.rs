@@ -113,7 +113,7 @@ fn check_parameters(
             let (owner, settings) = (&spec.workload, &spec.settings);
             check("settings", owner, workload.settings(), settings)?;
         }
-        if let Ok(engine) = registry.engine(&spec.engine) {
+        if let Ok(engine) = registry.engine_of(&spec.engine, spec.build.as_deref()) {
             check("knobs", &spec.engine, engine.knobs(), &spec.knobs)?;
         }
     }

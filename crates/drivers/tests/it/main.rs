@@ -18,6 +18,7 @@ mod lying_servers;
 mod mariadb;
 mod mdbx;
 mod other_builds;
+mod plugin;
 mod postgresql;
 mod promises;
 mod redb;

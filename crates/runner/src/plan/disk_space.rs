@@ -110,7 +110,7 @@ impl DiskSpace {
         let settings = resolve(&spec.workload, workload.settings(), &spec.settings).ok();
         let job = settings.and_then(|settings| workload.job(&settings, &spec.conditions).ok());
         let storage: &dyn Engine = &trueput_engine::Storage;
-        let engine = registry.engine(&spec.engine);
+        let engine = registry.engine_of(&spec.engine, spec.build.as_deref());
         job.map_or_else(Self::default, |job| {
             Self::of_job(&*job, engine.unwrap_or(storage), spec.workers, factor)
         })

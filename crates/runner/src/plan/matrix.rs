@@ -2,6 +2,7 @@
 
 pub(crate) mod cache;
 mod conditions;
+mod contenders;
 mod ineffective;
 mod names;
 mod reachability;
@@ -20,9 +21,8 @@ use conditions::with_log_placed;
 use skipped::nothing_left;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
 use trueput_engine::parameter::{resolve, resolve_knobs};
-use trueput_engine::{Address, Credentials, Durability, Engine, Parameter, ParameterValues};
+use trueput_engine::{Credentials, Durability, Engine, Parameter, ParameterValues};
 use trueput_record::address::is_address_for;
 use trueput_record::conditions::TimeSlice;
 pub use trueput_record::folder::MAX_TRIALS;
@@ -171,6 +171,8 @@ impl EngineBuild {
 
 struct Expansion<'a> {
     plan: &'a PlanFile,
+    /// The plan's contenders, with their engines' names and their libraries' full paths.
+    engines: Vec<Contender>,
     registry: &'a Registry,
     builds: BuildAccess,
     workload: &'static dyn Workload,
@@ -195,10 +197,13 @@ impl<'a> Expansion<'a> {
         }
         check_count("repeat", i64::from(plan.repeat), MAX_REPEAT)
             .map_err(|error| plan_error("repeat", &error))?;
+        let engines = contenders::contenders(plan, registry);
+        let engines = engines.map_err(|error| plan_error("engines", &error))?;
         let builds_of = |contender: &'a Contender| contender.build.as_deref();
         let addresses = plan.engines.iter().filter_map(builds_of);
         let expansion = Self {
             plan,
+            engines,
             registry,
             builds,
             workload,
@@ -272,12 +277,12 @@ impl<'a> Expansion<'a> {
             return Ok(vec![self.storage()?]);
         }
         let mut candidates: Vec<EngineCandidate> = Vec::new();
-        for contender in &self.plan.engines {
+        for contender in &self.engines {
             if contender.engine == PRESENT_ENGINES {
                 self.present(&mut candidates, skipped);
                 continue;
             }
-            let contender = with_full_path(contender);
+            let contender = contender.clone();
             if !candidates
                 .iter()
                 .any(|candidate| candidate.contender == contender)
@@ -333,10 +338,10 @@ impl<'a> Expansion<'a> {
 
     fn build(&self, contender: &Contender) -> Result<EngineBuild, Error> {
         let name = &contender.engine;
-        let engine = self.registry.engine(name).map_err(|reason| {
+        let build = contender.build.as_deref();
+        let engine = self.registry.engine_of(name, build).map_err(|reason| {
             self.plan_error("engines", with_present_hint(name, reason.to_string()))
         })?;
-        let build = contender.build.as_deref();
         let is_users = build.is_some_and(|build| is_address_for(name, build));
         let cannot = |error: trueput_engine::Error| {
             // A server that is the user's is not installed by this program.
@@ -622,22 +627,6 @@ impl<'a> Expansion<'a> {
             place: self.plan.origin.of(key),
             message: message.to_string(),
         }
-    }
-}
-
-/// The contender with the full path of its library, so that a run resumed in another folder finds
-/// it and two names of one file are one contender. A file that is not there keeps its name for the
-/// engine to refuse; the address of a server loses its password. It stays an
-/// address where there is a file of that name: a plan that names a server never runs a program.
-fn with_full_path(contender: &Contender) -> Contender {
-    let full = |path: &PathBuf| {
-        let is_file = !is_address_for(&contender.engine, path);
-        let full = is_file.then(|| path.canonicalize().ok()).flatten();
-        full.unwrap_or_else(|| Address::redact_build(path))
-    };
-    Contender {
-        engine: contender.engine.clone(),
-        build: contender.build.as_ref().map(full),
     }
 }
 

@@ -44,6 +44,28 @@ pub enum RegistryError {
     /// A library is not one of the engine.
     #[error(transparent)]
     Library(EngineError),
+    /// A library is the plug-in of another engine.
+    #[error("{} is the plug-in of {own}, not of {name}", library.display())]
+    OtherPlugin {
+        /// The file.
+        library: PathBuf,
+        /// The name in its description.
+        own: &'static str,
+        /// The name that was given.
+        name: String,
+    },
+    /// A plug-in has the name of an engine of this program.
+    #[error(
+        "{} calls itself {name}, as an engine of this program: give it another name in its \
+         description",
+        library.display()
+    )]
+    TakenName {
+        /// The file.
+        library: PathBuf,
+        /// The name in its description.
+        name: &'static str,
+    },
 }
 
 /// The reason why a trial cannot be run as it is.

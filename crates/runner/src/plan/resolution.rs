@@ -79,7 +79,7 @@ pub(crate) fn resolve_trial(
     trueput_record::trial::check_id(&spec.id)?;
     let workload = registry.workload(&spec.workload)?;
     let offered = match workload.subject() {
-        WorkloadSubject::Engine => registry.engine(&spec.engine)?,
+        WorkloadSubject::Engine => registry.engine_of(&spec.engine, spec.build.as_deref())?,
         WorkloadSubject::Storage => resolve_storage(&spec.workload, &spec.engine)?,
     };
     let name = offered.info().name;

@@ -39,6 +39,7 @@ pub const REGISTRY: Registry = Registry {
         &Keeper::hanging_at_recovery("hangs-at-recovery"),
     ],
     workloads: &[&Play, &Replay],
+    plugins: None,
 };
 
 pub fn spec(id: &str, act: &str) -> TrialSpec {

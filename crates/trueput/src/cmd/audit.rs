@@ -60,8 +60,8 @@ pub struct Arguments {
         conflicts_with = "replay"
     )]
     plan: String,
-    /// Engines, comma-separated: NAME, NAME@LIBRARY, or 'present' for all installed ones [default:
-    /// the plan's]
+    /// Engines, comma-separated: NAME, NAME@LIBRARY, the path of a plug-in, or 'present' for all
+    /// installed ones [default: the plan's]
     #[arg(long, value_name = "ENGINE")]
     engine: Vec<String>,
     /// Durability levels, comma-separated [default: the plan's]

@@ -44,8 +44,8 @@ Exit codes:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Engines, each perhaps with a build: ENGINE@LIBRARY or ENGINE@ADDRESS [default: all installed
-    /// ones]
+    /// Engines, each perhaps with a build, ENGINE@LIBRARY or ENGINE@ADDRESS, or paths of plug-ins
+    /// [default: all installed ones]
     #[arg(value_name = "ENGINE")]
     engines: Vec<String>,
     /// Durability levels [default: all that the engine supports]
@@ -377,8 +377,10 @@ fn find_engine(
     text: &str,
     registry: &Registry,
 ) -> Result<(&'static str, &'static dyn Engine), Failure> {
-    let contender = Contender::parse(text);
-    let engine = registry.engine(&contender.engine).map_err(Failure::usage)?;
+    let contender = registry.named(&Contender::parse(text));
+    let contender = contender.map_err(Failure::usage)?;
+    let engine = registry.engine_of(&contender.engine, contender.build.as_deref());
+    let engine = engine.map_err(Failure::usage)?;
     let name = engine.info().name;
     let Some(build) = contender.build else {
         return Ok((name, engine));

@@ -8,6 +8,7 @@ use clap::Args;
 use serde_json::json;
 use std::process::ExitCode;
 use trueput_engine::Parameter;
+use trueput_record::plan::Contender;
 use trueput_record::suggest::did_you_mean;
 use trueput_runner::Registry;
 use trueput_tuner::presets::presets;
@@ -22,7 +23,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// An engine, or a workload to list its settings
+    /// An engine, the path of a plug-in, or a workload to list its settings
     #[arg(value_name = "ENGINE")]
     owner: String,
     /// Write JSON
@@ -65,8 +66,13 @@ fn write_presets(owner: &str) -> Result<(), Failure> {
 }
 
 fn knobs_of(owner: &str, registry: &Registry) -> Result<&'static [Parameter], Failure> {
-    if let Ok(engine) = registry.engine(owner) {
-        return Ok(engine.knobs());
+    let contender = registry.named(&Contender::parse(owner));
+    let contender = contender.map_err(Failure::usage)?;
+    let build = contender.build.as_deref();
+    match registry.engine_of(&contender.engine, build) {
+        Ok(engine) => return Ok(engine.knobs()),
+        Err(error) if build.is_some() => return Err(Failure::usage(error)),
+        Err(_) => {}
     }
     if let Ok(workload) = registry.workload(owner) {
         return Ok(workload.settings());

@@ -83,8 +83,11 @@ pub struct Arguments {
 /// # Errors
 /// A usage error for bad input, before anything runs.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
-    let name = Contender::parse(&arguments.engine).engine;
-    let engine = registry.engine(&name).map_err(Failure::usage)?;
+    let contender = Contender::parse(&arguments.engine);
+    let contender = registry.named(&contender).map_err(Failure::usage)?;
+    let build = contender.build.as_deref();
+    let engine = registry.engine_of(&contender.engine, build);
+    let engine = engine.map_err(Failure::usage)?;
     let problems = problems(&standard_input()?)?;
     let given = run_options(arguments, engine, problems.len());
     let run = prepare(arguments, &given, &problems, registry)?;

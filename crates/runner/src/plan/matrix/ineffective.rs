@@ -87,7 +87,7 @@ impl Expansion<'_> {
     fn competes(&self, engine: &str) -> bool {
         let named = |name: &str| name == engine || name == PRESENT_ENGINES;
         let on_engines = self.workload.subject() == WorkloadSubject::Engine;
-        on_engines && self.plan.engines.iter().any(|one| named(&one.engine))
+        on_engines && self.engines.iter().any(|one| named(&one.engine))
     }
 
     fn not_in_the_run(&self, engine: &str) -> String {
@@ -95,7 +95,7 @@ impl Expansion<'_> {
             return format!("{} runs on no engine", self.plan.workload);
         }
         let mut names: Vec<&str> = Vec::new();
-        for one in &self.plan.engines {
+        for one in &self.engines {
             if !names.contains(&one.engine.as_str()) {
                 names.push(&one.engine);
             }

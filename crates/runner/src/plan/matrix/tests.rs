@@ -1,6 +1,7 @@
 mod fits;
 mod time_slices;
 
+use super::contenders::with_full_path;
 use super::skipped::SKIP_HINT;
 use super::*;
 use std::process::Command;
@@ -258,6 +259,7 @@ fn registry() -> Registry {
     Registry {
         engines: &[&NULL, &SHARED, &SINGLE, &SERVER, &ABSENT],
         workloads: &[&RangeWorkload],
+        plugins: None,
     }
 }
 

@@ -3,7 +3,9 @@
 use crate::failure::Failure;
 use std::fmt::Display;
 use trueput_record::ablation::BASE;
-use trueput_record::plan::{Condition, ConditionLists, PRESENT_ENGINES, PlanFile, PlanStep};
+use trueput_record::plan::{
+    Condition, ConditionLists, Contender, PRESENT_ENGINES, PlanFile, PlanStep,
+};
 use trueput_record::suggest::did_you_mean;
 use trueput_record::{Durability, Value};
 use trueput_runner::Registry;
@@ -103,8 +105,8 @@ fn setting(
             return Ok(());
         }
         Some((engine, knob)) => {
-            registry.engine(engine).map_err(Failure::usage)?;
             let run = engines(plan, registry);
+            registry.engine(engine).map_err(Failure::usage)?;
             if !run.iter().any(|one| one == engine) {
                 return Err(Failure::usage(format!(
                     "the run has no {engine}; its engines are {}",
@@ -153,7 +155,14 @@ fn engines(plan: &PlanFile, registry: &Registry) -> Vec<String> {
         let all = registry.engines.iter();
         all.map(|engine| engine.info().name.to_owned()).collect()
     } else {
-        plan.engines.iter().map(|one| one.engine.clone()).collect()
+        let name = |one: &Contender| {
+            let named = registry.named(one).unwrap_or_else(|_| one.clone());
+            // A plug-in is known by its name from here on; what is wrong with it, the expansion
+            // says.
+            let _ = registry.engine_of(&named.engine, named.build.as_deref());
+            named.engine
+        };
+        plan.engines.iter().map(name).collect()
     }
 }
 
@@ -161,7 +170,6 @@ fn engines(plan: &PlanFile, registry: &Registry) -> Vec<String> {
 mod tests {
     use super::*;
     use trueput_record::Durability;
-    use trueput_record::plan::Contender;
 
     fn resolved(text: &str) -> Result<PlanStep, String> {
         let registry = crate::registry();

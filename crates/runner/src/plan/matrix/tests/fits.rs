@@ -104,6 +104,7 @@ fn expand_reading(plan: &PlanFile) -> Result<Matrix, Error> {
     let registry = Registry {
         engines: &[&SHARED, &SINGLE, &BATCHES],
         workloads: &[&Reading],
+        plugins: None,
     };
     expand(plan, &registry)
 }

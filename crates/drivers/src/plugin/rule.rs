@@ -1,0 +1,200 @@
+//! What holds with some knobs only: the rules of a plug-in's description.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use trueput_engine::parameter::resolve_knobs;
+use trueput_engine::{
+    Durability, Error, Isolation, Parameter, ParameterValues, Promise, Result, Value, Window,
+};
+
+/// The values of knobs with which a rule applies: for each that is named, one of some values.
+#[derive(Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Condition(BTreeMap<String, ValueList>);
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum ValueList {
+    Many(Vec<Value>),
+    One(Value),
+}
+
+impl ValueList {
+    fn values(&self) -> &[Value] {
+        match self {
+            Self::Many(values) => values,
+            Self::One(value) => std::slice::from_ref(value),
+        }
+    }
+}
+
+impl Condition {
+    /// Brings its values to the types of the knobs.
+    ///
+    /// # Errors
+    /// A knob that does not exist, or a value that it does not take.
+    pub(super) fn resolve(
+        &mut self,
+        engine: &str,
+        knobs: &[Parameter],
+    ) -> std::result::Result<(), String> {
+        for (name, values) in &mut self.0 {
+            let admit = |value: &Value| {
+                let given = [(name.clone(), value.clone())].into();
+                let resolved = resolve_knobs(engine, knobs, &given);
+                let resolved = resolved.map_err(|error| error.to_string())?;
+                let value = resolved.get(name).cloned();
+                value.ok_or_else(|| format!("{engine} has no knob '{name}'"))
+            };
+            let admitted = values.values().iter().map(admit);
+            let admitted: std::result::Result<_, String> = admitted.collect();
+            *values = ValueList::Many(admitted?);
+        }
+        Ok(())
+    }
+
+    /// Whether it is met; an empty one always is.
+    pub(super) fn is_met_by(&self, knobs: &ParameterValues) -> bool {
+        self.0.iter().all(|(name, values)| {
+            let value = knobs.get(name);
+            value.is_some_and(|value| values.values().contains(value))
+        })
+    }
+}
+
+/// A level of durability, as an engine maps it with some knobs.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LevelRule {
+    pub(super) durability: Durability,
+    /// The engine's own settings; `{NAME}` stands for the value of a knob.
+    mapped_to: String,
+    #[serde(default)]
+    window: Option<WindowRule>,
+    source: String,
+    #[serde(default)]
+    doubt: Option<String>,
+    #[serde(default)]
+    pub(super) when: Condition,
+}
+
+/// What an `async` or `buffered` level can lose at most.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WindowRule {
+    #[serde(default)]
+    time_s: Option<Figure>,
+    #[serde(default)]
+    bytes: Option<Figure>,
+    #[serde(default)]
+    commits: Option<Figure>,
+    until: String,
+}
+
+/// A number, or the name of the knob that has it.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Figure {
+    Number(f64),
+    Knob(String),
+}
+
+impl Figure {
+    fn with(&self, knobs: &ParameterValues) -> Option<f64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Knob(name) => match knobs.get(name)? {
+                Value::Integer(number) => Some(*number as f64),
+                Value::Float(number) => Some(*number),
+                Value::Boolean(_) | Value::Text(_) => None,
+            },
+        }
+    }
+}
+
+impl WindowRule {
+    fn with(&self, knobs: &ParameterValues) -> Window {
+        let value = |figure: &Option<Figure>| figure.as_ref()?.with(knobs);
+        Window {
+            time_s: value(&self.time_s),
+            bytes: value(&self.bytes).map(|bytes| bytes as u64),
+            commits: value(&self.commits).map(|commits| commits as u64),
+            until: self.until.clone(),
+        }
+    }
+}
+
+impl LevelRule {
+    /// The knobs that its window and its settings take their figures from.
+    pub(super) fn named_knobs(&self) -> Vec<&str> {
+        let window = self.window.iter();
+        let figures = window.flat_map(|window| [&window.time_s, &window.bytes, &window.commits]);
+        let of_window = figures.filter_map(|figure| match figure {
+            Some(Figure::Knob(name)) => Some(name.as_str()),
+            _ => None,
+        });
+        let parts = self.mapped_to.split('{').skip(1);
+        let of_settings = parts.filter_map(|part| Some(part.split_once('}')?.0));
+        of_window.chain(of_settings).collect()
+    }
+
+    /// The promise of the level with these knobs.
+    fn promise(&self, knobs: &ParameterValues) -> Promise {
+        let mut mapped_to = self.mapped_to.clone();
+        for (name, value) in knobs.as_settings() {
+            mapped_to = mapped_to.replace(&format!("{{{name}}}"), &value.to_string());
+        }
+        let window = self.window.as_ref().map(|window| window.with(knobs));
+        Promise {
+            doubt: self.doubt.clone(),
+            ..Promise::new(self.durability, mapped_to, window, &self.source)
+        }
+    }
+}
+
+/// The promise of the first rule for the level that applies.
+///
+/// # Errors
+/// [`Error::Unsupported`] if none does.
+pub(super) fn promise_of(
+    engine: &str,
+    rules: &[LevelRule],
+    durability: Durability,
+    knobs: &ParameterValues,
+) -> Result<Promise> {
+    let mut of_level = rules.iter().filter(|rule| rule.durability == durability);
+    if let Some(rule) = of_level.clone().find(|rule| rule.when.is_met_by(knobs)) {
+        return Ok(rule.promise(knobs));
+    }
+    Err(match of_level.next() {
+        None => Error::no_durability(engine, durability),
+        Some(_) => Error::Unsupported(format!(
+            "{engine} does not support durability '{durability}' with these knobs"
+        )),
+    })
+}
+
+/// A level of isolation, with some knobs.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct IsolationRule {
+    pub(super) level: Isolation,
+    #[serde(default)]
+    pub(super) when: Condition,
+}
+
+/// A clause about the engine, with some knobs.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RemarkRule {
+    pub(super) text: String,
+    #[serde(default)]
+    pub(super) when: Condition,
+}
+
+/// The texts that apply, as one clause; `None` if none does.
+pub(super) fn remarks_of(rules: &[RemarkRule], knobs: &ParameterValues) -> Option<String> {
+    let met = rules.iter().filter(|rule| rule.when.is_met_by(knobs));
+    let texts: Vec<_> = met.map(|rule| rule.text.as_str()).collect();
+    (!texts.is_empty()).then(|| texts.join("; "))
+}

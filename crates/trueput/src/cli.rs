@@ -182,9 +182,12 @@ fn in_one_line(rendered: &str) -> String {
             "tip: to pass '",
             "error: unexpected argument",
             "error: the following required",
+            "error: unrecognized subcommand",
         ]
         .iter()
         .any(|start| line.starts_with(start));
+        // The right word is better than the help.
+        needs_help &= !line.contains("similar subcommand");
         if line.is_empty() || line.starts_with("tip: to pass '") {
             continue;
         }

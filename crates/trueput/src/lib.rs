@@ -27,6 +27,7 @@ mod cmd;
 mod conditions;
 #[cfg(test)]
 mod documented;
+mod engine_template;
 mod failure;
 mod output;
 mod page;

@@ -1,12 +1,13 @@
-//! `trueput engines`: lists engines and their builds.
+//! `trueput engines`: lists engines and their builds, and begins new ones.
 
+mod new;
 mod overview;
 
 use crate::failure::Failure;
 use crate::output::{self, ChartsWhen};
 use crate::screen::Screen;
 use crate::table;
-use clap::Args;
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -21,12 +22,15 @@ const EXAMPLES: &str = "\
 Examples:
   trueput engines
   trueput engines --full        # with libraries' paths, and how to install what is not here
-  trueput engines --json | jq '.[] | select(.present) | .name'";
+  trueput engines --json | jq '.[] | select(.present) | .name'
+  trueput engines new mine --language c     # a plug-in of your own, that builds at once";
 
 /// The arguments of `trueput engines`.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
     /// Write JSON, with the engine's settings for each level and the document that describes them
     #[arg(long)]
     json: bool,
@@ -34,11 +38,21 @@ pub struct Arguments {
     screen: Screen,
 }
 
-/// Lists the engines.
+/// What else there is to do with engines than to list them.
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Write the folder of a new engine, a plug-in that builds, conforms and is measured at once
+    New(new::Arguments),
+}
+
+/// Lists the engines, or begins a new one.
 ///
 /// # Errors
-/// If standard output is closed.
+/// If standard output is closed; as [`new::run`].
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
+    if let Some(Action::New(arguments)) = &arguments.action {
+        return new::run(arguments, registry);
+    }
     let program = std::env::current_exe().ok();
     let audits = program.and_then(|program| AuditStore::of_user(&program));
     let listed: Vec<EngineListing> = registry

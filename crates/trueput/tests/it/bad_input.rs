@@ -240,7 +240,7 @@ fn what_cannot_stand_together_or_is_missing_leads_to_the_help() {
         ),
         (
             "engines lmdb",
-            &["trueput: unexpected argument 'lmdb' found; see 'trueput engines --help'\n"],
+            &["trueput: unrecognized subcommand 'lmdb'; see 'trueput engines --help'\n"],
         ),
         (
             "knobs",

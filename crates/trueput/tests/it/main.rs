@@ -34,6 +34,7 @@ mod lying_nodes;
 mod native;
 mod own_workloads;
 mod page;
+mod plugins;
 mod predictions;
 mod published;
 mod repeats;

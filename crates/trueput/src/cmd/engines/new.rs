@@ -1,0 +1,84 @@
+//! `trueput engines new`: writes the folder of a new engine.
+
+use crate::engine_template::Language;
+use crate::failure::Failure;
+use crate::output;
+use clap::Args;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use trueput_runner::Registry;
+
+const EXAMPLES: &str = "\
+Examples:
+  trueput engines new mine --language c     # then: cd mine && make test
+  trueput engines new mine --language rust --folder ~/src/mine-engine";
+
+/// The arguments of `trueput engines new`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The engine's name: letters a to z, digits and hyphens
+    name: String,
+    /// The language to write it in
+    #[arg(long, value_enum)]
+    language: Language,
+    /// The folder to write; it must not exist [default: the name]
+    #[arg(long)]
+    folder: Option<PathBuf>,
+}
+
+/// Writes the folder.
+///
+/// # Errors
+/// A usage error for a name that is taken or is none, or a folder that exists; a file that cannot
+/// be written.
+pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
+    let name = arguments.name.as_str();
+    check_name(name, registry)?;
+    let folder = arguments.folder.clone();
+    let folder = folder.unwrap_or_else(|| PathBuf::from(name));
+    if folder.exists() {
+        let shown = folder.display();
+        return Err(Failure::usage(format!(
+            "{shown} exists: nothing is written over; remove it, or name another --folder"
+        )));
+    }
+    for (path, text) in arguments.language.folder(name) {
+        let path = folder.join(path);
+        write(&path, &text)
+            .map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))?;
+    }
+    let shown = folder.display();
+    output::line(&format!(
+        "{shown} has a plug-in of trueput that builds and conforms. Next:\n  \
+         cd {shown} && make test    # builds ./lib{name}.so, and checks it\n  \
+         make run                   # measures it beside LMDB"
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn check_name(name: &str, registry: &Registry) -> Result<(), Failure> {
+    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let begins = name.starts_with(|first: char| first.is_ascii_lowercase());
+    if !begins || name.len() > 32 || !name.bytes().all(is_letter) {
+        return Err(Failure::usage(format!(
+            "'{name}' is not 1 to 32 of a-z, 0-9 and -, the first of a-z"
+        )));
+    }
+    let is_reserved = ["plugin", "present", "storage", "all"].contains(&name);
+    if is_reserved || registry.engine(name).is_ok() {
+        return Err(Failure::usage(format!(
+            "{name} has a meaning in trueput: choose another name"
+        )));
+    }
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(path, text)
+}

@@ -1,0 +1,287 @@
+//! Engines as plug-ins, as a user sees them: new ones in each language, and ones that go wrong.
+
+use crate::audit::can_audit;
+use crate::support::{
+    ALL_WELL, Bench, CommandLine, assert_contains, ended_well, expect_code, stderr, stdout,
+};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use trueput_record::{Outcome, TrialRecord};
+
+/// The folder of a new engine, called `mine`.
+struct NewEngine(Bench);
+
+impl NewEngine {
+    fn in_language(language: &str) -> Self {
+        let bench = Bench::new();
+        let line = format!("engines new mine --language {language}");
+        let said = stdout(&bench.run_expecting(0, &line));
+        assert_contains(&said, &["cd mine && make test"]);
+        Self(bench)
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.0.path().join("mine")
+    }
+
+    /// Makes what the folder's Makefile makes.
+    fn make(&self, target: &[&str]) -> Output {
+        let mut command = Command::new("make");
+        command.args(target).current_dir(self.folder());
+        command.env("TRUEPUT", assert_cmd::cargo::cargo_bin!("trueput"));
+        command.env("XDG_CACHE_HOME", self.0.path().join("cache"));
+        // The folder builds as a user's does, whatever the tests are built with.
+        for name in ["RUSTC_WORKSPACE_WRAPPER", "CARGO_TARGET_DIR", "MAKEFLAGS"] {
+            command.env_remove(name);
+        }
+        command.env("GOCACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/go"));
+        command.output().unwrap()
+    }
+
+    /// A plug-in in C with a text of its code replaced, which is built.
+    fn changed(from: &str, to: &str) -> Self {
+        Self::changed_in("c", "engine.c", from, to)
+    }
+
+    /// The same in another language.
+    fn changed_in(language: &str, file: &str, from: &str, to: &str) -> Self {
+        let new = Self::in_language(language);
+        let file = new.folder().join(file);
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.contains(from), "{from}");
+        std::fs::write(&file, text.replacen(from, to, 1)).unwrap();
+        expect_code(0, new.make(&["CFLAGS=-O1"]));
+        new
+    }
+
+    /// Runs the program in the folder above.
+    fn run(&self, line: &(impl CommandLine + ?Sized)) -> Output {
+        self.0.run(line)
+    }
+}
+
+fn has(program: &str) -> bool {
+    let found = Command::new(program).arg("version").output().is_ok();
+    if !found {
+        eprintln!("skipped: no {program} on this machine");
+    }
+    found
+}
+
+/// A new engine in that language builds, conforms, and is measured beside another one.
+fn is_measured_at_once(language: &str) {
+    let new = NewEngine::in_language(language);
+    expect_code(0, new.make(&[]));
+    let checked = expect_code(0, new.make(&["test"]));
+    assert_contains(&stdout(&checked), &["isolation"]);
+    let line = "run micro --engine ./mine/libmine.so,lmdb --durability sync,process --workers 2 \
+                --set test=overwrite --set records=500 --set operations=500 \
+                --knob mine.log_step=64KiB";
+    expect_code(ALL_WELL, new.run(line));
+    let trials = new.0.trials();
+    assert_eq!(trials.len(), 4);
+    for trial in &trials {
+        assert!(ended_well(trial), "{}: {:?}", trial.spec.id, trial.outcome);
+    }
+    let mine = trials.iter().find(|trial| trial.spec.engine == "mine");
+    let engine = mine.unwrap().engine.as_ref().unwrap();
+    assert_eq!(engine.version, "0.1.0");
+    assert!(Path::new(&engine.origin).ends_with("mine/libmine.so"));
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn a_new_engine_in_c_is_measured_at_once() {
+    is_measured_at_once("c");
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn a_new_engine_in_cpp_is_measured_at_once() {
+    is_measured_at_once("cpp");
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn a_new_engine_in_go_is_measured_at_once() {
+    if has("go") {
+        is_measured_at_once("go");
+    }
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn a_new_engine_in_rust_is_measured_at_once() {
+    is_measured_at_once("rust");
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn a_plugin_is_audited_and_an_unflushed_log_is_refuted() {
+    if !can_audit() {
+        return;
+    }
+    let honest = NewEngine::changed("/* ", "/* ");
+    let line = "audit --engine ./mine/libmine.so --durability sync --commits 60";
+    expect_code(0, honest.run(line));
+    let liar = NewEngine::changed(
+        "database->is_sync && fdatasync",
+        "database->is_sync && 0 && fdatasync",
+    );
+    let refuted = expect_code(1, liar.run(line));
+    assert_contains(&stdout(&refuted), &["refuted"]);
+}
+
+/// Runs a plug-in in C that goes wrong before LMDB, and returns why its trial failed.
+fn failure_of(from: &str, to: &str) -> String {
+    failure(&NewEngine::changed(from, to))
+}
+
+fn failure(new: &NewEngine) -> String {
+    let line = "run micro --engine ./mine/libmine.so,lmdb --durability process \
+                --set test=read-random --set records=200 --set operations=200 --hang-limit 8s";
+    let output = expect_code(1, new.run(line));
+    let trials = new.0.trials();
+    let of = |name: &str| trials.iter().find(|trial| trial.spec.engine == name);
+    // Another engine's trial is not affected.
+    assert!(of("lmdb").is_some_and(ended_well), "{}", stderr(&output));
+    reason(of("mine").unwrap())
+}
+
+fn reason(trial: &TrialRecord) -> String {
+    match &trial.outcome {
+        Outcome::Failed { reason, .. } => reason.clone(),
+        // The conformance suite met it first.
+        Outcome::Invalid { reasons } => reasons.join("; "),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Where the template looks a key up.
+const GET: &str = "    const node *found = find(session->root, key, key_size);\n";
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn a_plugin_that_crashes_fails_its_trial_with_the_signal() {
+    let reason = failure_of(GET, &format!("    *(volatile int *)0 = 1;\n{GET}"));
+    assert_contains(&reason, &["SIGSEGV"]);
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn a_plugin_that_ends_the_process_fails_its_trial_with_the_code() {
+    let reason = failure_of(GET, &format!("    _exit(3);\n{GET}"));
+    assert_contains(&reason, &["exited with code 3"]);
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn a_plugin_that_hangs_is_ended_at_the_limit() {
+    let reason = failure_of(GET, &format!("    for (;;) pause();\n{GET}"));
+    // The suites have three times the limit.
+    assert_contains(&reason, &["24 s"]);
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn an_exception_is_an_error_of_its_call_and_one_that_escapes_ends_the_worker() {
+    let found = "    if (found == nullptr) {\n        return TP_NOT_FOUND;\n";
+    let caught = NewEngine::changed_in(
+        "cpp",
+        "engine.cpp",
+        "        std::string key_text = text_of(key, key_size);\n        std::string value_text",
+        "        throw Failure{TP_ENGINE, 7, \"thrown\"};\n        std::string key_text = \
+         text_of(key, key_size);\n        std::string value_text",
+    );
+    assert_contains(&failure(&caught), &["thrown (code 7)"]);
+    let escaped = format!("    throw 1;\n{found}");
+    let escaped = NewEngine::changed_in("cpp", "engine.cpp", found, &escaped);
+    assert_contains(&failure(&escaped), &["SIGABRT"]);
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn a_panic_of_go_is_an_error_of_its_call_and_one_elsewhere_ends_the_worker() {
+    if !has("go") {
+        return;
+    }
+    let get = "\tfound := find(s.root, key)\n\tif found == nil {\n\t\treturn nil, nil\n";
+    let panics = |code: &str| {
+        let changed = format!("{code}{get}");
+        failure(&NewEngine::changed_in("go", "store.go", get, &changed))
+    };
+    assert_contains(&panics("\tpanic(\"in Go\")\n"), &["panic: in Go"]);
+    let elsewhere = "\tgo panic(\"elsewhere\")\n\tselect {}\n";
+    assert_contains(&panics(elsewhere), &["panic: elsewhere", "SIGABRT"]);
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn a_plugin_that_cannot_run_here_fails_its_trial_with_its_own_words() {
+    let refuse = "    (void)host;\n    fprintf(stderr, \"mine: needs a moon\\n\");\n    \
+                  return NULL;\n";
+    let reason = failure_of("    (void)host;\n    return &ENGINE;\n", refuse);
+    assert_contains(&reason, &["returned no table"]);
+}
+
+#[test]
+fn a_plugin_is_described_by_its_file() {
+    let new = NewEngine::changed("/* ", "/* ");
+    let knobs = expect_code(0, new.run("knobs ./mine/libmine.so"));
+    assert_contains(&stdout(&knobs), &["log_step", "fewer flushes"]);
+    let line = "run micro --engine ./mine/libmine.so --durability async --duration 1";
+    let refused = expect_code(2, new.run(line));
+    assert_contains(
+        &stderr(&refused),
+        &["mine does not support durability 'async'"],
+    );
+    let line = "run micro --engine ./mine/libmine.so --knob mine.step=1 --duration 1";
+    let refused = expect_code(2, new.run(line));
+    assert_contains(&stderr(&refused), &["mine has no knob 'step'"]);
+    let line = "run micro --engine yours@./mine/libmine.so --duration 1";
+    let refused = expect_code(2, new.run(line));
+    assert_contains(&stderr(&refused), &["is the plug-in of mine, not of yours"]);
+    let refused = expect_code(2, new.run("check ./mine/engine.c"));
+    assert_contains(&stderr(&refused), &["is not a shared library"]);
+    let refused = expect_code(2, new.run("check ./mine/libother.so"));
+    assert_contains(&stderr(&refused), &["cannot read ./mine/libother.so"]);
+}
+
+#[test]
+fn a_plugin_with_the_name_of_an_engine_is_refused() {
+    let new = NewEngine::in_language("c");
+    let file = new.folder().join("description.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(
+        &file,
+        text.replace("\"name\": \"mine\"", "\"name\": \"lmdb\""),
+    )
+    .unwrap();
+    expect_code(0, new.make(&["CFLAGS=-O1"]));
+    let refused = expect_code(
+        2,
+        new.run("run micro --engine ./mine/libmine.so --duration 1"),
+    );
+    assert_contains(&stderr(&refused), &["calls itself lmdb", "another name"]);
+}
+
+#[test]
+fn a_plan_that_names_a_plugin_is_not_run_before_it_is_trusted() {
+    let new = NewEngine::changed("/* ", "/* ");
+    let plan = std::fs::read_to_string(new.folder().join("plan.toml")).unwrap();
+    new.0
+        .write("plan.toml", &plan.replace("./lib", "./mine/lib"));
+    let refused = expect_code(2, new.run("run plan.toml"));
+    assert_contains(&stderr(&refused), &["code to load or run", "--trust-plan"]);
+}
+
+#[test]
+fn a_new_engine_is_not_written_over_anything() {
+    let new = NewEngine::in_language("c");
+    let again = expect_code(2, new.run("engines new mine --language c"));
+    assert_contains(&stderr(&again), &["mine exists: nothing is written over"]);
+    let taken = expect_code(2, new.run("engines new lmdb --language c"));
+    assert_contains(&stderr(&taken), &["lmdb has a meaning in trueput"]);
+    let wrong = expect_code(2, new.run("engines new Mine --language c"));
+    assert_contains(&stderr(&wrong), &["'Mine' is not 1 to 32 of a-z"]);
+}

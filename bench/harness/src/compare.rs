@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// The loops, by their names on the command line of the child process, with their titles.
-const COMPARISONS: [(&str, &str); 4] = [
+pub const COMPARISONS: [(&str, &str); 4] = [
     ("get", "get, one transaction for all"),
     ("get-each", "get, a transaction each"),
     ("put", "put, 1,000 to a transaction"),
@@ -114,32 +114,14 @@ impl<'c> Sides<'c> {
         loaded: &Path,
         rounds: usize,
     ) -> Result<()> {
-        let (mut bare, mut harness, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-        let fresh = folder.join("fresh");
-        for round in 0..rounds {
-            let mut figures = [0.0; 2];
-            for turn in 0..2 {
-                // Who goes first alternates as well.
-                let side = (round + turn) % 2;
-                let target = if what.starts_with("get") {
-                    loaded
-                } else {
-                    std::fs::create_dir(&fresh).context("cannot make the database folder")?;
-                    &fresh
-                };
-                figures[side] = figure(match side {
-                    0 => self.bare(what, target)?,
-                    _ => self.harness(what, target)?,
-                })?;
-                if fresh.exists() {
-                    std::fs::remove_dir_all(&fresh)
-                        .with_context(|| format!("cannot remove {}", fresh.display()))?;
-                }
-            }
-            bare.push(figures[0]);
-            harness.push(figures[1]);
-            ratios.push(figures[1] / figures[0]);
-        }
+        let [mut bare, mut harness] = take_turns(what, folder, loaded, rounds, |side, target| {
+            figure(match side {
+                0 => self.bare(what, target)?,
+                _ => self.harness(what, target)?,
+            })
+        })?;
+        let pairs = bare.iter().zip(&harness);
+        let mut ratios: Vec<_> = pairs.map(|(bare, harness)| harness / bare).collect();
         println!(
             "  {:<11}{title:<30}{:<32}{:<32}{}",
             self.contender.engine,
@@ -151,14 +133,39 @@ impl<'c> Sides<'c> {
     }
 }
 
+/// Runs a loop on both sides, 0 and 1, in pairs. Gets read the database in `loaded`, and puts make
+/// one of their own below `folder`.
+pub fn take_turns(
+    what: &str,
+    folder: &Path,
+    loaded: &Path,
+    rounds: usize,
+    run: impl Fn(usize, &Path) -> Result<f64>,
+) -> Result<[Vec<f64>; 2]> {
+    let mut figures = [Vec::new(), Vec::new()];
+    for round in 0..rounds {
+        for turn in 0..2 {
+            // Who goes first alternates as well.
+            let side = (round + turn) % 2;
+            figures[side].push(if what.starts_with("get") {
+                run(side, loaded)?
+            } else {
+                let fresh = tempfile::tempdir_in(folder).context("cannot make a folder")?;
+                run(side, fresh.path())?
+            });
+        }
+    }
+    Ok(figures)
+}
+
 /// This program, to be run again.
-fn this_program() -> Result<Command> {
+pub fn this_program() -> Result<Command> {
     let program = std::env::current_exe().context("cannot find this program")?;
     Ok(Command::new(program))
 }
 
 /// Runs a program and reads the figure that it prints.
-fn figure(mut program: Command) -> Result<f64> {
+pub fn figure(mut program: Command) -> Result<f64> {
     let output = program.output().context("cannot start a child")?;
     if !output.status.success() {
         let message = String::from_utf8_lossy(&output.stderr);
@@ -171,7 +178,7 @@ fn figure(mut program: Command) -> Result<f64> {
 }
 
 /// Median, and the least and greatest in brackets.
-fn spread(figures: &mut [f64], decimals: usize) -> String {
+pub fn spread(figures: &mut [f64], decimals: usize) -> String {
     figures.sort_by(f64::total_cmp);
     let median = figures[figures.len() / 2];
     let (least, greatest) = (figures[0], figures[figures.len() - 1]);

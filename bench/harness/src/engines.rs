@@ -2,7 +2,9 @@
 
 use crate::keys::RECORDS;
 use anyhow::{Context, Result};
-use trueput_engine::{Durability, Engine};
+use std::path::Path;
+use trueput_drivers::Plugins;
+use trueput_engine::{Durability, Engine, EngineSource};
 
 /// A bare loop over an engine.
 #[derive(Debug, Clone, Copy)]
@@ -112,6 +114,21 @@ impl Contender {
             _ => self.gets,
         }
     }
+}
+
+/// The engine of a child's loop, with its level: a contender, a library of LMDB (`lmdb@PATH`), or a
+/// plug-in, which is a path.
+pub fn engine(name: &str) -> Result<(&'static dyn Engine, Durability)> {
+    if let Some(library) = name.strip_prefix("lmdb@") {
+        let engine = driver("lmdb")?.with_library(Path::new(library))?;
+        return Ok((Box::leak(engine), Durability::Process));
+    }
+    if name.contains('/') {
+        let plugins = Box::leak(Box::new(Plugins::new()));
+        return Ok((plugins.read(Path::new(name))?, Durability::Process));
+    }
+    let contender = Contender::named(name)?;
+    Ok((driver(name)?, contender.durability))
 }
 
 /// The driver of that name.

@@ -1,6 +1,6 @@
 //! The same loops through the contract, with the runner's own meter, as a trial's worker runs them.
 
-use crate::engines::{Contender, driver};
+use crate::engines::driver;
 use crate::keys::{BATCH, VALUE, VALUE_BYTES, cpu_ns_per_operation, key};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::path::Path;
@@ -15,8 +15,13 @@ const NULL_OPERATIONS: u64 = 2_000_000;
 
 /// Runs one loop on the engine's database in `folder`; returns the cost of an operation, CPU
 /// nanoseconds. The loop `load` makes the database that both sides read.
-pub fn run(contender: &Contender, what: &str, folder: &Path, operations: u64) -> Result<f64> {
-    let database = open(driver(contender.engine)?, folder, contender.durability)?;
+pub fn run(
+    (engine, durability): (&dyn Engine, Durability),
+    what: &str,
+    folder: &Path,
+    operations: u64,
+) -> Result<f64> {
+    let database = open(engine, folder, durability)?;
     if what == "load" {
         return cpu_ns_per_operation(operations, || load(database.as_ref(), operations));
     }

@@ -6,6 +6,7 @@
 //! that of the thread that loops, user and system, around only the loop.
 
 mod bare;
+mod border;
 mod compare;
 mod engines;
 mod harness;
@@ -20,7 +21,8 @@ use std::path::PathBuf;
 /// operation.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// Only this engine; may be given several times. `null` measures only the harness.
+    /// Only this engine; may be given several times. `null` measures only the harness,
+    /// `lmdb-plugin` what the border of plug-ins costs.
     #[arg(long = "engine", value_name = "NAME")]
     engines: Vec<String>,
     /// Pairs of runs for each operation.
@@ -63,8 +65,8 @@ fn answer(child: &Child) -> Result<()> {
     let cpu_ns_per_operation = match child {
         Child::Bare(of) => bare::run(&of.engine, &of.what, &of.folder, of.operations)?,
         Child::Harness(of) => {
-            let contender = Contender::named(&of.engine)?;
-            harness::run(&contender, &of.what, &of.folder, of.operations)?
+            let engine = engines::engine(&of.engine)?;
+            harness::run(engine, &of.what, &of.folder, of.operations)?
         }
         Child::Null { what } => harness::run_null(what)?,
     };
@@ -80,7 +82,11 @@ fn compare_all(arguments: &Arguments) -> Result<()> {
     let is_chosen = |name: &str| {
         arguments.engines.is_empty() || arguments.engines.iter().any(|chosen| chosen == name)
     };
-    for name in arguments.engines.iter().filter(|name| *name != "null") {
+    for name in arguments
+        .engines
+        .iter()
+        .filter(|name| !["null", border::NAME].contains(&name.as_str()))
+    {
         Contender::named(name)?;
     }
     if is_chosen("null") {
@@ -96,6 +102,10 @@ fn compare_all(arguments: &Arguments) -> Result<()> {
     }
     for contender in chosen {
         compare::engine(contender, arguments.rounds)?;
+    }
+    if is_chosen(border::NAME) {
+        println!();
+        border::compare(arguments.rounds)?;
     }
     Ok(())
 }

@@ -54,7 +54,7 @@ fn sides(folder: &Path) -> Result<[String; 2]> {
     let said = String::from_utf8_lossy(&made.stderr);
     ensure!(
         made.status.success(),
-        "cannot build the plug-in: {}",
+        "cannot build the plug-in (on Debian, liblmdb-dev has its header): {}",
         said.trim()
     );
     Ok([

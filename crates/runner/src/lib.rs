@@ -52,6 +52,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use trueput_engine::{Credentials, Engine, EngineSource};
+use trueput_record::TrialSpec;
 use trueput_record::address::is_address_for;
 use trueput_record::plan::{Contender, PLUGIN};
 use trueput_record::suggest::{did_you_mean, engine_hint};
@@ -132,6 +133,19 @@ impl Registry {
             own,
             name: name.to_owned(),
         })
+    }
+
+    /// Returns the engines of the program, and the plug-ins of some trials.
+    #[must_use]
+    pub fn engines_of(&self, trials: &[TrialSpec]) -> Vec<&'static dyn Engine> {
+        let mut engines = self.engines.to_vec();
+        for spec in trials {
+            let is_known = engines.iter().any(|one| one.info().name == spec.engine);
+            if !is_known {
+                engines.extend(self.engine_of(&spec.engine, spec.build.as_deref()));
+            }
+        }
+        engines
     }
 
     /// Returns a contender under the name of its engine, which a plug-in that is named by its file

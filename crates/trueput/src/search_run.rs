@@ -280,7 +280,8 @@ pub fn parse_precision(text: &str) -> Result<f64, Failure> {
 /// As a run; if the answer cannot be written.
 pub fn carry_out(run: &PreparedRun<'_>) -> Result<ExitCode, Failure> {
     let manifest = &run.manifest;
-    let search = search_of(manifest, run.registry.engines);
+    let engines = run.registry.engines_of(&manifest.trials);
+    let search = search_of(manifest, &engines);
     let mut search = search.map_err(Failure::usage)?;
     let progress = RefCell::new(run.progress());
     let is_idle = Cell::new(false);

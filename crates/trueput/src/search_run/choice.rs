@@ -188,7 +188,8 @@ pub fn create<'a>(
     }
     let search = SearchSettings::Choice(settings);
     let mut run = request.create(trials, matrix.skipped, Some(search))?;
-    let untunable = choice::untunable(&run.manifest, registry.engines);
+    let engines = registry.engines_of(&run.manifest.trials);
+    let untunable = choice::untunable(&run.manifest, &engines);
     if let Some(SearchSettings::Choice(settings)) = &mut run.manifest.search {
         settings.untunable = untunable;
     }

@@ -225,6 +225,20 @@ fn a_plugin_that_cannot_run_here_fails_its_trial_with_its_own_words() {
 }
 
 #[test]
+#[ignore = "slow: make test runs it"]
+fn a_plugin_is_searched_like_any_engine() {
+    let new = NewEngine::changed("/* ", "/* ");
+    let work = "micro --engine ./mine/libmine.so --durability process --duration 200ms \
+                --set test=overwrite --set records=200";
+    let tuned = new.run(&format!("tune {work} --budget 1m --results tuned"));
+    let tuned = expect_code(ALL_WELL, tuned);
+    assert_contains(&stdout(&tuned), &["log_step"]);
+    let objective = "--objective p99<50ms --budget 30s --results capacity";
+    let found = expect_code(ALL_WELL, new.run(&format!("capacity {work} {objective}")));
+    assert_contains(&stdout(&found), &["mine"]);
+}
+
+#[test]
 fn a_plugin_is_described_by_its_file() {
     let new = NewEngine::changed("/* ", "/* ");
     let knobs = expect_code(0, new.run("knobs ./mine/libmine.so"));

@@ -139,15 +139,13 @@ impl Contender {
     /// Reads `ENGINE`, `ENGINE@/path/to/library`, or the path of a plug-in, which has a slash.
     #[must_use]
     pub fn parse(text: &str) -> Self {
-        let named = text.split_once('@');
-        let name = named.map_or(text, |(name, _)| name);
-        if name.contains('/') && !text.contains("://") {
+        if is_path(text) {
             return Self {
                 engine: PLUGIN.to_owned(),
                 build: Some(PathBuf::from(text)),
             };
         }
-        match named {
+        match text.split_once('@') {
             Some((engine, build)) => Self {
                 engine: engine.to_owned(),
                 build: Some(PathBuf::from(build)),
@@ -158,6 +156,16 @@ impl Contender {
             },
         }
     }
+}
+
+/// Returns whether a contender is named by a path alone. What could be an address with a password
+/// is none: it has a colon, or an @ that no path begins.
+fn is_path(text: &str) -> bool {
+    let begins = ["/", "./", "../"]
+        .iter()
+        .any(|begin| text.starts_with(begin));
+    let is_plain = !text.contains([':', '@', '=', '?']);
+    text.contains('/') && (is_plain || begins && !text.contains(':'))
 }
 
 /// At which of a plan's levels each engine competes.
@@ -460,4 +468,31 @@ pub fn check_count(name: &str, number: i64, max: u32) -> Result<u32, CountError>
         number,
         max,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_a_plugin_and_what_could_be_an_address_is_none() {
+        for path in [
+            "./libmine.so",
+            "/opt/a@b/libmine.so",
+            "../x.so",
+            "build/libmine.so",
+        ] {
+            let contender = Contender::parse(path);
+            let expected = (PLUGIN, Some(PathBuf::from(path)));
+            assert_eq!((contender.engine.as_str(), contender.build), expected);
+        }
+        for other in [
+            "u:pass/word@h/db",
+            "postgres:/u:hush",
+            "u@h/db?password=x",
+            "lmdb",
+        ] {
+            assert_ne!(Contender::parse(other).engine, PLUGIN, "{other}");
+        }
+    }
 }

@@ -112,7 +112,10 @@ impl Registry {
         let (false, Some(library), Some(plugins)) = (is_known, library, self.plugins) else {
             return self.engine(name);
         };
-        if is_address_for(name, library) {
+        // What could be an address is none, or an error would show its password.
+        let is_plain = |text: &str| !text.contains([':', '@', '=', '?']);
+        let is_file = library.is_file() || is_plain(&library.to_string_lossy());
+        if !is_file || !is_plain(name) || is_address_for(name, library) {
             return self.engine(name);
         }
         let plugin = plugins

@@ -131,8 +131,8 @@ type Session interface {
 	Close() error
 }
 
-// heldSession is a session, with whether a transaction is open.
-type heldSession struct {
+// openSession is a session, with whether a transaction is open.
+type openSession struct {
 	Session
 	isOpen bool
 }
@@ -195,7 +195,7 @@ func caught(to *C.tp_error, status *C.tp_status) {
 
 func databaseOf(handle C.uintptr_t) Database { return cgo.Handle(handle).Value().(Database) }
 
-func sessionOf(handle C.uintptr_t) *heldSession { return cgo.Handle(handle).Value().(*heldSession) }
+func sessionOf(handle C.uintptr_t) *openSession { return cgo.Handle(handle).Value().(*openSession) }
 
 func textOf(slice C.tp_slice) string { return string(bytesOf(slice.data, slice.size)) }
 
@@ -246,7 +246,7 @@ func tpGoSession(database C.uintptr_t, handle *C.uintptr_t, to *C.tp_error) (sta
 	defer caught(to, &status)
 	made, err := databaseOf(database).NewSession()
 	if err == nil {
-		*handle = C.uintptr_t(cgo.NewHandle(&heldSession{Session: made}))
+		*handle = C.uintptr_t(cgo.NewHandle(&openSession{Session: made}))
 	}
 	return statusOf(to, err)
 }

@@ -245,7 +245,7 @@ pub struct DatabaseApi<D: Database> {
     reserved: u32,
     open: unsafe extern "C" fn(*const OpenText, *mut *mut D, *mut ErrorText) -> Status,
     close: unsafe extern "C" fn(*mut D, *mut ErrorText) -> Status,
-    session: unsafe extern "C" fn(*mut D, *mut ErrorText, *mut *mut Held<D>) -> Status,
+    session: unsafe extern "C" fn(*mut D, *mut ErrorText, *mut *mut OpenSession<D>) -> Status,
     checkpoint: unsafe extern "C" fn(*mut D, *mut ErrorText) -> Status,
     settings: unsafe extern "C" fn(*mut D, *const Values, *mut ErrorText) -> Status,
     counters: unsafe extern "C" fn(*mut D, *const Values, *mut ErrorText) -> Status,
@@ -257,17 +257,22 @@ pub struct DatabaseApi<D: Database> {
 pub struct SessionApi<D: Database> {
     size: u32,
     reserved: u32,
-    begin: unsafe extern "C" fn(*mut Held<D>, u32) -> Status,
-    commit: unsafe extern "C" fn(*mut Held<D>) -> Status,
-    abort: unsafe extern "C" fn(*mut Held<D>) -> Status,
-    get: unsafe extern "C" fn(*mut Held<D>, *const u8, usize, *mut Slice) -> Status,
-    put: unsafe extern "C" fn(*mut Held<D>, *const u8, usize, *const u8, usize) -> Status,
-    remove: unsafe extern "C" fn(*mut Held<D>, *const u8, usize) -> Status,
-    scan_begin:
-        unsafe extern "C" fn(*mut Held<D>, *const RangeText, *mut Record, u32, *mut u32) -> Status,
-    scan_next: unsafe extern "C" fn(*mut Held<D>, *mut Record, u32, *mut u32) -> Status,
-    scan_end: unsafe extern "C" fn(*mut Held<D>),
-    close: unsafe extern "C" fn(*mut Held<D>),
+    begin: unsafe extern "C" fn(*mut OpenSession<D>, u32) -> Status,
+    commit: unsafe extern "C" fn(*mut OpenSession<D>) -> Status,
+    abort: unsafe extern "C" fn(*mut OpenSession<D>) -> Status,
+    get: unsafe extern "C" fn(*mut OpenSession<D>, *const u8, usize, *mut Slice) -> Status,
+    put: unsafe extern "C" fn(*mut OpenSession<D>, *const u8, usize, *const u8, usize) -> Status,
+    remove: unsafe extern "C" fn(*mut OpenSession<D>, *const u8, usize) -> Status,
+    scan_begin: unsafe extern "C" fn(
+        *mut OpenSession<D>,
+        *const RangeText,
+        *mut Record,
+        u32,
+        *mut u32,
+    ) -> Status,
+    scan_next: unsafe extern "C" fn(*mut OpenSession<D>, *mut Record, u32, *mut u32) -> Status,
+    scan_end: unsafe extern "C" fn(*mut OpenSession<D>),
+    close: unsafe extern "C" fn(*mut OpenSession<D>),
     point_get: Option<unsafe extern "C" fn()>,
     flush_counters: Option<unsafe extern "C" fn()>,
 }
@@ -289,7 +294,7 @@ pub struct Shared<T>(pub T);
 unsafe impl<T> Sync for Shared<T> {}
 
 /// A session, with where its errors go.
-pub struct Held<D: Database> {
+pub struct OpenSession<D: Database> {
     session: D::Session<'static>,
     error: *mut ErrorText,
     is_open: bool,
@@ -436,13 +441,13 @@ unsafe extern "C" fn close<D: Database>(database: *mut D, error: *mut ErrorText)
 unsafe extern "C" fn session<D: Database>(
     database: *mut D,
     error: *mut ErrorText,
-    made: *mut *mut Held<D>,
+    made: *mut *mut OpenSession<D>,
 ) -> Status {
     unsafe {
         guarded(error, || {
             // The database is closed after its sessions.
             let database: &'static D = &*database;
-            let held = Held {
+            let held = OpenSession {
                 session: database.session()?,
                 error,
                 is_open: false,
@@ -494,7 +499,7 @@ unsafe fn report(values: &Values, reported: &[(&str, Value)]) -> Status {
     OK
 }
 
-unsafe extern "C" fn begin<D: Database>(held: *mut Held<D>, mode: u32) -> Status {
+unsafe extern "C" fn begin<D: Database>(held: *mut OpenSession<D>, mode: u32) -> Status {
     let mode = if mode == 0 { Mode::Read } else { Mode::Write };
     unsafe {
         guarded((*held).error, || {
@@ -505,14 +510,14 @@ unsafe extern "C" fn begin<D: Database>(held: *mut Held<D>, mode: u32) -> Status
     }
 }
 
-unsafe extern "C" fn commit<D: Database>(held: *mut Held<D>) -> Status {
+unsafe extern "C" fn commit<D: Database>(held: *mut OpenSession<D>) -> Status {
     unsafe {
         (*held).is_open = false;
         guarded((*held).error, || (*held).session.commit().map(|()| OK))
     }
 }
 
-unsafe extern "C" fn abort<D: Database>(held: *mut Held<D>) -> Status {
+unsafe extern "C" fn abort<D: Database>(held: *mut OpenSession<D>) -> Status {
     unsafe {
         (*held).is_open = false;
         guarded((*held).error, || (*held).session.abort().map(|()| OK))
@@ -520,7 +525,7 @@ unsafe extern "C" fn abort<D: Database>(held: *mut Held<D>) -> Status {
 }
 
 unsafe extern "C" fn get<D: Database>(
-    held: *mut Held<D>,
+    held: *mut OpenSession<D>,
     key: *const u8,
     key_size: usize,
     value: *mut Slice,
@@ -539,7 +544,7 @@ unsafe extern "C" fn get<D: Database>(
 }
 
 unsafe extern "C" fn put<D: Database>(
-    held: *mut Held<D>,
+    held: *mut OpenSession<D>,
     key: *const u8,
     key_size: usize,
     value: *const u8,
@@ -554,7 +559,7 @@ unsafe extern "C" fn put<D: Database>(
 }
 
 unsafe extern "C" fn remove<D: Database>(
-    held: *mut Held<D>,
+    held: *mut OpenSession<D>,
     key: *const u8,
     key_size: usize,
 ) -> Status {
@@ -566,7 +571,7 @@ unsafe extern "C" fn remove<D: Database>(
 }
 
 unsafe extern "C" fn scan_begin<D: Database>(
-    held: *mut Held<D>,
+    held: *mut OpenSession<D>,
     range: *const RangeText,
     records: *mut Record,
     capacity: u32,
@@ -600,7 +605,7 @@ unsafe extern "C" fn scan_begin<D: Database>(
 }
 
 unsafe extern "C" fn scan_next<D: Database>(
-    held: *mut Held<D>,
+    held: *mut OpenSession<D>,
     records: *mut Record,
     capacity: u32,
     count: *mut u32,
@@ -624,7 +629,7 @@ unsafe extern "C" fn scan_next<D: Database>(
     }
 }
 
-unsafe extern "C" fn scan_end<D: Database>(held: *mut Held<D>) {
+unsafe extern "C" fn scan_end<D: Database>(held: *mut OpenSession<D>) {
     unsafe {
         guarded((*held).error, || {
             (*held).session.end_scan();
@@ -633,7 +638,7 @@ unsafe extern "C" fn scan_end<D: Database>(held: *mut Held<D>) {
     }
 }
 
-unsafe extern "C" fn close_session<D: Database>(held: *mut Held<D>) {
+unsafe extern "C" fn close_session<D: Database>(held: *mut OpenSession<D>) {
     unsafe {
         if (*held).is_open {
             abort(held);

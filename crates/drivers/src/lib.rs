@@ -40,7 +40,7 @@ pub use library::{ignored_folders, is_in_trusted_location, untrusted_reason};
 pub use lmdb::Lmdb;
 pub use mariadb::{Galera, MariaDb};
 pub use mdbx::Mdbx;
-pub use plugin::Plugins;
+pub use plugin::{Plugins, check_name as check_plugin_name};
 pub use postgresql::{Postgresql, PostgresqlCluster};
 pub use rocksdb::RocksDb;
 pub use sqlite::Sqlite;

@@ -16,6 +16,7 @@ mod table;
 use crate::library::{self, FileCache, build_of};
 use database::{PluginDatabase, with_open};
 use description::PluginDescription;
+pub use description::check_name;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use table::PluginTable;

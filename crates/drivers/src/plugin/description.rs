@@ -113,7 +113,7 @@ impl PluginDescription {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut given: DescriptionText =
             serde_json::from_str(text).map_err(|error| error.to_string())?;
-        check_name(&given.name)?;
+        check_name(&given.name).map_err(|reason| format!("name: {reason}"))?;
         let name = leaked(std::mem::take(&mut given.name));
         let knobs = std::mem::take(&mut given.knobs);
         let knobs: Result<Vec<_>, _> = knobs.into_iter().map(KnobEntry::parameter).collect();
@@ -233,18 +233,20 @@ impl DescriptionText {
     }
 }
 
-fn check_name(name: &str) -> Result<(), String> {
+/// Checks the name of a plug-in's engine.
+///
+/// # Errors
+/// What is wrong with it, and what would be right.
+pub fn check_name(name: &str) -> Result<(), String> {
     let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let begins = name.starts_with(|first: char| first.is_ascii_lowercase());
     if !begins || name.len() > MAX_NAME_LENGTH || !name.bytes().all(is_letter) {
         return Err(format!(
-            "name: '{name}' is not 1 to {MAX_NAME_LENGTH} of a-z, 0-9 and -, the first of a-z"
+            "'{name}' is not 1 to {MAX_NAME_LENGTH} of a-z, 0-9 and -, the first of a-z"
         ));
     }
     if RESERVED_NAMES.contains(&name) {
-        return Err(format!(
-            "name: '{name}' has another meaning; choose another"
-        ));
+        return Err(format!("'{name}' has another meaning; choose another"));
     }
     Ok(())
 }

@@ -295,7 +295,7 @@ fn a_new_engine_is_not_written_over_anything() {
     let again = expect_code(2, new.run("engines new mine --language c"));
     assert_contains(&stderr(&again), &["mine exists: nothing is written over"]);
     let taken = expect_code(2, new.run("engines new lmdb --language c"));
-    assert_contains(&stderr(&taken), &["lmdb has a meaning in trueput"]);
+    assert_contains(&stderr(&taken), &["lmdb is an engine of trueput"]);
     let wrong = expect_code(2, new.run("engines new Mine --language c"));
     assert_contains(&stderr(&wrong), &["'Mine' is not 1 to 32 of a-z"]);
 }

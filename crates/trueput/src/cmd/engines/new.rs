@@ -60,17 +60,10 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
 }
 
 fn check_name(name: &str, registry: &Registry) -> Result<(), Failure> {
-    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let begins = name.starts_with(|first: char| first.is_ascii_lowercase());
-    if !begins || name.len() > 32 || !name.bytes().all(is_letter) {
+    trueput_drivers::check_plugin_name(name).map_err(Failure::usage)?;
+    if registry.engine(name).is_ok() {
         return Err(Failure::usage(format!(
-            "'{name}' is not 1 to 32 of a-z, 0-9 and -, the first of a-z"
-        )));
-    }
-    let is_reserved = ["plugin", "present", "storage", "all"].contains(&name);
-    if is_reserved || registry.engine(name).is_ok() {
-        return Err(Failure::usage(format!(
-            "{name} has a meaning in trueput: choose another name"
+            "{name} is an engine of trueput: choose another name"
         )));
     }
     Ok(())

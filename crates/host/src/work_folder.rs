@@ -133,7 +133,7 @@ impl WorkFolder {
     /// way if they are empty.
     pub fn release(self) {
         let marker = self.path.join(MARKER);
-        let only_marker = fs::read_dir(&self.path).is_ok_and(|entries| entries.count() == 1);
+        let only_marker = holds_only(&self.path, &[MARKER, NEW_FILE_SYSTEM]).unwrap_or(false);
         let text = fs::read_to_string(&marker).unwrap_or_default();
         if only_marker && fs::remove_file(&marker).is_ok() {
             let created = text.lines().find_map(|line| line.strip_prefix(CREATED));
@@ -183,9 +183,23 @@ pub(crate) fn write_mark(mut mark: fs::File, folder: &Path, text: &[u8]) -> std:
     Ok(())
 }
 
-/// Returns whether a folder is empty.
+/// The folder that a new ext2, ext3 or ext4 has.
+const NEW_FILE_SYSTEM: &str = "lost+found";
+
+/// Returns whether a folder has nothing in it but what a new file system has.
 pub(crate) fn is_empty(path: &Path) -> std::io::Result<bool> {
-    Ok(fs::read_dir(path)?.next().is_none())
+    holds_only(path, &[NEW_FILE_SYSTEM])
+}
+
+/// Returns whether a folder has no entries but these.
+fn holds_only(path: &Path, names: &[&str]) -> std::io::Result<bool> {
+    for entry in fs::read_dir(path)? {
+        let name = entry?.file_name();
+        if !names.iter().any(|known| name == *known) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Returns the topmost folder that must be created for `path` to exist; `None` if it exists.
@@ -231,6 +245,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         WorkFolder::claim(folder.path()).unwrap().release();
         assert!(is_empty(folder.path()).unwrap());
+    }
+
+    #[test]
+    fn a_new_file_system_can_be_worked_in_and_keeps_its_own_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("lost+found");
+        fs::create_dir(&own).unwrap();
+        WorkFolder::claim(folder.path()).unwrap().release();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert!(own.is_dir());
     }
 
     #[test]

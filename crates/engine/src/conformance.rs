@@ -18,7 +18,7 @@ mod transactions;
 use crate::{Capabilities, Database, Durability, Engine, OpenSpec, ParameterValues};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use support::{CheckFailure, Outcome, RETRY_TIMEOUT, StepContext, guarded};
+use support::{CheckFailure, Outcome, RETRY_TIMEOUT, StepContext, guarded, missing_promise};
 use trueput_record::measurement::Check;
 
 /// The most sessions that any check has at once.
@@ -41,18 +41,15 @@ pub fn run(
     durability: Durability,
     knobs: &ParameterValues,
 ) -> Vec<Check> {
-    let described = guarded(|| Ok((engine.capabilities(), engine.promise(durability).is_some())));
-    let (capabilities, offered) = match described {
-        Ok(described) => described,
+    let described = guarded(|| {
+        let promise = engine.promise_with(durability, knobs);
+        promise.map_err(missing_promise)?;
+        Ok(engine.capabilities())
+    });
+    let capabilities = match described {
+        Ok(capabilities) => capabilities,
         Err(CheckFailure(text)) => return vec![Check::new(DESCRIBED, false, text)],
     };
-    if !offered {
-        let detail = format!(
-            "{} does not support durability '{durability}'",
-            engine.info().name
-        );
-        return vec![Check::new(DESCRIBED, false, detail)];
-    }
     let mut stuck = 0;
     let mut checks = Vec::new();
     for (index, entry) in ENTRIES.iter().enumerate() {

@@ -29,6 +29,7 @@ mod conditions;
 mod documented;
 mod engine_template;
 mod failure;
+mod named_engine;
 mod output;
 mod page;
 mod plan_overrides;

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::fmt;
 use trueput_engine::parameter::resolve_knobs;
 use trueput_engine::{
     Durability, Error, Isolation, Parameter, ParameterValues, Promise, Result, Value, Window,
@@ -59,6 +60,17 @@ impl Condition {
             let value = knobs.get(name);
             value.is_some_and(|value| values.values().contains(value))
         })
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let knob = |(name, values): (&String, &ValueList)| {
+            let values = values.values().iter().map(Value::to_string);
+            format!("{name}={}", values.collect::<Vec<_>>().join(" or "))
+        };
+        let knobs: Vec<_> = self.0.iter().map(knob).collect();
+        f.write_str(&knobs.join(" and "))
     }
 }
 
@@ -162,16 +174,21 @@ pub(super) fn promise_of(
     durability: Durability,
     knobs: &ParameterValues,
 ) -> Result<Promise> {
-    let mut of_level = rules.iter().filter(|rule| rule.durability == durability);
-    if let Some(rule) = of_level.clone().find(|rule| rule.when.is_met_by(knobs)) {
+    let of_level: Vec<_> = rules
+        .iter()
+        .filter(|rule| rule.durability == durability)
+        .collect();
+    if let Some(rule) = of_level.iter().find(|rule| rule.when.is_met_by(knobs)) {
         return Ok(rule.promise(knobs));
     }
-    Err(match of_level.next() {
-        None => Error::no_durability(engine, durability),
-        Some(_) => Error::Unsupported(format!(
-            "{engine} does not support durability '{durability}' with these knobs"
-        )),
-    })
+    if of_level.is_empty() {
+        return Err(Error::no_durability(engine, durability));
+    }
+    let needed: Vec<_> = of_level.iter().map(|rule| rule.when.to_string()).collect();
+    Err(Error::Unsupported(format!(
+        "{engine} does not support durability '{durability}': it needs {}",
+        needed.join(", or ")
+    )))
 }
 
 /// A level of isolation, with some knobs.

@@ -191,7 +191,10 @@ fn what_depends_on_knobs_is_described_by_rules() {
     let each = resolve(engine, "mode=each");
     let refused = engine.promise_with(Durability::Buffered, &each);
     let refused = refused.unwrap_err().to_string();
-    assert!(refused.contains("with these knobs"), "{refused}");
+    assert!(
+        refused.contains(": it needs mode=timer or both"),
+        "{refused}"
+    );
     let names = [&timer, &each].map(|knobs| engine.isolation(knobs).unwrap().name());
     assert_eq!(names, ["snapshot", "serializable"]);
     assert_eq!(engine.workaround(&timer).as_deref(), Some("flushes itself"));

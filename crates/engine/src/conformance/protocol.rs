@@ -1,7 +1,8 @@
 //! Checks that calls out of turn are refused and do no harm, and that an engine identifies itself.
 
 use super::support::{
-    CheckFailure, Outcome, StepContext, ensure, ensure_value, get, read, store, write,
+    CheckFailure, Outcome, StepContext, ensure, ensure_value, get, missing_promise, read, store,
+    write,
 };
 use super::{EngineUnderTest, SESSIONS};
 use crate::{Direction, Durability, Error, KeyRange, Mode, OpenSpec, Session};
@@ -9,9 +10,8 @@ use std::ops::ControlFlow;
 
 pub fn promise(subject: &EngineUnderTest<'_>) -> Outcome {
     let level = subject.durability;
-    let promise = subject.engine.promise(level);
-    let promise =
-        promise.ok_or_else(|| CheckFailure(format!("there is no promise for '{level}'")))?;
+    let promise = subject.engine.promise_with(level, subject.knobs);
+    let promise = promise.map_err(missing_promise)?;
     ensure(promise.durability == level, || {
         format!("asked for '{level}', promised '{}'", promise.durability)
     })?;
@@ -29,7 +29,10 @@ pub fn promise(subject: &EngineUnderTest<'_>) -> Outcome {
 }
 
 pub fn levels_refused(subject: &EngineUnderTest<'_>) -> Outcome {
-    let promised = |level: &Durability| subject.engine.promise(*level).is_some();
+    let promised = |level: &Durability| {
+        let promise = subject.engine.promise_with(*level, subject.knobs);
+        promise.is_ok()
+    };
     let (_, refused): (Vec<_>, Vec<_>) = Durability::ALL.into_iter().partition(promised);
     for &durability in &refused {
         let directory = subject.folder.join(durability.name());

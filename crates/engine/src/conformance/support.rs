@@ -35,6 +35,14 @@ impl<T> StepContext<T> for crate::Result<T> {
     }
 }
 
+/// Why an engine makes no promise at the level under test.
+pub fn missing_promise(error: crate::Error) -> CheckFailure {
+    match error {
+        crate::Error::Unsupported(reason) => CheckFailure(reason),
+        other => CheckFailure(other.to_string()),
+    }
+}
+
 /// Fails unless `holds`.
 pub fn ensure(holds: bool, fault: impl FnOnce() -> String) -> Outcome<()> {
     if holds {

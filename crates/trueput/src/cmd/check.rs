@@ -9,7 +9,9 @@ mod subject;
 
 use crate::cmd::engines;
 use crate::failure::{FAILED, Failure, INTERRUPTED};
+use crate::named_engine::find_engine;
 use crate::output;
+use crate::plan_overrides::{KnobSetting, Setting, parse_knob};
 use crate::signals::{ending_at_once, stop_flag};
 use clap::Args;
 use histories::{MODELS, check_history};
@@ -17,9 +19,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use subject::Subject;
-use trueput_engine::{Credentials, Durability, Engine, conformance, isolation, panics};
+use trueput_engine::parameter::resolve;
+use trueput_engine::{Durability, Engine, conformance, isolation, panics};
 use trueput_record::measurement::Check;
-use trueput_record::plan::Contender;
 use trueput_record::value::Settings;
 use trueput_runner::Registry;
 
@@ -31,6 +33,7 @@ Examples:
   trueput check lmdb sqlite --history                     # histories of random transactions
   trueput check postgresql-cluster --cluster              # the same while nodes fail
   trueput check sqlite@build/libsqlite3.so                # your own build of an engine
+  trueput check rocksdb --knob rocksdb.transactions=batch --verbose
 
 Ctrl-C ends a history at once, and a suite when it is done. A second one ends the program at once.
 
@@ -51,6 +54,9 @@ pub struct Arguments {
     /// Durability levels [default: all that the engine supports]
     #[arg(long, value_name = "LEVEL", value_delimiter = ',')]
     durability: Vec<Durability>,
+    /// Set a knob of an engine, to one value
+    #[arg(long = "knob", value_name = "ENGINE.NAME=VALUE", value_parser = parse_knob)]
+    knobs: Vec<KnobSetting>,
     /// Directory for databases [default: the system's temporary directory]
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
@@ -167,6 +173,7 @@ fn check_isolation(
         name,
         engine,
         level,
+        ..
     } = subject;
     let version = engine.build().map_or(String::new(), |build| build.version);
     let mut failed = 0;
@@ -174,11 +181,9 @@ fn check_isolation(
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        if engine
-            .promise_with(level, &subject.knobs(&settings)?)
-            .is_err()
-        {
-            // The engine refuses these together.
+        let promise = engine.promise_with(level, &subject.knobs(&settings)?);
+        if promise.is_err() || subject.contradicts(&settings)? {
+            // The engine refuses these together, or the user wants others.
             continue;
         }
         let installation = match subject.install(parent, &settings)? {
@@ -218,11 +223,15 @@ fn check_histories(
         name,
         engine,
         level,
+        ..
     } = subject;
     let mut failed = 0;
     // Histories under faults take more than a minute each.
     let most = if arguments.cluster { 1 } else { usize::MAX };
     for settings in isolation::settings(engine).into_iter().take(most) {
+        if subject.contradicts(&settings)? {
+            continue;
+        }
         let Ok(promise) = engine.promise_with(level, &subject.knobs(&settings)?) else {
             // The engine refuses these together.
             continue;
@@ -323,16 +332,20 @@ fn subjects(arguments: &Arguments, registry: &Registry) -> Result<Vec<Subject>, 
         )));
     }
     check_restart(arguments, &engines)?;
+    check_knobs(arguments, &engines)?;
     let mut subjects = Vec::new();
     for (name, engine) in engines {
-        let offers = |level: &Durability| engine.promise(*level).is_some();
+        let given = given_knobs(arguments, engine)?;
+        let knobs = resolve(engine.info().name, engine.knobs(), &given).map_err(Failure::usage)?;
+        let offers = |level: &Durability| engine.promise_with(*level, &knobs).is_ok();
         for level in &arguments.durability {
-            if !arguments.engines.is_empty() && !offers(level) {
-                return Err(Failure::Usage(format!(
-                    "{name} does not support durability '{level}'"
-                )));
+            let refusal = engine.promise_with(*level, &knobs).err();
+            if let Some(refusal) = refusal.filter(|_| !arguments.engines.is_empty()) {
+                return Err(Failure::usage(refusal));
             }
         }
+        // They are needed as long as this program runs.
+        let given: &Settings = Box::leak(Box::new(given));
         let asked = |level: &Durability| {
             arguments.durability.is_empty() || arguments.durability.contains(level)
         };
@@ -343,9 +356,42 @@ fn subjects(arguments: &Arguments, registry: &Registry) -> Result<Vec<Subject>, 
             name,
             engine,
             level,
+            given,
         }));
     }
     Ok(subjects)
+}
+
+/// Refuses knobs of engines that are not checked.
+fn check_knobs(
+    arguments: &Arguments,
+    engines: &[(&'static str, &'static dyn Engine)],
+) -> Result<(), Failure> {
+    let is_checked = |name: &str| engines.iter().any(|(_, engine)| engine.info().name == name);
+    let mut owners = arguments.knobs.iter().map(|knob| knob.engine.as_str());
+    match owners.find(|name| !is_checked(name)) {
+        None => Ok(()),
+        Some(name) => Err(Failure::usage(format!(
+            "--knob sets a knob of {name}, which is not checked: name {name}"
+        ))),
+    }
+}
+
+/// The knobs that were given for an engine.
+fn given_knobs(arguments: &Arguments, engine: &dyn Engine) -> Result<Settings, Failure> {
+    let owner = engine.info().name;
+    let mut given = Settings::new();
+    let own = arguments.knobs.iter().filter(|knob| knob.engine == owner);
+    for Setting { name, values } in own.map(|knob| &knob.setting) {
+        let [value] = values.as_slice() else {
+            return Err(Failure::usage(format!(
+                "{owner}.{name} has {} values: give one, and check again for another",
+                values.len()
+            )));
+        };
+        given.insert(name.clone(), value.clone());
+    }
+    Ok(given)
 }
 
 /// Refuses `--restart` where nodes cannot be separated, and for a cluster that chooses its leader:
@@ -370,32 +416,6 @@ fn check_restart(
              clusters whose leader is promoted, as postgresql-cluster"
         ))),
     }
-}
-
-/// Finds the engine of that name, or the build in `ENGINE@BUILD`, and returns it with its name.
-fn find_engine(
-    text: &str,
-    registry: &Registry,
-) -> Result<(&'static str, &'static dyn Engine), Failure> {
-    let contender = registry.named(&Contender::parse(text));
-    let contender = contender.map_err(Failure::usage)?;
-    let engine = registry.engine_of(&contender.engine, contender.build.as_deref());
-    let engine = engine.map_err(Failure::usage)?;
-    let name = engine.info().name;
-    let Some(build) = contender.build else {
-        return Ok((name, engine));
-    };
-    let mut credentials = Credentials::default();
-    let build = credentials.add(&build);
-    let loaded = credentials
-        .open(engine, &build)
-        .map_err(|error| Failure::usage(format!("{name}: {error}")))?;
-    // A server that does not answer would let every check wait.
-    let asked = loaded.build();
-    asked.map_err(|error| Failure::usage(format!("{name} cannot be used: {error}")))?;
-    // They are needed as long as this program runs.
-    let named = String::leak(format!("{name}@{}", build.display()));
-    Ok((named, Box::leak(loaded)))
 }
 
 #[cfg(test)]

@@ -248,6 +248,17 @@ fn the_conformance_suite_can_be_run_alone() {
     let text = listing("check lmdb --durability process --verbose");
     assert!(text.starts_with("lmdb process: "), "{text}");
     assert!(!text.contains("FAILED"), "{text}");
+    let bench = Bench::new();
+    for (line, reason) in [
+        ("check lmdb --knob redb.cache_size=1MiB", "name redb"),
+        ("check lmdb --knob lmdb.sub_page=1,2", "give one"),
+        (
+            "check lmdb --knob lmdb.mapsize=1GiB",
+            "did you mean 'map_size'",
+        ),
+    ] {
+        assert_contains(&bench.refusal_of(line), &[reason]);
+    }
 }
 
 #[test]

@@ -262,6 +262,27 @@ fn a_plugin_is_described_by_its_file() {
 }
 
 #[test]
+fn a_level_that_needs_a_knob_is_checked_with_it() {
+    let new = NewEngine::in_language("c");
+    let file = new.folder().join("description.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let level = "\"durability\": \"process\",";
+    assert!(text.contains(level));
+    let condition = format!("{level} \"when\": {{ \"log_step\": \"64KiB\" }},");
+    std::fs::write(&file, text.replace(level, &condition)).unwrap();
+    expect_code(0, new.make(&["CFLAGS=-O1"]));
+    let line = "check ./mine/libmine.so --durability process";
+    let refused = expect_code(2, new.run(line));
+    let reason = "mine does not support durability 'process': it needs log_step=65536";
+    assert_contains(&stderr(&refused), &[reason]);
+    let with_knob = format!("{line} --knob mine.log_step=64KiB");
+    assert_contains(&stdout(&expect_code(0, new.run(&with_knob))), &["33 of 33"]);
+    let line = "run micro --engine ./mine/libmine.so --durability process --set records=200 \
+                --set operations=200 --set test=overwrite --knob mine.log_step=64KiB";
+    expect_code(ALL_WELL, new.run(line));
+}
+
+#[test]
 fn a_plugin_with_the_name_of_an_engine_is_refused() {
     let new = NewEngine::in_language("c");
     let file = new.folder().join("description.json");

@@ -21,6 +21,8 @@ pub struct Subject {
     pub engine: &'static dyn Engine,
     /// The durability level at which it is checked.
     pub level: Durability,
+    /// The knobs that the user set.
+    pub given: &'static Settings,
 }
 
 /// The folder and server in which a subject is checked.
@@ -40,13 +42,27 @@ impl Installation {
 }
 
 impl Subject {
-    /// Its knobs: these settings, and defaults for the rest.
+    /// Its knobs: these settings, what the user set, and defaults for the rest.
     ///
     /// # Errors
     /// [`Failure::Other`] if the driver has no such knob.
     pub fn knobs(self, settings: &Settings) -> Result<ParameterValues, Failure> {
-        resolve(self.engine.info().name, self.engine.knobs(), settings)
+        let mut all = self.given.clone();
+        all.extend(settings.clone());
+        resolve(self.engine.info().name, self.engine.knobs(), &all)
             .map_err(|error| Failure::Other(error.to_string()))
+    }
+
+    /// Whether these settings give another value to a knob that the user set.
+    ///
+    /// # Errors
+    /// As [`Subject::knobs`].
+    pub fn contradicts(self, settings: &Settings) -> Result<bool, Failure> {
+        let (all, wanted) = (self.knobs(settings)?, self.knobs(self.given)?);
+        Ok(self
+            .given
+            .keys()
+            .any(|name| all.get(name) != wanted.get(name)))
     }
 
     /// Makes a folder in `parent` and starts the server that the engine needs there. The inner

@@ -1,4 +1,5 @@
-//! RocksDB, through its C API: one column family, and transactions of three kinds.
+//! RocksDB, and its relative Speedb, through their C API: one column family, and transactions of
+//! three kinds.
 
 mod database;
 pub(crate) mod events;
@@ -16,11 +17,23 @@ use symbols::RocksDbLibrary;
 use trueput_engine::common_errors::LengthLimits;
 use trueput_engine::{
     Build, CacheKnob, Capabilities, Database, Durability, Engine, EngineEvent, Error, Info,
-    Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Window,
+    InstallableBuild, Isolation, OpenSpec, Parameter, ParameterValues, Promise, Result, Window,
 };
 
 const TITLE: &str = "RocksDB";
-const SEARCH: LibrarySearch = LibrarySearch::new(&["rocksdb"], "librocksdb.so");
+const SEARCH: LibrarySearch = LibrarySearch::new(&["rocksdb", "speedb"], "librocksdb.so");
+const INSTALLABLE: &[InstallableBuild] = &[
+    InstallableBuild {
+        title: TITLE,
+        path: "/librocksdb.so",
+        install: "make engines",
+    },
+    InstallableBuild {
+        title: "Speedb",
+        path: "/speedb-",
+        install: "make engines-all",
+    },
+];
 const SOURCE: &str = "https://github.com/facebook/rocksdb/wiki/WAL-Performance; \
                       https://github.com/facebook/rocksdb/wiki/WAL-Recovery-Modes, \
                       kPointInTimeRecovery, the default";
@@ -47,8 +60,12 @@ impl Engine for RocksDb {
             summary: "log-structured merge tree; one process, many writers",
             license: "GPL-2.0-only OR Apache-2.0",
             homepage: "https://github.com/facebook/rocksdb/wiki",
-            install: "make engines",
+            install: "make engines (RocksDB); make engines-all (Speedb)",
         }
+    }
+
+    fn installable_builds(&self) -> &'static [InstallableBuild] {
+        INSTALLABLE
     }
 
     fn build(&self) -> Result<Build> {

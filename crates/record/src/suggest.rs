@@ -107,7 +107,7 @@ const ALIASES: [(&str, &str, &str); 9] = [
 ];
 
 /// Other names of engines, and those of their drivers.
-const ENGINE_ALIASES: [(&str, &str); 12] = [
+const ENGINE_ALIASES: [(&str, &str); 13] = [
     ("basho-leveldb", "leveldb"),
     ("bdb", "berkeleydb"),
     ("hyperleveldb", "leveldb"),
@@ -118,6 +118,7 @@ const ENGINE_ALIASES: [(&str, &str); 12] = [
     ("percona-ft", "tokudb"),
     ("pg", "postgresql"),
     ("postgres", "postgresql"),
+    ("speedb", "rocksdb"),
     ("tokuft", "tokudb"),
     ("wt", "wiredtiger"),
 ];

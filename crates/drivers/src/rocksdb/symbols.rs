@@ -3,6 +3,7 @@
 use crate::library::{self, FileCache, Library, symbols};
 use crate::lsm::{Handle, LsmFunctions, ReadFunctions, ValueAccess};
 use std::ffi::{c_char, c_int};
+use std::mem::MaybeUninit;
 use std::path::Path;
 use trueput_engine::{Error, Result};
 
@@ -80,6 +81,73 @@ struct StdString {
     short: [u8; 16],
 }
 
+/// `std::string` in libstdc++'s layout of before GCC 5, in which Speedb's library is compiled: a
+/// pointer to the text, with the length before it. C++ returns it through memory of the caller, as
+/// C returns a struct of more than 16 bytes; only the pointer is written.
+#[repr(C)]
+struct OldStdString {
+    text: *const u8,
+    unused: [MaybeUninit<usize>; 3],
+}
+
+impl OldStdString {
+    /// The length lies this many words before the text.
+    const LENGTH_WORDS: usize = 3;
+
+    /// Reads the text.
+    ///
+    /// # Safety
+    /// It is as the library returned it.
+    unsafe fn to_owned(&self) -> Vec<u8> {
+        // SAFETY: the layout is that of `_Rep` in libstdc++'s `cow_string.h`: length, capacity,
+        // count of references, text.
+        unsafe {
+            let length = *self.text.cast::<usize>().sub(Self::LENGTH_WORDS);
+            std::slice::from_raw_parts(self.text, length).to_vec()
+        }
+    }
+}
+
+/// The function that tells the version, which the C API does not. `true` asks for the patch number.
+enum VersionFunction {
+    /// `rocksdb::GetRocksVersionAsString(bool)` of `rocksdb/version.h`.
+    RocksDb(unsafe extern "C" fn(bool) -> StdString),
+    /// `rocksdb::GetSpeedbVersionAsString(bool)` of Speedb, which has the same C API.
+    Speedb(unsafe extern "C" fn(bool) -> OldStdString),
+}
+
+impl VersionFunction {
+    fn of(library: &'static Library) -> Result<Self> {
+        // SAFETY: the mangled names say what the functions take, and that they return a
+        // `std::string` of libstdc++ of the one kind or the other: through memory that the caller
+        // provides, as structs of these sizes are returned in C.
+        unsafe {
+            match library.symbol("_ZN7rocksdb24GetSpeedbVersionAsStringEb") {
+                Ok(speedb) => Ok(Self::Speedb(speedb)),
+                Err(_) => library
+                    .symbol("_ZN7rocksdb23GetRocksVersionAsStringB5cxx11Eb")
+                    .map(Self::RocksDb),
+            }
+        }
+    }
+
+    fn version(&self) -> Result<String> {
+        let (title, text) = match self {
+            Self::RocksDb(function) => {
+                // SAFETY: see `of`.
+                let version = unsafe { function(true) };
+                // A version is short, so the text is in the struct, which has moved since.
+                ("", version.short.get(..version.length).map(<[u8]>::to_vec))
+            }
+            // SAFETY: see `of`. The string is not freed: it is asked for a few times a process.
+            Self::Speedb(function) => ("Speedb ", Some(unsafe { function(true).to_owned() })),
+        };
+        let text = text.and_then(|text| String::from_utf8(text).ok());
+        let text = text.ok_or_else(|| Error::engine("RocksDB gave a version that is no text"))?;
+        Ok(format!("{title}{text}"))
+    }
+}
+
 /// The functions of one library.
 pub(super) struct RocksDbLibrary {
     pub(super) own: RocksDbFunctions,
@@ -92,7 +160,7 @@ pub(super) struct RocksDbLibrary {
     pub(super) transactions: TransactionFunctions,
     /// Newer libraries have it: 11.8.1 does, 7.8.3 does not.
     pub(super) verify_checksum: Option<unsafe extern "C" fn(Handle, ErrorPointer)>,
-    version: unsafe extern "C" fn(bool) -> StdString,
+    version: VersionFunction,
 }
 
 impl RocksDbLibrary {
@@ -113,33 +181,14 @@ impl RocksDbLibrary {
                 transactions: TransactionFunctions::load(library, "rocksdb_transaction_")?,
                 // SAFETY: the type is that of `rocksdb/c.h`.
                 verify_checksum: unsafe { library.symbol("rocksdb_verify_checksum") }.ok(),
-                // The C API does not tell the version. This is
-                // `rocksdb::GetRocksVersionAsString(bool)` of `rocksdb/version.h`.
-                // SAFETY: the mangled name says what it takes and that it returns a `std::string`
-                // of libstdc++, which goes through memory that the caller provides, as a struct of
-                // this size does in C.
-                version: unsafe {
-                    library.symbol("_ZN7rocksdb23GetRocksVersionAsStringB5cxx11Eb")?
-                },
+                version: VersionFunction::of(library)?,
             })
         })
     }
 
     /// The version, as the library reports it.
     pub(super) fn version(&self) -> Result<String> {
-        // SAFETY: see `of`; `true` asks for the patch number too.
-        let version = unsafe { (self.version)(true) };
-        // A version is short, so the text is in the struct, which has moved since.
-        let text = version
-            .short
-            .get(..version.length)
-            .and_then(|text| str::from_utf8(text).ok());
-        text.map(str::to_owned).ok_or_else(|| {
-            let (length, text) = (version.length, version.text);
-            Error::engine(format!(
-                "RocksDB gave a version of {length} bytes at {text:?}"
-            ))
-        })
+        self.version.version()
     }
 
     /// Returns the way in which a value is read from a database of that kind.

@@ -28,7 +28,9 @@
  * returns a status with a text. A crash ends the worker, and the trial fails with the signal.
  *
  * Calls come in the right order: trueput itself refuses a second begin, a write in a read
- * transaction, keys and values that are longer than described, and empty ranges. */
+ * transaction, keys and values that are longer than described, and empty ranges. A key may be
+ * empty, and so may a bound: an engine without an empty key refuses its `put` with TP_UNSUPPORTED,
+ * and otherwise behaves as one that does not have it. */
 #ifndef TRUEPUT_ENGINE_H
 #define TRUEPUT_ENGINE_H
 

@@ -402,6 +402,10 @@ impl WorkloadFile {
 /// than any plan; [`Error::Invalid`] if it is not text.
 pub fn read_text(path: &Path) -> Result<String, Error> {
     let io = |source| Error::io(path, source);
+    if path.extension().is_some_and(|extension| extension == "so") {
+        let problem = "it is a library and no plan; name the engine with --engine";
+        return Err(Error::invalid(path, problem));
+    }
     // The user may name a plan by a link.
     let real = path.canonicalize().map_err(io)?;
     let folder = real.parent().unwrap_or(&real);

@@ -5,6 +5,7 @@
 package main
 
 /*
+#cgo CFLAGS: -I${SRCDIR}
 #include <stdlib.h>
 
 #include "trueput_engine.h"
@@ -70,13 +71,19 @@ func (o *Open) Integer(name string) int64 {
 	return value
 }
 
+// Real is a knob that is a fraction, or a duration in seconds.
+func (o *Open) Real(name string) float64 {
+	value, _ := o.Knobs[name].(float64)
+	return value
+}
+
 // Boolean is a knob that is on or off.
 func (o *Open) Boolean(name string) bool {
 	value, _ := o.Knobs[name].(bool)
 	return value
 }
 
-// Text is a knob that is a choice or a text.
+// Text is a knob that is a choice, a text, or the word of its default.
 func (o *Open) Text(name string) string {
 	value, _ := o.Knobs[name].(string)
 	return value
@@ -125,7 +132,7 @@ type Session interface {
 	Put(key, value []byte) error
 	Remove(key []byte) error
 	Scan(of Range) error
-	// Next is the next record of the scan; the key is nil at its end.
+	// Next is the next record of the scan; the key is nil at its end, after which it is not called.
 	Next() (key, value []byte, err error)
 	EndScan()
 	Close() error

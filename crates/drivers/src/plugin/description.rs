@@ -39,7 +39,7 @@ struct DescriptionText {
     #[serde(default)]
     no_cache_knob: Option<String>,
     #[serde(default)]
-    audit_knobs: BTreeMap<String, String>,
+    audit_knobs: BTreeMap<String, KnobText>,
     #[serde(default)]
     workarounds: Vec<RemarkRule>,
     #[serde(default)]
@@ -77,6 +77,25 @@ pub(super) struct CacheKnobEntry {
 
 const fn one_byte() -> u64 {
     1
+}
+
+/// A value of a knob as the command line has it. JSON may have it as a number or a Boolean.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
+struct KnobText(String);
+
+impl TryFrom<serde_json::Value> for KnobText {
+    type Error = String;
+
+    fn try_from(value: serde_json::Value) -> Result<Self, String> {
+        match value {
+            serde_json::Value::String(text) => Ok(Self(text)),
+            serde_json::Value::Number(_) | serde_json::Value::Bool(_) => {
+                Ok(Self(value.to_string()))
+            }
+            other => Err(format!("{other} is no value of a knob")),
+        }
+    }
 }
 
 /// What trueput knows of a plug-in before it loads it.
@@ -124,7 +143,7 @@ impl PluginDescription {
         let isolation_knobs: Vec<_> = isolation_knobs.into_iter().map(leaked).collect();
         let audit_knobs = std::mem::take(&mut given.audit_knobs).into_iter();
         let audit_knobs: Vec<_> = audit_knobs
-            .map(|(knob, value)| (leaked(knob), leaked(value)))
+            .map(|(knob, value)| (leaked(knob), leaked(value.0)))
             .collect();
         let claims = &given.capabilities;
         let limits = PluginLimits {
@@ -223,7 +242,7 @@ impl DescriptionText {
             }
         }
         for (name, value) in &self.audit_knobs {
-            let read = kind_of("audit_knobs", name)?.read(value);
+            let read = kind_of("audit_knobs", name)?.read(&value.0);
             read.map_err(|error| format!("audit_knobs: {name}: {error}"))?;
         }
         for name in self.levels.iter().flat_map(LevelRule::named_knobs) {

@@ -240,16 +240,22 @@ fn keep_tail(errors: impl Read, tail: &Mutex<VecDeque<String>>) {
         let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
         if tail.len() == TAIL_LINES {
             // What a program of Go or C++ dies of stands before a trace, which may be long.
-            let oldest = usize::from(is_last_message(&tail[0]));
-            tail.remove(oldest);
+            let oldest = tail.iter().position(|line| !is_last_message(line));
+            tail.remove(oldest.unwrap_or(0));
         }
-        tail.push_back(text.trim_end().to_owned());
+        tail.push_back(text.trim_end().replace('\t', " "));
     }
 }
 
 /// Whether a line says what a process dies of, as runtimes write it before their traces.
 fn is_last_message(line: &str) -> bool {
-    let begins = ["panic: ", "fatal error: ", "terminate called"];
+    let begins = [
+        "panic: ",
+        "fatal error: ",
+        "[signal ",
+        "unexpected fault address",
+        "terminate called",
+    ];
     begins.iter().any(|begin| line.starts_with(begin))
 }
 
@@ -271,14 +277,17 @@ mod tests {
     fn the_message_before_a_long_trace_is_kept() {
         let tail = Mutex::new(VecDeque::new());
         let trace = (0..20).map(|n| format!("frame {n}\n")).collect::<String>();
-        let text = format!("earlier\npanic: no more\n\ngoroutine 1:\n{trace}");
+        let text = format!("earlier\nfatal error: fault\n[signal SIGBUS]\n\ngoroutine 1:\n{trace}");
         keep_tail(text.as_bytes(), &tail);
         let kept: Vec<_> = tail.into_inner().unwrap().into();
-        assert_eq!(kept.len(), TAIL_LINES);
-        assert_eq!(
-            (kept[0].as_str(), kept[4].as_str()),
-            ("panic: no more", "frame 19")
-        );
+        let expected = [
+            "fatal error: fault",
+            "[signal SIGBUS]",
+            "frame 17",
+            "frame 18",
+            "frame 19",
+        ];
+        assert_eq!(kept, expected);
     }
 
     #[test]

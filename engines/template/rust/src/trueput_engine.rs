@@ -102,12 +102,42 @@ pub struct Open {
     knobs: Vec<(String, Value)>,
 }
 
+#[allow(dead_code, reason = "an engine uses some of it")]
 impl Open {
-    /// The knob of that name, if it is described and a whole number.
-    pub fn integer(&self, name: &str) -> Option<i64> {
+    /// The value of the knob of that name, if it is described.
+    pub fn knob(&self, name: &str) -> Option<&Value> {
         let knob = self.knobs.iter().find(|(known, _)| known == name)?;
-        match &knob.1 {
+        Some(&knob.1)
+    }
+
+    /// The knob of that name, if it is a whole number, or a size.
+    pub fn integer(&self, name: &str) -> Option<i64> {
+        match self.knob(name)? {
             Value::Integer(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The knob of that name, if it is a fraction, or a duration in seconds.
+    pub fn real(&self, name: &str) -> Option<f64> {
+        match self.knob(name)? {
+            Value::Real(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The knob of that name, if it is on or off.
+    pub fn boolean(&self, name: &str) -> Option<bool> {
+        match self.knob(name)? {
+            Value::Boolean(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The knob of that name, if it is a choice, a text, or the word of its default.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match self.knob(name)? {
+            Value::Text(text) => Some(text),
             _ => None,
         }
     }
@@ -151,7 +181,9 @@ pub trait Session {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Failure>;
     fn remove(&mut self, key: &[u8]) -> Result<(), Failure>;
     fn scan(&mut self, range: Range<'_>) -> Result<(), Failure>;
-    /// The next record of the scan. `scan_batch` of the description is 1.
+    /// The next record of the scan; not called again after its end. `scan_batch` of the description
+    /// is 1.
+    #[allow(clippy::should_implement_trait, reason = "the record is lent")]
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>, Failure>;
     fn end_scan(&mut self) {}
 }

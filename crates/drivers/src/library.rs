@@ -7,7 +7,7 @@ mod assertions;
 mod folders;
 mod ownership;
 mod password_file;
-mod search;
+pub(crate) mod search;
 mod trusted_location;
 
 pub(crate) use assertions::assertions;

@@ -13,6 +13,7 @@ mod session;
 mod symbols;
 mod table;
 
+use crate::library::search::{installed_plugin, installed_plugins};
 use crate::library::{self, FileCache, build_of};
 use database::{PluginDatabase, with_open};
 use description::PluginDescription;
@@ -175,7 +176,7 @@ impl Engine for Plugin {
     }
 }
 
-/// The plug-ins that were named in this process.
+/// The plug-ins that were named in this process, and those that are installed.
 #[derive(Default)]
 pub struct Plugins(Mutex<Vec<&'static Plugin>>);
 
@@ -191,7 +192,12 @@ impl EngineSource for Plugins {
     fn find(&self, name: &str) -> Option<&'static dyn Engine> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = known.iter().find(|plugin| plugin.info().name == name);
-        found.map(|plugin| *plugin as &dyn Engine)
+        if let Some(plugin) = found.copied() {
+            return Some(plugin);
+        }
+        drop(known);
+        let installed = self.read(&installed_plugin(name)?).ok()?;
+        (installed.info().name == name).then_some(installed)
     }
 
     fn read(&self, library: &Path) -> Result<&'static dyn Engine> {
@@ -203,5 +209,10 @@ impl EngineSource for Plugins {
         let plugin: &'static Plugin = Box::leak(Box::new(read));
         known.push(plugin);
         Ok(plugin)
+    }
+
+    fn installed(&self) -> Vec<Result<&'static dyn Engine>> {
+        let files = installed_plugins();
+        files.iter().map(|file| self.read(file)).collect()
     }
 }

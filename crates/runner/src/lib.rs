@@ -70,6 +70,28 @@ pub struct Registry {
 }
 
 impl Registry {
+    /// Returns this registry with the plug-ins that are installed, and one line for each file that
+    /// is none. A name that is taken stays with its engine.
+    #[must_use]
+    pub fn with_installed(self) -> (Self, Vec<String>) {
+        let installed = self.plugins.map(EngineSource::installed);
+        let mut engines = self.engines.to_vec();
+        let mut refusals = Vec::new();
+        for plugin in installed.unwrap_or_default() {
+            match plugin {
+                Ok(plugin) => {
+                    let name = plugin.info().name;
+                    if engines.iter().all(|engine| engine.info().name != name) {
+                        engines.push(plugin);
+                    }
+                }
+                Err(error) => refusals.push(error.to_string()),
+            }
+        }
+        let engines = Vec::leak(engines);
+        (Self { engines, ..self }, refusals)
+    }
+
     /// Finds an engine by its name.
     ///
     /// # Errors

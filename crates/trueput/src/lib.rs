@@ -22,6 +22,7 @@
 mod ascii;
 mod built_in_plans;
 mod bundle;
+mod bundled_sources;
 mod cli;
 mod cmd;
 mod conditions;
@@ -89,6 +90,14 @@ pub fn main_with(registry: Registry) -> ExitCode {
     let parsed = match cli::Cli::try_parse() {
         Ok(parsed) => parsed,
         Err(error) => return output::finish(cli::refuse(&error, &registry)),
+    };
+    // A worker opens one engine, by its name.
+    let registry = if matches!(parsed.command, cli::Command::Worker) {
+        registry
+    } else {
+        let (registry, refusals) = registry.with_installed();
+        refusals.iter().for_each(|line| output::note(line));
+        registry
     };
     match parsed.command.run(&registry) {
         Ok(code) => output::finish(code),

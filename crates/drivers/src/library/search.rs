@@ -2,6 +2,7 @@
 
 use super::folders::engine_folders;
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::env::{consts::ARCH, split_paths, var_os};
 use std::fs::read_dir;
 use std::path::{Path, PathBuf};
@@ -119,6 +120,38 @@ fn builds(engines: &[PathBuf], name: &str) -> Vec<PathBuf> {
     versions.into_iter().flat_map(inside).collect()
 }
 
+/// What the file names of installed plug-ins begin with; the engine's name and `.so` follow.
+const PLUGIN_PREFIX: &str = "libtrueput-";
+
+/// Finds the newest build of a plug-in in the folders of engines, by the name of its engine.
+pub(crate) fn installed_plugin(name: &str) -> Option<PathBuf> {
+    newest_plugin(&engine_folders(), name)
+}
+
+/// Finds the newest build of each plug-in in the folders of engines, sorted by name.
+pub(crate) fn installed_plugins() -> Vec<PathBuf> {
+    plugins_in(&engine_folders())
+}
+
+fn plugins_in(engines: &[PathBuf]) -> Vec<PathBuf> {
+    let folders = engines.iter().flat_map(|folder| entries(folder));
+    let files = folders.flat_map(|folder| libraries(&folder, |_| true));
+    let names: BTreeSet<String> = files.filter_map(|file| plugin_name(&file)).collect();
+    let newest = |name: &String| newest_plugin(engines, name);
+    names.iter().filter_map(newest).collect()
+}
+
+fn newest_plugin(engines: &[PathBuf], name: &str) -> Option<PathBuf> {
+    let mut files = builds(engines, name).into_iter();
+    files.find(|file| plugin_name(file).as_deref() == Some(name))
+}
+
+/// The engine's name in the name of an installed plug-in's file.
+fn plugin_name(file: &Path) -> Option<String> {
+    let name = file.file_name()?.to_str()?.strip_prefix(PLUGIN_PREFIX)?;
+    name.strip_suffix(".so").map(str::to_owned)
+}
+
 /// Compares versions number by number.
 fn newer_first(a: &str, b: &str) -> Ordering {
     let numbers = |version: &str| -> Vec<u64> {
@@ -179,6 +212,26 @@ mod tests {
             "rocksdb-7.8.3/librocksdb.so",
         ];
         assert_eq!(found, expected.map(|path| engines.path().join(path)));
+    }
+
+    #[test]
+    fn the_newest_build_of_each_plug_in_is_found() {
+        let engines = tempfile::tempdir().unwrap();
+        let files = [
+            "bbolt-1.4.3/libtrueput-bbolt.so",
+            "bbolt-1.10.0/libtrueput-bbolt.so",
+            "pebble-2.1.7/libtrueput-pebble.so",
+            "pebble-2.1.7/libtrueput-other.so",
+            "sled-0.34.7.part/libtrueput-sled.txt",
+            "leveldb-1.23/libleveldb.so",
+        ];
+        for file in files {
+            let file = engines.path().join(file);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, "").unwrap();
+        }
+        let expected = [files[1], files[2]].map(|file| engines.path().join(file));
+        assert_eq!(plugins_in(&[engines.path().to_owned()]), expected);
     }
 
     #[test]

@@ -1,9 +1,12 @@
-//! `trueput engines`: lists engines and their builds, and begins new ones.
+//! `trueput engines`: lists engines and their builds, installs them, and begins new ones.
 
+mod details;
+mod install;
 mod new;
 mod overview;
 
 use crate::failure::Failure;
+use crate::named_engine::find_engine;
 use crate::output::{self, ChartsWhen};
 use crate::screen::Screen;
 use crate::table;
@@ -22,7 +25,9 @@ const EXAMPLES: &str = "\
 Examples:
   trueput engines
   trueput engines --full        # with libraries' paths, and how to install what is not here
+  trueput engines lmdb ./libmine.so     # their levels, with settings and sources
   trueput engines --json | jq '.[] | select(.present) | .name'
+  trueput engines install bbolt             # a plug-in that comes with trueput
   trueput engines new mine --language c     # a plug-in of your own, that builds at once";
 
 /// The arguments of `trueput engines`.
@@ -31,6 +36,10 @@ Examples:
 pub struct Arguments {
     #[command(subcommand)]
     action: Option<Action>,
+    /// Describe these engines, each perhaps with a build, or the path of a plug-in [default: list
+    /// all]
+    #[arg(value_name = "ENGINE")]
+    engines: Vec<String>,
     /// Write JSON, with the engine's settings for each level and the document that describes them
     #[arg(long)]
     json: bool,
@@ -43,18 +52,25 @@ pub struct Arguments {
 enum Action {
     /// Write the folder of a new engine, a plug-in that builds, conforms and is measured at once
     New(new::Arguments),
+    /// Install engines: libraries, servers, and the plug-ins that come with trueput
+    Install(install::Arguments),
 }
 
-/// Lists the engines, or begins a new one.
+/// Lists the engines, installs some, or begins a new one.
 ///
 /// # Errors
-/// If standard output is closed; as [`new::run`].
+/// If standard output is closed; as [`new::run`] and [`install::run`].
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
-    if let Some(Action::New(arguments)) = &arguments.action {
-        return new::run(arguments, registry);
+    match &arguments.action {
+        Some(Action::New(arguments)) => return new::run(arguments, registry),
+        Some(Action::Install(arguments)) => return install::run(arguments),
+        None => {}
     }
     let program = std::env::current_exe().ok();
     let audits = program.and_then(|program| AuditStore::of_user(&program));
+    if !arguments.engines.is_empty() {
+        return describe(arguments, registry, audits.as_ref());
+    }
     let listed: Vec<EngineListing> = registry
         .engines
         .iter()
@@ -89,6 +105,29 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         .chain(cautions)
     {
         output::note(&line);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Describes the engines that were named.
+fn describe(
+    arguments: &Arguments,
+    registry: &Registry,
+    audits: Option<&AuditStore>,
+) -> Result<ExitCode, Failure> {
+    let mut described_engines = Vec::new();
+    let mut blocks = Vec::new();
+    for text in &arguments.engines {
+        let (name, engine) = find_engine(text, registry)?;
+        let listed = EngineListing::of(engine, audits);
+        described_engines.push(described(&listed));
+        blocks.extend(details::details(name, &listed));
+    }
+    if arguments.json {
+        output::json(&described_engines.into())?;
+    } else {
+        let style = arguments.screen.style(ChartsWhen::Never);
+        output::document(&render_with(&blocks, style, "--json"), Format::Terminal)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -239,8 +239,8 @@ fn what_cannot_stand_together_or_is_missing_leads_to_the_help() {
             &["is not a whole number; write 1000"],
         ),
         (
-            "engines lmdb",
-            &["trueput: unrecognized subcommand 'lmdb'; see 'trueput engines --help'\n"],
+            "engines lmdbb",
+            &["unknown engine 'lmdbb' (did you mean 'lmdb'?)"],
         ),
         (
             "knobs",

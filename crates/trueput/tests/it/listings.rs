@@ -63,6 +63,23 @@ fn the_engines_are_listed_with_their_levels() {
 }
 
 #[test]
+fn an_engine_is_described_with_the_settings_and_sources_of_its_levels() {
+    let described = unwrapped(&listing("engines lmdb fjall"));
+    let parts = [
+        "async: ",
+        "MDB_NOSYNC",
+        "until ",
+        "Source: ",
+        "trueput knobs lmdb",
+        "fjall ",
+    ];
+    assert_contains(&described, &parts);
+    let described = listed("engines lmdb --json");
+    assert_eq!(described.as_array().unwrap().len(), 1);
+    assert_eq!(described[0]["name"], "lmdb");
+}
+
+#[test]
 fn the_engines_fit_a_hundred_columns_and_narrower_terminals() {
     for (options, width) in [("", 100), ("--width 72", 72), ("--width 40", 40)] {
         let table = listing(&format!("engines {options}"));

@@ -29,6 +29,7 @@ mod generated_tables;
 mod hangs;
 mod histories;
 mod hosts;
+mod installed_engines;
 mod listings;
 mod lying_nodes;
 mod native;

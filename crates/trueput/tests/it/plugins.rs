@@ -243,6 +243,8 @@ fn a_plugin_is_described_by_its_file() {
     let new = NewEngine::changed("/* ", "/* ");
     let knobs = expect_code(0, new.run("knobs ./mine/libmine.so"));
     assert_contains(&stdout(&knobs), &["log_step", "fewer flushes"]);
+    let described = expect_code(0, new.run("engines ./mine/libmine.so"));
+    assert_contains(&stdout(&described), &["sync: ", "process: ", "Source: "]);
     let line = "run micro --engine ./mine/libmine.so --durability async --duration 1";
     let refused = expect_code(2, new.run(line));
     assert_contains(

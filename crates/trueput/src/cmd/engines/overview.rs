@@ -1,6 +1,7 @@
 //! The engines in a hundred columns: which builds are here, and at which levels.
 
 use super::{EngineListing, LibraryListing, isolation, short, workers};
+use crate::bundled_sources;
 use trueput_engine::Isolation;
 use trueput_findings::audits::AuditState;
 use trueput_report::document::{Block, Column, Table};
@@ -63,7 +64,19 @@ pub(super) fn overview(listed: &[EngineListing]) -> Vec<Block> {
         )
     };
     blocks.push(Block::Text(rest));
+    blocks.extend(plugins_to_install(listed).map(Block::Text));
     blocks
+}
+
+/// The plug-ins that come with trueput and are not installed.
+fn plugins_to_install(listed: &[EngineListing]) -> Option<String> {
+    let is_here = |name: &str| listed.iter().any(|one| one.engine.info().name == name);
+    let names = bundled_sources::plugin_names().into_iter();
+    let absent: Vec<_> = names.filter(|name| !is_here(name)).collect();
+    (!absent.is_empty()).then(|| {
+        let names = absent.join(", ");
+        format!("Plug-ins, built by \"trueput engines install NAME\": {names}.")
+    })
 }
 
 fn row(listed: &EngineListing, found: &LibraryListing) -> Option<Vec<String>> {

@@ -1,0 +1,69 @@
+//! `trueput engines install`: gets or builds engines, from the sources that the program carries.
+
+use crate::bundled_sources::{self, INSTALLER};
+use crate::failure::{Failure, INTERRUPTED, USAGE};
+use crate::signals::stop_flag;
+use clap::Args;
+use std::path::Path;
+use std::process::{Command, ExitCode, ExitStatus};
+use std::sync::atomic::Ordering;
+
+const EXAMPLES: &str = "\
+Examples:
+  trueput engines install bbolt pebble    # plug-ins that come with trueput, built here
+  trueput engines install rocksdb         # a library
+  trueput engines install --list          # the names
+
+Engines go to ~/.local/share/trueput/engines, for root to /usr/local/lib/trueput/engines, or to
+TRUEPUT_ENGINES. What is there already stays as it is.";
+
+/// The arguments of `trueput engines install`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The engines' names; \"quick\" stands for those that take no compiling, \"all\" for all
+    #[arg(required_unless_present = "list")]
+    names: Vec<String>,
+    /// List the names
+    #[arg(long, conflicts_with = "names")]
+    list: bool,
+}
+
+/// Installs the engines.
+///
+/// # Errors
+/// Folders that cannot be written, and no Bash.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let folder = tempfile::Builder::new()
+        .prefix("trueput-engines.")
+        .tempdir();
+    let folder = folder.map_err(|error| {
+        let shown = std::env::temp_dir();
+        Failure::Other(format!("cannot write to {}: {error}", shown.display()))
+    })?;
+    bundled_sources::write_into(folder.path()).map_err(|error| {
+        let shown = folder.path().display();
+        Failure::Other(format!("cannot write the sources to {shown}: {error}"))
+    })?;
+    // Both get Ctrl-C. The script cleans up, and this process waits for it.
+    let stop = stop_flag()?;
+    let status = install(folder.path(), arguments)?;
+    if stop.load(Ordering::SeqCst) {
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    Ok(match status.code() {
+        Some(0) => ExitCode::SUCCESS,
+        Some(code) if code == i32::from(USAGE) => ExitCode::from(USAGE),
+        _ => ExitCode::FAILURE,
+    })
+}
+
+fn install(folder: &Path, arguments: &Arguments) -> Result<ExitStatus, Failure> {
+    let mut command = Command::new("bash");
+    command.arg(folder.join(INSTALLER));
+    if arguments.list {
+        command.arg("list");
+    }
+    let status = command.args(&arguments.names).status();
+    status.map_err(|error| Failure::Other(format!("cannot run bash: {error}; install Bash")))
+}

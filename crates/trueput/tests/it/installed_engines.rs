@@ -1,0 +1,144 @@
+//! Plug-ins that are installed, and how they get there.
+
+use crate::support::{
+    ALL_WELL, Bench, assert_contains, ended_well, expect_code, stderr, stdout, unwrapped,
+};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A bench with engines of its own.
+struct OwnEngines {
+    bench: Bench,
+    folder: PathBuf,
+}
+
+impl OwnEngines {
+    fn new() -> Self {
+        let bench = Bench::new();
+        let folder = bench.path().join("engines");
+        Self { bench, folder }
+    }
+
+    fn run(&self, line: &str) -> Output {
+        self.command(line).output().unwrap()
+    }
+
+    fn command(&self, line: &str) -> Command {
+        let mut command = self.bench.command(line);
+        command.env("TRUEPUT_ENGINES", &self.folder);
+        command.env("GOCACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/go"));
+        command
+    }
+
+    /// Installs the template's engine in C, under a version.
+    fn with_template(&self, version: &str) {
+        let bench = &self.bench;
+        let folder = format!("mine-{version}");
+        let line = format!("engines new mine --language c --folder {folder}");
+        expect_code(0, bench.run(&line));
+        let sources = bench.path().join(&folder);
+        let description = sources.join("description.json");
+        let text = std::fs::read_to_string(&description).unwrap();
+        std::fs::write(&description, text.replace("0.1.0", version)).unwrap();
+        let made = Command::new("make").current_dir(&sources).output().unwrap();
+        assert!(made.status.success(), "{}", stderr(&made));
+        let library = std::fs::read(sources.join("libmine.so")).unwrap();
+        self.place(&folder, "libtrueput-mine.so", &library);
+    }
+
+    fn place(&self, folder: &str, file: &str, bytes: &[u8]) {
+        let folder = self.folder.join(folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(file), bytes).unwrap();
+    }
+}
+
+#[test]
+fn an_installed_plugin_is_an_engine_by_its_name() {
+    let own = OwnEngines::new();
+    own.with_template("0.2.0");
+    own.with_template("0.10.0");
+    let listed = expect_code(0, own.run("engines"));
+    assert_contains(&stdout(&listed), &["\nmine", "0.10.0"]);
+    let knobs = expect_code(0, own.run("knobs mine"));
+    assert_contains(&stdout(&knobs), &["log_step"]);
+    let present = expect_code(0, own.run("plan check micro --engine present"));
+    assert_contains(&stdout(&present), &["mine"]);
+    let line = "run micro --engine mine --durability process --set test=overwrite \
+                --set records=200 --set operations=200 --knob mine.log_step=64KiB";
+    expect_code(ALL_WELL, own.run(line));
+    let trial = &own.bench.trials()[0];
+    assert!(ended_well(trial), "{:?}", trial.outcome);
+    assert_eq!(trial.engine.as_ref().unwrap().version, "0.10.0");
+    // Another build of it is named by its file.
+    let other = format!("{}/mine-0.2.0/libtrueput-mine.so", own.folder.display());
+    let line = format!("check mine@{other} --durability process");
+    expect_code(0, own.run(&line));
+}
+
+#[test]
+fn what_is_no_plugin_among_the_engines_is_named_and_left_out() {
+    let own = OwnEngines::new();
+    own.place("broken-1.0", "libtrueput-broken.so", b"no library");
+    own.place("lmdb-1.0", "libtrueput-lmdb.so", b"no library");
+    let listed = expect_code(0, own.run("engines"));
+    assert_contains(&stderr(&listed), &["libtrueput-broken.so"]);
+    assert_contains(&stdout(&listed), &["\nlmdb"]);
+    let refused = expect_code(2, own.run("knobs broken"));
+    assert_contains(&stderr(&refused), &["broken"]);
+}
+
+#[test]
+fn the_names_of_engines_are_checked_before_anything_is_installed() {
+    let own = OwnEngines::new();
+    let listed = expect_code(0, own.run("engines install --list"));
+    assert_contains(&stdout(&listed), &["rocksdb\n", "bbolt\n"]);
+    let refused = expect_code(2, own.run("engines install bbolt nosuch"));
+    assert_contains(&stderr(&refused), &["no engine 'nosuch'", "bbolt"]);
+    assert!(!own.folder.exists());
+    let refused = expect_code(2, own.run("engines install"));
+    assert_contains(&stderr(&refused), &["<NAMES>"]);
+    let overview = unwrapped(&stdout(&own.run("engines")));
+    assert_contains(&overview, &["\"trueput engines install NAME\": b"]);
+}
+
+/// A folder with the programs that the installer needs, without Go.
+fn programs_without_go(bench: &Bench) -> PathBuf {
+    let folder = bench.path().join("programs");
+    std::fs::create_dir(&folder).unwrap();
+    let names = "bash basename cat cc cp cut date dirname dpkg find gcc getent grep head id make \
+                 mkdir mktemp mv rm sed sha256sum sort tar uname xargs";
+    for name in names.split_whitespace() {
+        let found = ["/usr/bin", "/bin"].map(|of| Path::new(of).join(name));
+        let found = found.iter().find(|path| path.exists()).unwrap();
+        std::os::unix::fs::symlink(found, folder.join(name)).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn a_plugin_whose_tools_are_not_here_is_left_out_with_the_reason() {
+    let own = OwnEngines::new();
+    let mut command = own.command("engines install bbolt");
+    command.env("PATH", programs_without_go(&own.bench));
+    let refused = expect_code(1, command.output().unwrap());
+    assert_contains(&stdout(&refused), &["bbolt", "left out: needs Go"]);
+    assert_contains(&stderr(&refused), &["not installed: bbolt"]);
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn a_plugin_that_comes_with_trueput_is_installed_once() {
+    if Command::new("go").arg("version").output().is_err() {
+        eprintln!("skipped: no go on this machine");
+        return;
+    }
+    let own = OwnEngines::new();
+    let installed = expect_code(0, own.run("engines install bbolt"));
+    assert_contains(&stdout(&installed), &["bbolt", "installed"]);
+    let again = expect_code(0, own.run("engines install bbolt"));
+    assert_contains(&stdout(&again), &["is there already"]);
+    let line = "run micro --engine bbolt --durability sync,process --set test=overwrite \
+                --set records=200 --set operations=200";
+    expect_code(ALL_WELL, own.run(line));
+}

@@ -52,23 +52,6 @@ fn a_level_that_needs_other_knobs_keeps_the_contract_with_them() {
 }
 
 #[test]
-#[ignore = "slow: make test runs it"]
-fn speedb_is_a_build_of_rocksdb() {
-    let files = ROCKSDB.library_files();
-    let mut files = files.iter();
-    let Some(speedb) = files.find(|path| path.to_string_lossy().contains("/speedb-")) else {
-        eprintln!("skipped: no Speedb on this machine; `make engines-all` installs it");
-        return;
-    };
-    let engine = ROCKSDB.with_library(speedb).unwrap();
-    let version = engine.build().unwrap().version;
-    assert!(version.starts_with("Speedb 2."), "{version}");
-    for level in levels(&*engine) {
-        keeps_the_contract(&*engine, level, "");
-    }
-}
-
-#[test]
 fn settings_are_read_back_from_rocksdb() {
     let Some(engine) = engine() else { return };
     let given = "write_buffer_size=8MiB compression=none statistics=true";

@@ -48,6 +48,19 @@ fn installed_by(engine: &str) -> &'static str {
     }
 }
 
+#[test]
+#[ignore = "slow: make test runs it"]
+fn speedb_is_a_build_of_rocksdb() {
+    let builds = libraries("rocksdb");
+    let mut builds = builds.iter();
+    let Some((library, version)) = builds.find(|(path, _)| path.contains("/speedb-")) else {
+        eprintln!("skipped: no Speedb on this machine; `trueput engines install speedb`");
+        return;
+    };
+    assert!(version.starts_with("Speedb 2."), "{version}");
+    Bench::new().stdout_of(&format!("check rocksdb@{library}"));
+}
+
 /// A run of a short problem on the given engines, at a level that all of them have.
 pub fn short_run(engines: &str) -> String {
     format!("run {}", short(engines))

@@ -40,7 +40,12 @@ impl Condition {
         knobs: &[Parameter],
     ) -> std::result::Result<(), String> {
         for (name, values) in &mut self.0 {
+            let knob = knobs.iter().find(|knob| knob.name == name);
             let admit = |value: &Value| {
+                if let (Some(knob), Value::Text(text)) = (knob, value) {
+                    let read = knob.kind.read(text);
+                    return read.map_err(|error| format!("{engine}: {name}: {error}"));
+                }
                 let given = [(name.clone(), value.clone())].into();
                 let resolved = resolve_knobs(engine, knobs, &given);
                 let resolved = resolved.map_err(|error| error.to_string())?;

@@ -28,6 +28,7 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 use trueput_host::cgroup::MemoryGroup;
 use trueput_host::process::describe_stuck;
+use trueput_host::process_tree::list_members;
 use trueput_host::service::kill_server;
 use trueput_record::histogram::HistogramError;
 use trueput_record::{TrialSpec, WorkerKind};
@@ -53,6 +54,13 @@ struct ActiveMeasurement {
     faults: FaultInjector,
     stalls: StallWatch,
     slices: Vec<SliceStart>,
+}
+
+/// Returns the process that an engine has started from a worker to serve it, as a plug-in may.
+fn engine_server(workers: &[u32], natives: &[u32]) -> Option<u32> {
+    let mut members = workers.iter().map(|worker| list_members(*worker));
+    let child = members.find_map(|members| members.get(1).copied());
+    child.filter(|_| natives.is_empty())
 }
 
 impl<'a> WorkerGroup<'a> {
@@ -107,7 +115,8 @@ impl<'a> WorkerGroup<'a> {
         if monitor.spec.conditions.hosts.is_some() && self.server.is_none() {
             sampler.omit_host_activity();
         }
-        sampler.follow_server(self.server);
+        let server = self.server.or_else(|| engine_server(&pids, native_pids));
+        sampler.follow_server(server);
         self.measurement = Some(ActiveMeasurement {
             started_at,
             sampler,

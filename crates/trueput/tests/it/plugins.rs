@@ -226,6 +226,27 @@ fn a_plugin_that_cannot_run_here_fails_its_trial_with_its_own_words() {
 
 #[test]
 #[ignore = "slow: make test runs it"]
+fn a_server_that_a_plugin_starts_is_counted() {
+    let starts = "    if (fork() == 0) {\n        prctl(PR_SET_PDEATHSIG, SIGKILL);\n        \
+                  execl(\"/bin/sh\", \"sh\", \"-c\", \"while :; do :; done\", NULL);\n    }\n    \
+                  *opened = database;\n";
+    let new = NewEngine::in_language("c");
+    let file = new.folder().join("engine.c");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let text = text.replacen("    *opened = database;\n", starts, 1);
+    let headers = "#include <signal.h>\n#include <sys/prctl.h>\n#include <unistd.h>\n";
+    std::fs::write(&file, text.replacen("#include <unistd.h>\n", headers, 1)).unwrap();
+    expect_code(0, new.make(&["CFLAGS=-O1"]));
+    let line = "run micro --engine ./mine/libmine.so --durability process --duration 1 \
+                --set test=overwrite --set records=200";
+    new.run(line);
+    let trial = &new.0.trials()[0];
+    let server = trial.measurement.as_ref().unwrap().server.as_ref().unwrap();
+    assert!(server.user_cpu_s > 0.1, "{server:?}");
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
 fn a_plugin_is_searched_like_any_engine() {
     let new = NewEngine::changed("/* ", "/* ");
     let work = "micro --engine ./mine/libmine.so --durability process --duration 200ms \

@@ -144,7 +144,8 @@ impl VersionFunction {
         };
         let text = text.and_then(|text| String::from_utf8(text).ok());
         let text = text.ok_or_else(|| Error::engine("RocksDB gave a version that is no text"))?;
-        Ok(format!("{title}{text}"))
+        // The library of Speedb's package says `2.8.0-?`.
+        Ok(format!("{title}{}", text.trim_end_matches("-?")))
     }
 }
 

@@ -456,12 +456,13 @@ impl<'a> Expansion<'a> {
             let knobs = match with_log_placed(engine, &draft.knobs, &conditions) {
                 Ok(knobs) => knobs,
                 Err(refusal) => {
-                    self.skip_or_refuse("log_filesystem", refusal.to_string(), skipped)?;
+                    let reason = refusal.to_string();
+                    self.skip_or_refuse_of(engine, "log_filesystem", reason, skipped)?;
                     continue;
                 }
             };
             if let Err(refusal) = check_reach(engine, &conditions, draft) {
-                self.skip_or_refuse("hosts", refusal.to_string(), skipped)?;
+                self.skip_or_refuse_of(engine, "hosts", refusal.to_string(), skipped)?;
                 continue;
             }
             for settings in combinations(settings) {
@@ -474,7 +475,7 @@ impl<'a> Expansion<'a> {
                     .map_err(|reason| self.plan_error("knobs", reason))?;
                 if let Err(misfit) = check_fit(&*job, engine, &resolved) {
                     let reason = self.describe_misfit(engine, &misfit);
-                    self.skip_or_refuse("settings", reason, skipped)?;
+                    self.skip_or_refuse_of(engine, "settings", reason, skipped)?;
                     continue;
                 }
                 let worker_kind = self.worker_kind_on(&conditions, draft.worker_kind);
@@ -569,7 +570,7 @@ impl<'a> Expansion<'a> {
                 offered.push(level);
             } else {
                 let part = SkippedPart::level(missing_level(engine, level));
-                self.skip_or_refuse("durability", part, skipped)?;
+                self.skip_or_refuse_of(engine, "durability", part, skipped)?;
             }
         }
         Ok(offered)
@@ -602,7 +603,7 @@ impl<'a> Expansion<'a> {
                     "{name} allows only one process to open a database: run its workers as \
                      threads"
                 );
-                self.skip_or_refuse("worker_kind", message, skipped)?;
+                self.skip_or_refuse_of(engine, "worker_kind", message, skipped)?;
                 Ok(None)
             }
             Some(kind) => Ok(Some(kind)),

@@ -1,6 +1,7 @@
 //! The parts of a plan that are skipped because something does not support them.
 
 use super::{Error, Expansion};
+use trueput_engine::Engine;
 use trueput_record::plan::UnsupportedPolicy;
 use trueput_record::skipped::SkippedPart;
 
@@ -30,6 +31,23 @@ pub(super) fn note(skipped: &mut Vec<SkippedPart>, part: SkippedPart) {
 }
 
 impl Expansion<'_> {
+    /// As [`Expansion::skip_or_refuse`], for what one engine does not support: it is skipped, too,
+    /// if the plan has the engine only among those that are present.
+    pub(super) fn skip_or_refuse_of(
+        &self,
+        engine: &dyn Engine,
+        key: &str,
+        part: impl Into<SkippedPart>,
+        skipped: &mut Vec<SkippedPart>,
+    ) -> Result<(), Error> {
+        let name = engine.info().name;
+        if self.engines.iter().any(|named| named.engine == name) {
+            return self.skip_or_refuse(key, part, skipped);
+        }
+        note(skipped, part.into());
+        Ok(())
+    }
+
     /// Skips an unsupported cell with one note, or refuses it, as the plan says.
     pub(super) fn skip_or_refuse(
         &self,

@@ -398,6 +398,20 @@ fn present_means_every_engine_that_is_there() {
 }
 
 #[test]
+fn a_level_that_an_engine_lacks_is_refused_only_where_the_engine_is_named() {
+    let mut plan = plan(&["present"]);
+    plan.durability = vec![Async];
+    let matrix = expanded(&plan);
+    let engines: Vec<_> = matrix.trials.iter().map(|it| it.engine.as_str()).collect();
+    assert_eq!(engines, ["null", "single"]);
+    let skipped = sentences(&matrix).join("; ");
+    let reason = "shared does not support durability 'async'; it supports sync, process";
+    assert!(skipped.contains(reason), "{skipped}");
+    plan.engines.push(Contender::parse("shared"));
+    assert!(refused(&plan).contains(reason));
+}
+
+#[test]
 fn two_names_of_one_library_are_one_contender_and_its_path_is_kept_in_full() {
     let folder = tempfile::tempdir().unwrap();
     let library = folder.path().join("liba.so");

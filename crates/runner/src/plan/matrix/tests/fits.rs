@@ -111,17 +111,19 @@ fn expand_reading(plan: &PlanFile) -> Result<Matrix, Error> {
 
 #[test]
 fn an_engine_without_the_transactions_that_a_workload_needs_is_refused_or_left_out() {
-    let mut plan = reading(&["present"]);
+    let mut named = reading(&["shared", "single", "batches"]);
     let said = "reading: batches has no transactions";
-    let refused = expand_reading(&plan).unwrap_err();
+    let refused = expand_reading(&named).unwrap_err();
     assert_eq!(refused.to_string(), format!("{said}{SKIP_HINT}"));
-    plan.unsupported = UnsupportedPolicy::Skip;
-    let matrix = expand_reading(&plan).unwrap();
-    assert_eq!(
-        ids(&matrix),
-        ["0001-shared-sync-w4-r1", "0002-single-sync-w4-r1"]
-    );
-    assert_eq!(sentences(&matrix), [said]);
+    named.unsupported = UnsupportedPolicy::Skip;
+    for plan in [named, reading(&["present"])] {
+        let matrix = expand_reading(&plan).unwrap();
+        assert_eq!(
+            ids(&matrix),
+            ["0001-shared-sync-w4-r1", "0002-single-sync-w4-r1"]
+        );
+        assert_eq!(sentences(&matrix), [said]);
+    }
 }
 
 #[test]

@@ -124,7 +124,7 @@ pub fn engine(name: &str) -> Result<(&'static dyn Engine, Durability)> {
         return Ok((Box::leak(engine), Durability::Process));
     }
     if name.contains('/') {
-        let plugins = Box::leak(Box::new(Plugins::new()));
+        let plugins = Box::leak(Box::new(Plugins::new(Vec::new)));
         return Ok((plugins.read(Path::new(name))?, Durability::Process));
     }
     let contender = Contender::named(name)?;

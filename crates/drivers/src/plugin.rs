@@ -13,7 +13,7 @@ mod session;
 mod symbols;
 mod table;
 
-use crate::library::search::{installed_plugin, installed_plugins};
+use crate::library::search::{installed_plugin, installed_plugins, plugin_name};
 use crate::library::{self, FileCache, build_of};
 use database::{PluginDatabase, with_open};
 use description::PluginDescription;
@@ -75,6 +75,10 @@ impl Engine for Plugin {
 
     fn capabilities(&self) -> Capabilities {
         self.description.capabilities
+    }
+
+    fn has_server(&self) -> bool {
+        self.description.has_server
     }
 
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
@@ -177,42 +181,66 @@ impl Engine for Plugin {
 }
 
 /// The plug-ins that were named in this process, and those that are installed.
-#[derive(Default)]
-pub struct Plugins(Mutex<Vec<&'static Plugin>>);
+pub struct Plugins {
+    named: Mutex<Vec<&'static Plugin>>,
+    installable: fn() -> Vec<&'static str>,
+}
 
 impl Plugins {
-    /// None yet.
+    /// None yet; `installable` returns the names of those that can be installed.
     #[must_use]
-    pub const fn new() -> Self {
-        Self(Mutex::new(Vec::new()))
+    pub const fn new(installable: fn() -> Vec<&'static str>) -> Self {
+        Self {
+            named: Mutex::new(Vec::new()),
+            installable,
+        }
+    }
+
+    /// Reads the plug-in that is installed in this file, whose name has that of the engine.
+    fn read_installed(file: &Path) -> Result<&'static dyn Engine> {
+        let plugin = Plugin::read(file)?;
+        let (own, expected) = (plugin.info().name, plugin_name(file));
+        if expected.as_deref() == Some(own) {
+            return Ok(Box::leak(Box::new(plugin)));
+        }
+        Err(Error::engine(format!(
+            "{} is the plug-in of {own}, and its name says another one",
+            file.display()
+        )))
     }
 }
 
 impl EngineSource for Plugins {
     fn find(&self, name: &str) -> Option<&'static dyn Engine> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = known.iter().find(|plugin| plugin.info().name == name);
+        let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = named.iter().find(|plugin| plugin.info().name == name);
         if let Some(plugin) = found.copied() {
             return Some(plugin);
         }
-        drop(known);
-        let installed = self.read(&installed_plugin(name)?).ok()?;
-        (installed.info().name == name).then_some(installed)
+        drop(named);
+        Self::read_installed(&installed_plugin(name)?).ok()
     }
 
     fn read(&self, library: &Path) -> Result<&'static dyn Engine> {
         let read = Plugin::read(library)?;
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(same) = known.iter().find(|plugin| plugin.path == read.path) {
+        let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(same) = named.iter().find(|plugin| plugin.path == read.path) {
             return Ok(*same);
         }
         let plugin: &'static Plugin = Box::leak(Box::new(read));
-        known.push(plugin);
+        named.push(plugin);
         Ok(plugin)
     }
 
     fn installed(&self) -> Vec<Result<&'static dyn Engine>> {
         let files = installed_plugins();
-        files.iter().map(|file| self.read(file)).collect()
+        files
+            .iter()
+            .map(|file| Self::read_installed(file))
+            .collect()
+    }
+
+    fn installable(&self) -> Vec<&'static str> {
+        (self.installable)()
     }
 }

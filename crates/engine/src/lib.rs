@@ -43,7 +43,7 @@ pub use null::Null;
 pub use service::Service;
 pub use session::{Direction, Mode, RecordVisitor, Session, ValueVisitor, read_in_transaction};
 pub use setting_contradiction::SettingContradiction;
-pub use source::EngineSource;
+pub use source::{EngineSource, PLUGIN_INSTALL};
 pub use sql::{Datum, Dialect, Sql};
 pub use storage::Storage;
 pub use trueput_record::accounting::CacheUse;
@@ -279,6 +279,12 @@ pub trait Engine: Send + Sync {
     /// library, or if the server is the user's.
     fn service(&self) -> Option<Box<dyn Service>> {
         None
+    }
+
+    /// Whether the engine works in a server, which trueput starts, or which the engine itself
+    /// starts as it opens a database.
+    fn has_server(&self) -> bool {
+        self.service().is_some()
     }
 
     /// Returns the nodes of which the engine consists; `None` if it is not a cluster. Its service

@@ -3,10 +3,13 @@
 use crate::{Engine, Result};
 use std::path::Path;
 
+/// What [`crate::Info::install`] says of an engine that is no part of the program.
+pub const PLUGIN_INSTALL: &str = "a plug-in: docs/PLUGINS.md";
+
 /// Where the engines come from that are no part of the program.
 pub trait EngineSource: Sync {
     /// Returns the engine of that name, if its file was named earlier in this process or it is
-    /// installed.
+    /// installed. One that was named comes first.
     fn find(&self, name: &str) -> Option<&'static dyn Engine>;
 
     /// Reads what an engine says of itself in its file, and knows it by its name from then on. No
@@ -21,6 +24,11 @@ pub trait EngineSource: Sync {
     /// # Errors
     /// For a file that is no engine: as [`EngineSource::read`].
     fn installed(&self) -> Vec<Result<&'static dyn Engine>> {
+        Vec::new()
+    }
+
+    /// Returns the names of the engines that `trueput engines install` can install.
+    fn installable(&self) -> Vec<&'static str> {
         Vec::new()
     }
 }

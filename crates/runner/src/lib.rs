@@ -51,7 +51,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use trueput_engine::{Credentials, Engine, EngineSource};
+use trueput_engine::{Credentials, Engine, EngineSource, PLUGIN_INSTALL};
 use trueput_record::TrialSpec;
 use trueput_record::address::is_address_for;
 use trueput_record::plan::{Contender, PLUGIN};
@@ -101,13 +101,15 @@ impl Registry {
             let name = name.to_owned();
             return Err(RegistryError::NoEngine { name });
         }
-        let mut engines = self.engines.iter().copied();
-        let found = engines.find(|engine| engine.info().name == name);
-        let found = found.or_else(|| self.plugins?.find(name));
+        // A plug-in that was named by its file comes before an installed one of its name.
+        let found = self.built_in(name).or_else(|| self.plugins?.find(name));
         found.ok_or_else(|| {
             let engines = self.engines.iter();
             let known: Vec<_> = engines.map(|engine| engine.info().name).collect();
-            let hint = if name.contains("://") {
+            let installable = self.plugins.map(EngineSource::installable);
+            let hint = if installable.is_some_and(|names| names.contains(&name)) {
+                format!(": trueput engines install {name}")
+            } else if name.contains("://") {
                 ": write ENGINE@ADDRESS".to_owned()
             } else if name.ends_with(".so") {
                 format!(": write ./{name} for a plug-in")
@@ -116,6 +118,15 @@ impl Registry {
             };
             let name = name.to_owned();
             RegistryError::UnknownEngine { name, hint, known }
+        })
+    }
+
+    /// Finds an engine that is part of the program.
+    fn built_in(&self, name: &str) -> Option<&'static dyn Engine> {
+        let mut engines = self.engines.iter().copied();
+        engines.find(|engine| {
+            let info = engine.info();
+            info.name == name && info.install != PLUGIN_INSTALL
         })
     }
 
@@ -129,8 +140,7 @@ impl Registry {
         name: &str,
         library: Option<&Path>,
     ) -> Result<&'static dyn Engine, RegistryError> {
-        let has_name = |engine: &&dyn Engine| engine.info().name == name;
-        let is_known = self.engines.iter().any(has_name) || name == trueput_engine::storage::NAME;
+        let is_known = self.built_in(name).is_some() || name == trueput_engine::storage::NAME;
         let (false, Some(library), Some(plugins)) = (is_known, library, self.plugins) else {
             return self.engine(name);
         };
@@ -187,9 +197,7 @@ impl Registry {
         };
         let plugin = plugins.read(library).map_err(RegistryError::Library)?;
         let name = plugin.info().name;
-        let mut engines = self.engines.iter();
-        let other = engines.find(|engine| engine.info().name == name);
-        if other.is_some_and(|other| other.info().install != plugin.info().install) {
+        if self.built_in(name).is_some() {
             return Err(RegistryError::TakenName {
                 library: library.to_owned(),
                 name,

@@ -62,7 +62,7 @@ use trueput_odbc::Odbc;
 pub use trueput_runner::Registry;
 
 static ODBC: Odbc = Odbc::new();
-static PLUGINS: Plugins = Plugins::new();
+static PLUGINS: Plugins = Plugins::new(bundled_sources::plugin_names);
 
 /// The engines of `drivers`, and those that use the public contract alone.
 static ENGINES: LazyLock<Vec<&dyn Engine>> = LazyLock::new(|| {
@@ -96,7 +96,9 @@ pub fn main_with(registry: Registry) -> ExitCode {
         registry
     } else {
         let (registry, refusals) = registry.with_installed();
-        refusals.iter().for_each(|line| output::note(line));
+        if matches!(parsed.command, cli::Command::Engines(_)) {
+            refusals.iter().for_each(|line| output::note(line));
+        }
         registry
     };
     match parsed.command.run(&registry) {

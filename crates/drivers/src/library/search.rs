@@ -1,6 +1,7 @@
 //! The search for engines' libraries.
 
 use super::folders::engine_folders;
+use super::ownership::untrusted_reason;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::env::{consts::ARCH, split_paths, var_os};
@@ -110,7 +111,9 @@ fn builds(engines: &[PathBuf], name: &str) -> Vec<PathBuf> {
             let folder = path.file_name()?.to_str()?;
             let version = folder.strip_prefix(name)?.strip_prefix('-')?;
             let numbered = version.starts_with(|first: char| first.is_ascii_digit());
-            numbered.then(|| (version.to_owned(), path.clone()))
+            // One that was interrupted while it was put there.
+            let whole = !version.ends_with(".part");
+            (numbered && whole).then(|| (version.to_owned(), path.clone()))
         })
         .collect();
     versions.sort_by(|(a, _), (b, _)| newer_first(a, b));
@@ -142,12 +145,13 @@ fn plugins_in(engines: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 fn newest_plugin(engines: &[PathBuf], name: &str) -> Option<PathBuf> {
-    let mut files = builds(engines, name).into_iter();
-    files.find(|file| plugin_name(file).as_deref() == Some(name))
+    let is_its = |file: &PathBuf| plugin_name(file).as_deref() == Some(name);
+    let mut files = builds(engines, name).into_iter().filter(is_its);
+    files.find(|file| untrusted_reason(file).is_none())
 }
 
 /// The engine's name in the name of an installed plug-in's file.
-fn plugin_name(file: &Path) -> Option<String> {
+pub(crate) fn plugin_name(file: &Path) -> Option<String> {
     let name = file.file_name()?.to_str()?.strip_prefix(PLUGIN_PREFIX)?;
     name.strip_suffix(".so").map(str::to_owned)
 }
@@ -222,7 +226,7 @@ mod tests {
             "bbolt-1.10.0/libtrueput-bbolt.so",
             "pebble-2.1.7/libtrueput-pebble.so",
             "pebble-2.1.7/libtrueput-other.so",
-            "sled-0.34.7.part/libtrueput-sled.txt",
+            "bbolt-1.11.0.part/libtrueput-bbolt.so",
             "leveldb-1.23/libleveldb.so",
         ];
         for file in files {

@@ -6,14 +6,16 @@ use super::rule::{Condition, IsolationRule, LevelRule, RemarkRule};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use trueput_engine::common_errors::LengthLimits;
-use trueput_engine::{Capabilities, Info, Parameter, ValueKind};
+use trueput_engine::{Capabilities, Info, PLUGIN_INSTALL, Parameter, ValueKind};
 
 /// A name has 1 to this many letters: it heads columns.
 const MAX_NAME_LENGTH: usize = 32;
 /// The most records in a batch of a scan.
 const MAX_SCAN_BATCH: u32 = 4096;
 /// Names that mean something else where an engine is named.
-const RESERVED_NAMES: [&str; 4] = ["plugin", "present", "storage", "all"];
+const RESERVED_NAMES: [&str; 9] = [
+    "plugin", "present", "storage", "all", "quick", "list", "new", "install", "help",
+];
 
 /// A description, as the plug-in's file has it; docs/PLUGINS.md lists the fields.
 #[derive(Debug, Deserialize)]
@@ -26,6 +28,9 @@ struct DescriptionText {
     license: String,
     homepage: String,
     capabilities: CapabilityClaims,
+    /// Whether the plug-in starts a server as it opens a database.
+    #[serde(default)]
+    server: bool,
     levels: Vec<LevelRule>,
     #[serde(default)]
     isolation: Vec<IsolationRule>,
@@ -104,6 +109,7 @@ pub(super) struct PluginDescription {
     pub(super) info: Info,
     pub(super) version: String,
     pub(super) capabilities: Capabilities,
+    pub(super) has_server: bool,
     pub(super) knobs: &'static [Parameter],
     pub(super) levels: Vec<LevelRule>,
     pub(super) isolation: Vec<IsolationRule>,
@@ -158,7 +164,7 @@ impl PluginDescription {
                 summary: leaked(given.summary),
                 license: leaked(given.license),
                 homepage: leaked(given.homepage),
-                install: "a plug-in: docs/PLUGINS.md",
+                install: PLUGIN_INSTALL,
             },
             version: given.version,
             capabilities: Capabilities {
@@ -168,6 +174,7 @@ impl PluginDescription {
                 snapshot_reads: claims.snapshot_reads,
                 ..Capabilities::transactional(claims.max_key_bytes, claims.max_value_bytes)
             },
+            has_server: given.server,
             knobs,
             levels: given.levels,
             isolation: given.isolation,

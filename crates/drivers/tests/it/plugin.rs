@@ -70,12 +70,12 @@ impl BuiltPlugin {
 
     /// The engine; a source of its own, since all have the same name.
     fn engine(&self) -> &'static dyn Engine {
-        Plugins::new().read(&self.library).unwrap()
+        Plugins::new(Vec::new).read(&self.library).unwrap()
     }
 
     /// Why the file is refused, without the folder.
     fn refusal(&self) -> String {
-        self.without_folder(&Plugins::new().read(&self.library).err().unwrap())
+        self.without_folder(&Plugins::new(Vec::new).read(&self.library).err().unwrap())
     }
 
     /// Why the database is not opened, without the folder.
@@ -261,7 +261,7 @@ fn a_wrong_description_is_refused_by_its_field() {
 #[test]
 fn a_file_that_is_no_plugin_is_refused() {
     let is_refused = |path: &Path, expected: &str| {
-        let refusal = Plugins::new().read(path).err().unwrap().to_string();
+        let refusal = Plugins::new(Vec::new).read(path).err().unwrap().to_string();
         assert!(refusal.contains(expected), "{refusal}");
     };
     let folder = tempfile::tempdir().unwrap();

@@ -39,6 +39,8 @@ pub(crate) struct WorkerGroup<'a> {
     directory: &'a Path,
     resolved: &'a ResolvedTrial,
     server: Option<u32>,
+    /// The server that the engine itself has started.
+    own_server: Option<u32>,
     flushes: FlushCounter<'a>,
     /// The measurement, from the release on.
     measurement: Option<ActiveMeasurement>,
@@ -56,11 +58,10 @@ struct ActiveMeasurement {
     slices: Vec<SliceStart>,
 }
 
-/// Returns the process that an engine has started from a worker to serve it, as a plug-in may.
-fn engine_server(workers: &[u32], natives: &[u32]) -> Option<u32> {
+/// Returns the process that an engine has started from a worker to serve it.
+fn engine_server(workers: &[u32]) -> Option<u32> {
     let mut members = workers.iter().map(|worker| list_members(*worker));
-    let child = members.find_map(|members| members.get(1).copied());
-    child.filter(|_| natives.is_empty())
+    members.find_map(|members| members.get(1).copied())
 }
 
 impl<'a> WorkerGroup<'a> {
@@ -85,14 +86,17 @@ impl<'a> WorkerGroup<'a> {
         let watch = RunWatch::new(context, spec);
         let mut monitor = WorkerMonitor::new(spec, processes, work.total_units, watch);
         monitor.wait_until_ready(context)?;
-        let pids = monitor.processes.local_pids().into_iter().chain(server);
-        let pids = pids.collect();
+        let workers = monitor.processes.local_pids();
+        let starts_server = server.is_none() && work.resolved.engine.has_server();
+        let own_server = starts_server.then(|| engine_server(&workers)).flatten();
+        let pids = workers.into_iter().chain(server).collect();
         Ok(Self {
             stop: stopped_time.map(|time| ContenderStop::new(time, pids, group)),
             monitor,
             directory: work.directory,
             resolved: work.resolved,
             server,
+            own_server,
             flushes: FlushCounter::new(work.flush_counting),
             measurement: None,
         })
@@ -115,8 +119,7 @@ impl<'a> WorkerGroup<'a> {
         if monitor.spec.conditions.hosts.is_some() && self.server.is_none() {
             sampler.omit_host_activity();
         }
-        let server = self.server.or_else(|| engine_server(&pids, native_pids));
-        sampler.follow_server(server);
+        sampler.follow_server(self.server.or(self.own_server));
         self.measurement = Some(ActiveMeasurement {
             started_at,
             sampler,

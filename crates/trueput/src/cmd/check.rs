@@ -177,13 +177,13 @@ fn check_isolation(
     } = subject;
     let version = engine.build().map_or(String::new(), |build| build.version);
     let mut failed = 0;
-    for settings in isolation::settings(engine) {
+    for settings in subject.isolation_settings()? {
         if stop.load(Ordering::Relaxed) {
             break;
         }
         let promise = engine.promise_with(level, &subject.knobs(&settings)?);
-        if promise.is_err() || subject.contradicts(&settings)? {
-            // The engine refuses these together, or the user wants others.
+        if promise.is_err() {
+            // The engine refuses these together.
             continue;
         }
         let installation = match subject.install(parent, &settings)? {
@@ -228,10 +228,7 @@ fn check_histories(
     let mut failed = 0;
     // Histories under faults take more than a minute each.
     let most = if arguments.cluster { 1 } else { usize::MAX };
-    for settings in isolation::settings(engine).into_iter().take(most) {
-        if subject.contradicts(&settings)? {
-            continue;
-        }
+    for settings in subject.isolation_settings()?.into_iter().take(most) {
         let Ok(promise) = engine.promise_with(level, &subject.knobs(&settings)?) else {
             // The engine refuses these together.
             continue;

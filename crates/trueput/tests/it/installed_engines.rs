@@ -40,7 +40,9 @@ impl OwnEngines {
         let description = sources.join("description.json");
         let text = std::fs::read_to_string(&description).unwrap();
         std::fs::write(&description, text.replace("0.1.0", version)).unwrap();
-        let made = Command::new("make").current_dir(&sources).output().unwrap();
+        let mut make = Command::new("make");
+        make.current_dir(&sources).env_remove("MAKEFLAGS");
+        let made = make.output().unwrap();
         assert!(made.status.success(), "{}", stderr(&made));
         let library = std::fs::read(sources.join("libmine.so")).unwrap();
         self.place(&folder, "libtrueput-mine.so", &library);
@@ -77,12 +79,34 @@ fn an_installed_plugin_is_an_engine_by_its_name() {
 }
 
 #[test]
+fn a_plugin_that_is_named_by_its_file_comes_before_an_installed_one() {
+    let own = OwnEngines::new();
+    own.with_template("0.2.0");
+    let sources = own.bench.path().join("mine-0.2.0");
+    let description = sources.join("description.json");
+    let text = std::fs::read_to_string(&description).unwrap();
+    std::fs::write(&description, text.replace("log_step", "step")).unwrap();
+    let made = Command::new("make").current_dir(&sources).output().unwrap();
+    assert!(made.status.success(), "{}", stderr(&made));
+    let plan = "plan check micro --engine ./mine-0.2.0/libmine.so --durability process";
+    expect_code(0, own.run(&format!("{plan} --knob mine.step=64KiB")));
+    let refused = own.run(&format!("{plan} --knob mine.log_step=64KiB"));
+    expect_code(2, refused);
+    let knobs = expect_code(0, own.run("knobs ./mine-0.2.0/libmine.so"));
+    assert!(!stdout(&knobs).contains("log_step"));
+}
+
+#[test]
 fn what_is_no_plugin_among_the_engines_is_named_and_left_out() {
     let own = OwnEngines::new();
     own.place("broken-1.0", "libtrueput-broken.so", b"no library");
     own.place("lmdb-1.0", "libtrueput-lmdb.so", b"no library");
+    own.with_template("0.2.0");
+    let mine = std::fs::read(own.folder.join("mine-0.2.0/libtrueput-mine.so")).unwrap();
+    own.place("yours-1.0", "libtrueput-yours.so", &mine);
     let listed = expect_code(0, own.run("engines"));
-    assert_contains(&stderr(&listed), &["libtrueput-broken.so"]);
+    let other = "libtrueput-yours.so is the plug-in of mine";
+    assert_contains(&stderr(&listed), &["libtrueput-broken.so", other]);
     assert_contains(&stdout(&listed), &["\nlmdb"]);
     let refused = expect_code(2, own.run("knobs broken"));
     assert_contains(&stderr(&refused), &["broken"]);
@@ -98,6 +122,8 @@ fn the_names_of_engines_are_checked_before_anything_is_installed() {
     assert!(!own.folder.exists());
     let refused = expect_code(2, own.run("engines install"));
     assert_contains(&stderr(&refused), &["<NAMES>"]);
+    let refused = expect_code(2, own.run("engines bbolt"));
+    assert_contains(&stderr(&refused), &["trueput engines install bbolt"]);
     let overview = unwrapped(&stdout(&own.run("engines")));
     assert_contains(&overview, &["\"trueput engines install NAME\": b"]);
 }
@@ -110,8 +136,10 @@ fn programs_without_go(bench: &Bench) -> PathBuf {
                  mkdir mktemp mv rm sed sha256sum sort tar uname xargs";
     for name in names.split_whitespace() {
         let found = ["/usr/bin", "/bin"].map(|of| Path::new(of).join(name));
-        let found = found.iter().find(|path| path.exists()).unwrap();
-        std::os::unix::fs::symlink(found, folder.join(name)).unwrap();
+        // A distribution need not have all of them.
+        if let Some(found) = found.iter().find(|path| path.exists()) {
+            std::os::unix::fs::symlink(found, folder.join(name)).unwrap();
+        }
     }
     folder
 }
@@ -121,6 +149,7 @@ fn a_plugin_whose_tools_are_not_here_is_left_out_with_the_reason() {
     let own = OwnEngines::new();
     let mut command = own.command("engines install bbolt");
     command.env("PATH", programs_without_go(&own.bench));
+    command.env_remove("CC");
     let refused = expect_code(1, command.output().unwrap());
     assert_contains(&stdout(&refused), &["bbolt", "left out: needs Go"]);
     assert_contains(&stderr(&refused), &["not installed: bbolt"]);
@@ -134,8 +163,12 @@ fn a_plugin_that_comes_with_trueput_is_installed_once() {
         return;
     }
     let own = OwnEngines::new();
-    let installed = expect_code(0, own.run("engines install bbolt"));
-    assert_contains(&stdout(&installed), &["bbolt", "installed"]);
+    let installed = own.run("engines install bbolt");
+    if stdout(&installed).contains("left out: needs Go") {
+        eprintln!("skipped: {}", stdout(&installed));
+        return;
+    }
+    assert_contains(&stdout(&expect_code(0, installed)), &["bbolt", "installed"]);
     let again = expect_code(0, own.run("engines install bbolt"));
     assert_contains(&stdout(&again), &["is there already"]);
     let line = "run micro --engine bbolt --durability sync,process --set test=overwrite \

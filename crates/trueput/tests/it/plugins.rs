@@ -231,6 +231,10 @@ fn a_server_that_a_plugin_starts_is_counted() {
                   execl(\"/bin/sh\", \"sh\", \"-c\", \"while :; do :; done\", NULL);\n    }\n    \
                   *opened = database;\n";
     let new = NewEngine::in_language("c");
+    let description = new.folder().join("description.json");
+    let text = std::fs::read_to_string(&description).unwrap();
+    let text = text.replacen("\"levels\"", "\"server\": true, \"levels\"", 1);
+    std::fs::write(&description, text).unwrap();
     let file = new.folder().join("engine.c");
     let text = std::fs::read_to_string(&file).unwrap();
     let text = text.replacen("    *opened = database;\n", starts, 1);

@@ -2,7 +2,7 @@
 
 use super::{Error, Expansion};
 use trueput_engine::Engine;
-use trueput_record::plan::UnsupportedPolicy;
+use trueput_record::plan::{PRESENT_ENGINES, UnsupportedPolicy};
 use trueput_record::skipped::SkippedPart;
 
 /// The hint that names the option for skipping unsupported cells.
@@ -32,7 +32,7 @@ pub(super) fn note(skipped: &mut Vec<SkippedPart>, part: SkippedPart) {
 
 impl Expansion<'_> {
     /// As [`Expansion::skip_or_refuse`], for what one engine does not support: it is skipped, too,
-    /// if the plan has the engine only among those that are present.
+    /// if the plan has the engine only by `present`.
     pub(super) fn skip_or_refuse_of(
         &self,
         engine: &dyn Engine,
@@ -41,7 +41,8 @@ impl Expansion<'_> {
         skipped: &mut Vec<SkippedPart>,
     ) -> Result<(), Error> {
         let name = engine.info().name;
-        if self.engines.iter().any(|named| named.engine == name) {
+        let has = |name: &str| self.engines.iter().any(|named| named.engine == name);
+        if has(name) || !has(PRESENT_ENGINES) {
             return self.skip_or_refuse(key, part, skipped);
         }
         note(skipped, part.into());

@@ -55,7 +55,7 @@ pub(super) fn choose(cells: &mut [TrialSpec], registry: &Registry) {
 
 fn length_s(cell: &TrialSpec, registry: &Registry) -> f64 {
     let engine = registry.engine(&cell.engine).ok();
-    let has_server = engine.is_some_and(|engine| engine.service().is_some());
+    let has_server = engine.is_some_and(trueput_engine::Engine::has_server);
     match cell.durability {
         _ if has_server => SERVER_SLICE_S,
         _ if cell.conditions.rate.is_some() => PACED_SLICE_S,

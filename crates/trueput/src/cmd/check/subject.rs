@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use std::path::Path;
 use tempfile::TempDir;
 use trueput_engine::parameter::resolve;
-use trueput_engine::{Durability, Engine, OpenSpec, ParameterValues};
+use trueput_engine::{Durability, Engine, OpenSpec, ParameterValues, isolation};
 use trueput_host::service::{Server, ServerSpec};
 use trueput_record::Conditions;
 use trueput_record::value::Settings;
@@ -53,16 +53,21 @@ impl Subject {
             .map_err(|error| Failure::Other(error.to_string()))
     }
 
-    /// Whether these settings give another value to a knob that the user set.
+    /// The combinations of its isolation knobs, with those values that the user set.
     ///
     /// # Errors
     /// As [`Subject::knobs`].
-    pub fn contradicts(self, settings: &Settings) -> Result<bool, Failure> {
-        let (all, wanted) = (self.knobs(settings)?, self.knobs(self.given)?);
-        Ok(self
-            .given
-            .keys()
-            .any(|name| all.get(name) != wanted.get(name)))
+    pub fn isolation_settings(self) -> Result<Vec<Settings>, Failure> {
+        let wanted = self.knobs(self.given)?;
+        let mut kept = Vec::new();
+        for settings in isolation::settings(self.engine) {
+            let all = self.knobs(&settings)?;
+            let mut names = self.given.keys();
+            if names.all(|name| all.get(name) == wanted.get(name)) {
+                kept.push(settings);
+            }
+        }
+        Ok(kept)
     }
 
     /// Makes a folder in `parent` and starts the server that the engine needs there. The inner

@@ -25,11 +25,14 @@ pub(super) fn details(name: &str, listed: &EngineListing) -> Vec<Block> {
     let levels = promises(engine).map(|promise| level(&promise)).collect();
     let mut blocks = vec![Block::Text(head), Block::List(levels)];
     blocks.extend(remarks(engine).map(Block::Warnings));
-    let number = engine.knobs().len();
-    if number > 0 {
-        let text = format!("{number} knobs: trueput knobs {name}. {}", info.homepage);
-        blocks.push(Block::Text(text));
-    }
+    let knobs = match engine.knobs().len() {
+        0 => "No knobs.".to_owned(),
+        1 => format!("This is with the default of its knob (trueput knobs {name})."),
+        number => {
+            format!("This is with the defaults of its {number} knobs (trueput knobs {name}).")
+        }
+    };
+    blocks.push(Block::Text(format!("{knobs} {}", info.homepage)));
     blocks
 }
 

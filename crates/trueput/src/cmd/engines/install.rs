@@ -21,7 +21,7 @@ TRUEPUT_ENGINES. What is there already stays as it is.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The engines' names; \"quick\" stands for those that take no compiling, \"all\" for all
+    /// The engines' names; or quick, for all that take a few minutes; or all
     #[arg(required_unless_present = "list")]
     names: Vec<String>,
     /// List the names
@@ -34,6 +34,8 @@ pub struct Arguments {
 /// # Errors
 /// Folders that cannot be written, and no Bash.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    // The terminal sends Ctrl-C to the script, too, which cleans up while this process waits.
+    let stop = stop_flag()?;
     let folder = tempfile::Builder::new()
         .prefix("trueput-engines.")
         .tempdir();
@@ -45,8 +47,6 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let shown = folder.path().display();
         Failure::Other(format!("cannot write the sources to {shown}: {error}"))
     })?;
-    // Both get Ctrl-C. The script cleans up, and this process waits for it.
-    let stop = stop_flag()?;
     let status = install(folder.path(), arguments)?;
     if stop.load(Ordering::SeqCst) {
         return Ok(ExitCode::from(INTERRUPTED));

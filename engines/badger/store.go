@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -16,7 +18,9 @@ import (
 
 type database struct {
 	db           *badger.DB
+	folder       string
 	prefetchSize int
+	valueLimit   int64 // bytes of a value
 }
 
 func optionsOf(open *Open) badger.Options {
@@ -56,11 +60,17 @@ func openDatabase(open *Open) (Database, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := flushFolder(open.Directory); err != nil {
+	// The entry of the new value log: Badger has flushed the folder before it made that file.
+	if err := flush(open.Directory); err != nil {
 		db.Close()
 		return nil, err
 	}
-	return &database{db: db, prefetchSize: int(open.Integer("prefetch_size"))}, nil
+	return &database{
+		db:           db,
+		folder:       open.Directory,
+		prefetchSize: int(open.Integer("prefetch_size")),
+		valueLimit:   how.ValueLogFileSize,
+	}, nil
 }
 
 // openAgain opens a database also after a crash that left a new log empty. Badger then extends the
@@ -74,15 +84,14 @@ func openAgain(how badger.Options) (*badger.DB, error) {
 	return db, err
 }
 
-// flushFolder makes the entry of the new value log durable. Badger has flushed the folder before it
-// made that file.
-func flushFolder(folder string) error {
-	directory, err := os.Open(folder)
+// flush brings a file to storage, also what was written to it through a map; or a folder's entries.
+func flush(path string) error {
+	opened, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	defer directory.Close()
-	return directory.Sync()
+	defer opened.Close()
+	return opened.Sync()
 }
 
 func (d *database) NewSession() (Session, error) {
@@ -94,7 +103,28 @@ func (d *database) NewSession() (Session, error) {
 	return made, nil
 }
 
-func (d *database) Checkpoint() error { return d.db.Sync() }
+// Checkpoint also flushes what Badger has no call for: DB.Sync flushes the newest log of each kind.
+// With SyncWrites=false nothing has flushed the earlier ones.
+func (d *database) Checkpoint() error {
+	if err := d.db.Sync(); err != nil {
+		return err
+	}
+	files, err := os.ReadDir(d.folder)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if kind := filepath.Ext(file.Name()); kind != ".mem" && kind != ".vlog" {
+			continue
+		}
+		// A memtable's log that is gone has become a table, which Badger has flushed.
+		err := flush(filepath.Join(d.folder, file.Name()))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return flush(d.folder)
+}
 
 func (d *database) Close() error { return d.db.Close() }
 
@@ -200,12 +230,19 @@ func statusOfChange(err error) error {
 // A transaction keeps the keys and values that it is given, so they are copied.
 
 func (s *session) Put(key, value []byte) error {
+	if limit := s.database.valueLimit; int64(len(value)) > limit {
+		return fmt.Errorf("%w: a value is longer than value_log_file_size, %d bytes", ErrUnsupported,
+			limit)
+	}
 	record := make([]byte, len(key)+len(value))
 	copy(record[copy(record, key):], value)
 	return statusOfChange(s.txn.Set(record[:len(key):len(key)], record[len(key):]))
 }
 
 func (s *session) Remove(key []byte) error {
+	if len(key) == 0 {
+		return nil // Badger has no empty key
+	}
 	return statusOfChange(s.txn.Delete(bytes.Clone(key)))
 }
 

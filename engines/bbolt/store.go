@@ -23,6 +23,11 @@ func openDatabase(open *Open) (Database, error) {
 	if open.Durability != Sync && open.Durability != Process {
 		return nil, fmt.Errorf("%w: no such level of durability", ErrUnsupported)
 	}
+	pageSize := open.Integer("page_size")
+	if pageSize != 0 && !isPageSize(pageSize) {
+		return nil, fmt.Errorf("%w: page_size must be 0, or a power of two from 1 KiB to 64 KiB",
+			ErrUnsupported)
+	}
 	options := *bolt.DefaultOptions
 	// Another process that has the file open is refused, and not waited for.
 	options.Timeout = time.Second
@@ -31,9 +36,7 @@ func openDatabase(open *Open) (Database, error) {
 	options.NoFreelistSync = open.Boolean("no_freelist_sync")
 	options.FreelistType = bolt.FreelistType(open.Text("freelist_type"))
 	options.InitialMmapSize = int(open.Integer("initial_mmap_size"))
-	if size := open.Integer("page_size"); size > 0 {
-		options.PageSize = int(size)
-	}
+	options.PageSize = int(pageSize) // 0: bbolt takes the system's
 	db, err := bolt.Open(filepath.Join(open.Directory, "bbolt.db"), 0o600, &options)
 	if err != nil {
 		if errors.Is(err, bolt.ErrTimeout) {
@@ -47,6 +50,10 @@ func openDatabase(open *Open) (Database, error) {
 		return nil, err
 	}
 	return opened, nil
+}
+
+func isPageSize(size int64) bool {
+	return size >= 1<<10 && size <= 1<<16 && size&(size-1) == 0
 }
 
 // prepare creates the bucket, and makes the file's entry in its folder durable.
@@ -105,8 +112,9 @@ type session struct {
 	isWrite bool
 	cursor  *bolt.Cursor
 	of      Range
-	// The next record of the scan.
+	// The record at which the scan is.
 	key, value []byte
+	isBegun    bool // the scan has returned a record
 }
 
 func (s *session) Begin(isWrite bool) error {
@@ -146,7 +154,7 @@ func (s *session) Put(key, value []byte) error {
 func (s *session) Remove(key []byte) error { return statusOfChange(s.records.Delete(key)) }
 
 func (s *session) Scan(of Range) error {
-	s.cursor, s.of = s.records.Cursor(), of
+	s.cursor, s.of, s.isBegun = s.records.Cursor(), of, false
 	if of.IsBackward {
 		s.seekBackward(of.Upper)
 	} else {
@@ -180,7 +188,7 @@ func (s *session) seekBackward(from Bound) {
 	}
 }
 
-// isInRange is whether the next record is before the scan's other end.
+// isInRange is whether the scan's record is there, and before the scan's other end.
 func (s *session) isInRange() bool {
 	end := s.of.Upper
 	if s.of.IsBackward {
@@ -197,16 +205,19 @@ func (s *session) isInRange() bool {
 }
 
 func (s *session) Next() (key, value []byte, err error) {
+	switch {
+	case !s.isBegun:
+		// Scan has read the first record.
+	case s.of.IsBackward:
+		s.key, s.value = s.cursor.Prev()
+	default:
+		s.key, s.value = s.cursor.Next()
+	}
+	s.isBegun = true
 	if !s.isInRange() {
 		return nil, nil, nil
 	}
-	key, value = s.key, s.value
-	if s.of.IsBackward {
-		s.key, s.value = s.cursor.Prev()
-	} else {
-		s.key, s.value = s.cursor.Next()
-	}
-	return key, value, nil
+	return s.key, s.value, nil
 }
 
 func (s *session) EndScan() { s.cursor, s.key, s.value = nil, nil, nil }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -28,8 +29,10 @@ type database struct {
 	isSync bool
 	// The one write transaction holds it: a batch does not detect conflicts.
 	writer sync.Mutex
-	// Why nothing can be committed any more; guarded by writer.
-	failure error
+	// Held while Pebble's lock of commits is: a log that cannot be written leaves that one locked.
+	log sync.Mutex
+	// Why nothing can be committed any more.
+	failure atomic.Pointer[error]
 }
 
 func optionsOf(open *Open) *pebble.Options {
@@ -99,10 +102,47 @@ func openDatabase(open *Open) (Database, error) {
 
 func (d *database) NewSession() (Session, error) { return &session{database: d}, nil }
 
-// Checkpoint begins a new log, which flushes the old one, and writes the memtables out.
-func (d *database) Checkpoint() error { return d.db.Flush() }
+// fail notes why nothing can be committed any more.
+func (d *database) fail(cause error) error {
+	err := fmt.Errorf("the log cannot be written: %w", cause)
+	d.failure.CompareAndSwap(nil, &err)
+	return err
+}
 
-func (d *database) Close() error { return d.db.Close() }
+func (d *database) failed() error {
+	if failure := d.failure.Load(); failure != nil {
+		return *failure
+	}
+	return nil
+}
+
+// Checkpoint begins a new log, which flushes the old one, and writes the memtables out.
+func (d *database) Checkpoint() error {
+	flushed, err := d.beginFlush()
+	if err != nil {
+		return err
+	}
+	<-flushed
+	return nil
+}
+
+// beginFlush is the first half of DB.Flush, which would hang after a failure.
+func (d *database) beginFlush() (<-chan struct{}, error) {
+	d.log.Lock()
+	defer d.log.Unlock()
+	if err := d.failed(); err != nil {
+		return nil, err
+	}
+	return d.db.AsyncFlush()
+}
+
+// Close leaves the database open after a failure: DB.Close would hang.
+func (d *database) Close() error {
+	if err := d.failed(); err != nil {
+		return err
+	}
+	return d.db.Close()
+}
 
 // Settings are those that Pebble has written to its file OPTIONS, and how commits are made.
 func (d *database) Settings() map[string]any {
@@ -161,11 +201,15 @@ func (d *database) Counters() map[string]any {
 // waits for the flush of the log, so that commits can share one.
 func (d *database) apply(batch *pebble.Batch) (err error) {
 	defer d.writer.Unlock()
+	d.log.Lock()
+	defer d.log.Unlock()
+	if err := d.failed(); err != nil {
+		return err
+	}
 	defer func() {
 		// Pebble panics if it cannot write the log, and keeps its lock: the next commit would hang.
 		if panicked := recover(); panicked != nil {
-			d.failure = causeOf(panicked)
-			err = d.failure
+			err = d.fail(causeOf(panicked))
 		}
 	}()
 	if d.isSync {
@@ -179,7 +223,7 @@ func causeOf(panicked any) error {
 	if !isError {
 		cause = fmt.Errorf("%v", panicked)
 	}
-	return fmt.Errorf("the log cannot be written: %w", cause)
+	return cause
 }
 
 type session struct {
@@ -198,7 +242,7 @@ func (s *session) Begin(isWrite bool) error {
 		return nil
 	}
 	s.database.writer.Lock()
-	if err := s.database.failure; err != nil {
+	if err := s.database.failed(); err != nil {
 		s.database.writer.Unlock()
 		return err
 	}
@@ -214,11 +258,13 @@ func (s *session) Commit() error {
 	batch := s.batch
 	s.batch = nil
 	if err := s.database.apply(batch); err != nil {
+		// It is not closed, which would have Pebble use it again while it is in the queue of commits.
 		return err
 	}
 	if s.database.isSync {
 		if err := batch.SyncWait(); err != nil {
-			return err
+			_ = batch.Close()
+			return s.database.fail(err)
 		}
 	}
 	return batch.Close()

@@ -22,6 +22,8 @@ TP_DESCRIPTION_FILE("description.json");
 #define ANSWER_LIMIT_MS 60000
 #define LOAD_LIMIT_MS (30 * 60000)
 #define STOP_LIMIT_MS (5 * 60000)
+#define CHECKPOINT_LIMIT_MS (5 * 60000)
+#define SERIES "7.0." /* of the server that the description is about */
 
 /* ---- The server's arguments. ---- */
 
@@ -107,6 +109,14 @@ static void pause_ms(long ms)
     nanosleep(&time, NULL);
 }
 
+/* Whether the time since then is more than the limit. */
+static int is_over(const struct timespec *since, long limit_ms)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (now.tv_sec - since->tv_sec) * 1000 > limit_ms;
+}
+
 /* Opens and locks the folder. A killed server and its children keep the lock until they end. */
 static tp_status lock_folder(int *folder, const tp_open *open_as, tp_error *error)
 {
@@ -148,7 +158,6 @@ static tp_status ping(const tp_database *database)
 static tp_status wait_until_ready(tp_database *database, tp_error *error)
 {
     struct timespec began;
-    struct timespec now;
     int is_loading = 0;
     clock_gettime(CLOCK_MONOTONIC, &began);
     for (;;) {
@@ -160,8 +169,7 @@ static tp_status wait_until_ready(tp_database *database, tp_error *error)
         if (process_has_ended(database->server, 2)) {
             return process_fail(database->server, error, "the server ended as it started");
         }
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        if ((now.tv_sec - began.tv_sec) * 1000 > (is_loading ? LOAD_LIMIT_MS : ANSWER_LIMIT_MS)) {
+        if (is_over(&began, is_loading ? LOAD_LIMIT_MS : ANSWER_LIMIT_MS)) {
             return process_fail(database->server, error, "the server does not get ready");
         }
     }
@@ -217,15 +225,72 @@ static tp_status start(tp_database *database, const tp_open *open, tp_error *err
     return status;
 }
 
+/* Asks for a section of INFO; the answer's text is at `*text`. */
+static tp_status ask_info(connection *control, const char *section, const char **text)
+{
+    reply head = {0};
+    size_t at = 0;
+    client_begin(control);
+    client_command(control, 2, "INFO");
+    client_word(control, section, strlen(section));
+    tp_status status = client_send(control);
+    status = status == TP_OK ? client_read(control, &head) : status;
+    status = status == TP_OK ? client_read_bytes(control, (size_t)head.value, &at) : status;
+    if (status == TP_OK) {
+        control->in.bytes[at + (size_t)head.value] = '\0';
+        *text = control->in.bytes + at;
+    }
+    return status;
+}
+
+/* The value of a line `name:value`; NULL if there is none. */
+static const char *line_of(const char *text, const char *name)
+{
+    size_t size = strlen(name);
+    for (const char *at = strstr(text, name); at != NULL; at = strstr(at + 1, name)) {
+        if ((at == text || at[-1] == '\n') && at[size] == ':') {
+            return at + size + 1;
+        }
+    }
+    return NULL;
+}
+
+static int is_line(const char *text, const char *name, const char *value)
+{
+    const char *found = line_of(text, name);
+    return found != NULL && strncmp(found, value, strlen(value)) == 0;
+}
+
+/* Says so if the server is not of the series that the description is about. */
+static tp_status check_series(connection *control)
+{
+    const char *text = NULL;
+    tp_status status = ask_info(control, "server", &text);
+    if (status == TP_OK && !is_line(text, "redis_version", SERIES)) {
+        const char *version = line_of(text, "redis_version");
+        version = version != NULL ? version : "unknown";
+        fprintf(stderr,
+                "redis: the server's redis_version is %.*s; the description's levels, and what "
+                "audits found, are those of Redis " SERIES "x\n",
+                (int)strcspn(version, "\r\n"), version);
+    }
+    return status;
+}
+
 /* Opens the database's own connection, and makes the entries of its folder durable: the server
  * flushes the folder of its file, but not the one above. */
 static tp_status connect_control(tp_database *database, tp_error *error)
 {
     tp_error ignored = {0};
     tp_status status = client_open(&database->control, database->server, database->folder, error);
-    if (status == TP_OK && fsync(database->folder) != 0) {
-        client_close(&database->control);
-        status = tp_fail(error, TP_ENGINE, errno, "cannot flush the folder");
+    if (status == TP_OK) {
+        status = check_series(&database->control);
+        if (status == TP_OK && fsync(database->folder) != 0) {
+            status = tp_fail(error, TP_ENGINE, errno, "cannot flush the folder");
+        }
+        if (status != TP_OK) {
+            client_close(&database->control);
+        }
     }
     if (status != TP_OK) {
         process_end(database->server, 0, &ignored);
@@ -311,42 +376,6 @@ static tp_status database_close(tp_database *database, tp_error *error)
     return status;
 }
 
-/* Asks for a section of INFO, or for a setting; the answer's text is at `*text`. */
-static tp_status ask_info(connection *control, const char *section, const char **text)
-{
-    reply head = {0};
-    size_t at = 0;
-    client_begin(control);
-    client_command(control, 2, "INFO");
-    client_word(control, section, strlen(section));
-    tp_status status = client_send(control);
-    status = status == TP_OK ? client_read(control, &head) : status;
-    status = status == TP_OK ? client_read_bytes(control, (size_t)head.value, &at) : status;
-    if (status == TP_OK) {
-        control->in.bytes[at + (size_t)head.value] = '\0';
-        *text = control->in.bytes + at;
-    }
-    return status;
-}
-
-/* The value of a line `name:value`; NULL if there is none. */
-static const char *line_of(const char *text, const char *name)
-{
-    size_t size = strlen(name);
-    for (const char *at = strstr(text, name); at != NULL; at = strstr(at + 1, name)) {
-        if ((at == text || at[-1] == '\n') && at[size] == ':') {
-            return at + size + 1;
-        }
-    }
-    return NULL;
-}
-
-static int is_line(const char *text, const char *name, const char *value)
-{
-    const char *found = line_of(text, name);
-    return found != NULL && strncmp(found, value, strlen(value)) == 0;
-}
-
 static tp_status set_policy(connection *control, const char *policy)
 {
     client_begin(control);
@@ -358,16 +387,25 @@ static tp_status set_policy(connection *control, const char *policy)
     return status == TP_OK ? client_skip(control) : status;
 }
 
-/* The server flushes what it has written when its policy becomes `always`, before it replies. Only
- * if a flush in the background has begun, it does not: that is awaited. */
+/* The server flushes what it has written when its policy becomes `always`, before it replies. It
+ * does not while a flush in the background is under way, nor, with no-appendfsync-on-rewrite, while
+ * a rewrite is, which also flushes older files in the background: both are awaited. After them it
+ * flushes before its next reply, that to INFO. */
 static tp_status database_checkpoint(tp_database *database, tp_error *error)
 {
     const char *text = NULL;
+    struct timespec began;
     connection *control = begin_control(database, error);
     tp_status status = set_policy(control, "always");
+    clock_gettime(CLOCK_MONOTONIC, &began);
     while (status == TP_OK && (status = ask_info(control, "persistence", &text)) == TP_OK &&
-           !is_line(text, "aof_pending_bio_fsync", "0")) {
-        pause_ms(1);
+           !(is_line(text, "aof_pending_bio_fsync", "0") &&
+             is_line(text, "aof_rewrite_in_progress", "0"))) {
+        if (is_over(&began, CHECKPOINT_LIMIT_MS)) {
+            status = process_fail(database->server, error, "a flush or a rewrite does not end");
+        } else {
+            pause_ms(1);
+        }
     }
     if (status == TP_OK && !is_line(text, "aof_last_write_status", "ok")) {
         status = process_fail(database->server, error, "the server cannot write its file");

@@ -37,8 +37,9 @@ pub struct PersyFile {
     config: Config,
     /// Held by the one write transaction.
     turn: Mutex<()>,
-    /// Shared by calls that read, held alone while a commit changes records: a read at that moment
-    /// panics if its page is gone (`read_snap_fn` in src/persy.rs of 1.8.1).
+    /// Shared by calls that read, held alone by a commit. A read while it changes records panics if
+    /// its page is gone (`read_snap_fn` in src/persy.rs of 1.8.1). A snapshot that is made between
+    /// `prepare` and `commit` sees some of its records before it and some after it.
     records: RwLock<()>,
 }
 
@@ -47,10 +48,10 @@ impl PersyFile {
         self.records.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes the journal, and flushes it here or in the background; then changes the records.
+    /// Writes the journal, which is flushed here or, later, by a thread; changes the records.
     fn commit(&self, writer: Transaction) -> Result<(), Failure> {
-        let prepared = writer.prepare().map_err(failed)?;
         let _alone = self.records.write().unwrap_or_else(PoisonError::into_inner);
+        let prepared = writer.prepare().map_err(failed)?;
         prepared.commit().map_err(failed)
     }
 }
@@ -208,29 +209,25 @@ impl Session for PersySession<'_> {
         }
         // Two transactions that change one key are not checked against each other.
         let turn = self.database.turn.lock();
-        self.turn = Some(turn.unwrap_or_else(PoisonError::into_inner));
+        let turn = turn.unwrap_or_else(PoisonError::into_inner);
         // A thread flushes what commits have written.
         let config = TransactionConfig::new().set_background_sync(true);
-        let begun = persy.begin_with(config).map_err(failed);
-        if begun.is_err() {
-            self.turn = None;
-        }
-        self.running.writer = Some(begun?);
+        self.running.writer = Some(persy.begin_with(config).map_err(failed)?);
+        self.turn = Some(turn);
         Ok(())
     }
 
     fn commit(&mut self) -> Result<(), Failure> {
+        // The turn ends as this function does, be it by a panic.
+        let _turn = self.turn.take();
         let ended = self.end_running();
-        let result = ended.map_or(Ok(()), |writer| self.database.commit(writer));
-        self.turn = None;
-        result
+        ended.map_or(Ok(()), |writer| self.database.commit(writer))
     }
 
     fn abort(&mut self) -> Result<(), Failure> {
+        let _turn = self.turn.take();
         let ended = self.end_running();
-        let result = ended.map_or(Ok(()), |writer| writer.rollback().map_err(failed));
-        self.turn = None;
-        result
+        ended.map_or(Ok(()), |writer| writer.rollback().map_err(failed))
     }
 
     fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, Failure> {

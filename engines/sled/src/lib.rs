@@ -1,7 +1,8 @@
 //! sled as a plug-in of trueput: the default tree of a database.
 //!
 //! A transaction of sled is a closure, which cannot be spread over calls. So a write transaction
-//! collects its changes, and its commit applies them as one `Batch`. Write transactions take turns.
+//! collects its changes, and its commit applies them: one alone with `insert` or `remove`, several
+//! as one `Batch`. Write transactions take turns.
 
 #[path = "../../template/rust/src/trueput_engine.rs"]
 mod trueput_engine;
@@ -156,6 +157,27 @@ fn wait_until_unlocked(file: &File) -> Result<(), Failure> {
 
 type Changes = BTreeMap<IVec, Option<IVec>>;
 
+/// Applies changes, together. A batch takes a lock of the process alone, so it waits for each call
+/// that reads, changes or flushes any database of sled; one change shares that lock with them.
+fn apply(db: &Db, mut changes: Changes) -> sled::Result<()> {
+    if changes.len() > 1 {
+        let mut batch = Batch::default();
+        for (key, value) in changes {
+            match value {
+                Some(value) => batch.insert(key, value),
+                None => batch.remove(key),
+            }
+        }
+        return db.apply_batch(batch);
+    }
+    match changes.pop_first() {
+        Some((key, Some(value))) => db.insert(key, value)?,
+        Some((key, None)) => db.remove(key)?,
+        None => None,
+    };
+    Ok(())
+}
+
 /// One worker's session.
 pub struct SledSession<'d> {
     database: &'d Sled,
@@ -181,15 +203,9 @@ impl Session for SledSession<'_> {
         if self.changes.is_empty() {
             return Ok(());
         }
-        let mut batch = Batch::default();
-        for (key, value) in std::mem::take(&mut self.changes) {
-            match value {
-                Some(value) => batch.insert(key, value),
-                None => batch.remove(key),
-            }
-        }
-        self.database.db.apply_batch(batch).map_err(failed)?;
-        // Others may write while this commit waits: a flush covers all batches before it.
+        apply(&self.database.db, std::mem::take(&mut self.changes)).map_err(failed)?;
+        // A flush covers all changes before it. Meanwhile the next transaction may run, and commit
+        // one change; a batch waits for the flush, which shares sled's lock.
         drop(turn);
         if self.database.is_flushing {
             self.database.db.flush().map_err(failed)?;

@@ -237,6 +237,11 @@ impl Database for Store {
         settings
     }
 
+    fn close(self) -> Result<(), Failure> {
+        // TidesDB flushes what is left as it closes, too, but reports no error of that.
+        self.checkpoint()
+    }
+
     fn counters(&self) -> Vec<(&'static str, Value)> {
         let number = |value: u64| Value::Integer(value as i64);
         let mut counters = Vec::new();
@@ -346,7 +351,8 @@ fn seek(iterator: &mut Iterator<'_>, from: Bound<&[u8]>, back: bool) -> tidesdb:
 impl Session for StoreSession<'_> {
     fn begin(&mut self, mode: Mode) -> Result<(), Failure> {
         // A snapshot is enough for a transaction that only reads: each writer takes effect at its
-        // commit. Nothing records what it reads.
+        // commit. Nothing records what it reads: `get` asks for that, and scans of a snapshot never
+        // do (`engine_iter_tracks`).
         let isolation = match mode {
             Mode::Read => IsolationLevel::Snapshot,
             Mode::Write => self.store.isolation,
@@ -374,7 +380,16 @@ impl Session for StoreSession<'_> {
     }
 
     fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>, Failure> {
-        match self.open()?.get(&self.family, key) {
+        if key.is_empty() {
+            return Ok(None);
+        }
+        let transaction = self.open()?;
+        let found = if self.is_write {
+            transaction.get(&self.family, key)
+        } else {
+            transaction.get_notrack(&self.family, key)
+        };
+        match found {
             Ok(value) => self.value = value,
             Err(error) if error.is_not_found() => return Ok(None),
             Err(error) => return Err(error.into()),
@@ -391,6 +406,9 @@ impl Session for StoreSession<'_> {
     }
 
     fn remove(&mut self, key: &[u8]) -> Result<(), Failure> {
+        if key.is_empty() {
+            return Ok(());
+        }
         Ok(self.open()?.delete(&self.family, key)?)
     }
 

@@ -82,6 +82,12 @@ impl ArrivalSchedule {
     }
 }
 
+/// The seed of the arrivals of a trial. Trials at one rate have the same arrivals in a repeat, and
+/// other ones in each repeat: were they the same in all, one draw would stand for the distribution.
+pub(crate) fn arrival_seed(seed: u64, repeat: u32, rate: Rate) -> u64 {
+    mix(mix(seed ^ mix(u64::from(repeat))) ^ rate.per_s.to_bits())
+}
+
 /// Arrivals at times that the workload states.
 pub(crate) struct RecordedSchedule<'a> {
     due_ns: DueTimes<'a>,
@@ -154,6 +160,21 @@ mod tests {
         // The deviation of an exponential distribution is its mean.
         assert!((variance.sqrt() / mean - 1.0).abs() < 0.02, "{variance}");
         assert_eq!(first(schedule, 100), due[..100]);
+    }
+
+    #[test]
+    fn each_rate_and_each_repeat_has_arrivals_of_its_own() {
+        let seed_of =
+            |seed, repeat, per_s| arrival_seed(seed, repeat, rate(per_s, Arrival::Poisson));
+        let seeds = [
+            seed_of(1, 1, 500.0),
+            seed_of(1, 2, 500.0),
+            seed_of(1, 1, 501.0),
+            seed_of(2, 1, 500.0),
+        ];
+        let distinct: std::collections::BTreeSet<_> = seeds.into();
+        assert_eq!(distinct.len(), seeds.len(), "{seeds:?}");
+        assert_eq!(seed_of(1, 1, 500.0), seeds[0]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::recording::RecordingSession;
 use crate::evidence::stalls::LateWakeup;
 use crate::evidence::summaries::HistogramError;
 use crate::plan::resolution::ResolvedTrial;
+use crate::workers::arrival_schedule::arrival_seed;
 use crate::workers::attachment::Attachment;
 use crate::workers::clock::read_monotonic_ns;
 use crate::workers::interval_latencies::IntervalLatencies;
@@ -343,12 +344,11 @@ impl WorkerContext<'_> {
         }
         match spec.conditions.rate {
             Some(rate) if worker < spec.workers => {
-                let (workers, seed) = (spec.workers, spec.seed);
                 let pace = ArrivalSpec {
                     rate,
                     worker,
-                    workers,
-                    seed,
+                    workers: spec.workers,
+                    seed: arrival_seed(spec.seed, spec.repeat, rate),
                 };
                 meter.with_arrivals(pace, units)
             }

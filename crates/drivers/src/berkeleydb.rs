@@ -1,7 +1,7 @@
 //! Berkeley DB: a transactional environment that several processes share.
 //!
 //! The library is loaded at run time. Its handles are structs of function pointers, so that most
-//! calls go through a shim of ours that `make engines` compiles against the installed header.
+//! calls go through a shim of ours that the installer compiles against the installed header.
 
 mod attach_lock;
 mod environment;
@@ -24,6 +24,7 @@ use trueput_engine::{
 };
 
 const TITLE: &str = "Berkeley DB";
+const INSTALL: &str = "trueput engines install berkeleydb";
 const SEARCH: LibrarySearch = LibrarySearch::new(&[], "libdb-5.3.so");
 const SOURCE: &str = concat!(
     "https://docs.oracle.com/cd/E17276_01/html/api_reference/C/envset_flags.html; ",
@@ -32,7 +33,7 @@ const SOURCE: &str = concat!(
 
 library::driver! {
     /// The Berkeley DB driver.
-    BerkeleyDb of BerkeleyLibrary: LibraryOrigin::found(TITLE, SEARCH)
+    BerkeleyDb of BerkeleyLibrary: LibraryOrigin::found(TITLE, SEARCH, INSTALL)
 }
 
 impl Engine for BerkeleyDb {
@@ -43,7 +44,7 @@ impl Engine for BerkeleyDb {
             summary: "B-tree or hash with page locks and a shared log; several processes",
             license: "Sleepycat",
             homepage: "https://docs.oracle.com/cd/E17276_01/html/toc.htm",
-            install: "make engines",
+            install: INSTALL,
         }
     }
 

@@ -75,7 +75,9 @@ impl Etcd {
         match &self.named {
             SelectedServer::Program(program) => Ok(program.clone()),
             _ => install::find_all().into_iter().next().ok_or_else(|| {
-                Error::missing("no etcd on this machine; `make engines` installs it")
+                Error::missing(
+                    "no etcd on this machine; `trueput engines install etcd` installs it",
+                )
             }),
         }
     }
@@ -102,7 +104,8 @@ impl Engine for Etcd {
             summary: "cluster of servers that agree by Raft; keys in memory, B+tree of versions",
             license: "Apache-2.0",
             homepage: "https://etcd.io",
-            install: "make engines, or etcd@http://HOST:2379 for a cluster of yours",
+            install: "trueput engines install etcd, or etcd@http://HOST:2379 for a cluster of \
+                      yours",
         }
     }
 

@@ -49,7 +49,10 @@ impl Gtm {
         let path = match &self.named {
             Some(path) => path.clone(),
             None => install::find_all().into_iter().next().ok_or_else(|| {
-                Error::missing("no GT.M on this machine (libgtmshr.so); `make engines` installs it")
+                Error::missing(
+                    "no GT.M on this machine (libgtmshr.so); `trueput engines install gtm` \
+                     installs it",
+                )
             })?,
         };
         process::check(&path, TITLE)?;
@@ -71,7 +74,7 @@ impl Engine for Gtm {
             summary: "B*-tree in shared memory; many processes and writers",
             license: "AGPL-3.0-only",
             homepage: "https://gitlab.com/YottaDB/Upstream/FIS-GTM",
-            install: "make engines",
+            install: "trueput engines install gtm",
         }
     }
 

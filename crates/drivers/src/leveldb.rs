@@ -21,6 +21,7 @@ use trueput_engine::{
 };
 
 const TITLE: &str = "LevelDB";
+const INSTALL: &str = "trueput engines install leveldb";
 const SEARCH: LibrarySearch = LibrarySearch::new(
     &["leveldb", "hyperleveldb", "basho-leveldb"],
     "libleveldb.so",
@@ -29,17 +30,17 @@ const INSTALLABLE: &[InstallableBuild] = &[
     InstallableBuild {
         title: TITLE,
         path: "/libleveldb.so",
-        install: "make engines",
+        install: INSTALL,
     },
     InstallableBuild {
         title: "HyperLevelDB",
         path: "/hyperleveldb-",
-        install: "make engines-all",
+        install: "trueput engines install hyperleveldb",
     },
     InstallableBuild {
         title: "Basho's LevelDB",
         path: "/basho-leveldb-",
-        install: "make engines-all",
+        install: "trueput engines install basho-leveldb",
     },
 ];
 const SOURCE: &str = "https://github.com/google/leveldb/blob/1.23/doc/index.md, Synchronous Writes";
@@ -49,7 +50,7 @@ const LIMITS: LengthLimits = LengthLimits::new(64 << 20, 1 << 30);
 
 library::driver! {
     /// The LevelDB driver.
-    LevelDb of LevelDbLibrary: LibraryOrigin::found(TITLE, SEARCH)
+    LevelDb of LevelDbLibrary: LibraryOrigin::found(TITLE, SEARCH, INSTALL)
 }
 
 impl LevelDbLibrary {
@@ -145,7 +146,7 @@ impl Engine for LevelDb {
             summary: "log-structured merge tree; one process; drives its relatives too",
             license: "BSD-3-Clause",
             homepage: "https://github.com/google/leveldb/blob/main/doc/index.md",
-            install: "make engines (LevelDB); make engines-all (HyperLevelDB, Basho LevelDB)",
+            install: INSTALL,
         }
     }
 

@@ -89,17 +89,8 @@ pub(crate) struct LibraryOrigin {
 }
 
 impl LibraryOrigin {
-    /// The library that is looked for in the usual places, of an engine that is quick to get.
-    pub(crate) const fn found(title: &'static str, search: LibrarySearch) -> Self {
-        Self::installed_by(title, search, "make engines")
-    }
-
-    /// Like [`LibraryOrigin::found`], for an engine that must be compiled.
-    pub(crate) const fn compiled(title: &'static str, search: LibrarySearch) -> Self {
-        Self::installed_by(title, search, "make engines-all")
-    }
-
-    const fn installed_by(
+    /// The library that is looked for in the usual places.
+    pub(crate) const fn found(
         title: &'static str,
         search: LibrarySearch,
         installed_by: &'static str,
@@ -395,14 +386,9 @@ mod tests {
     fn an_engine_that_is_nowhere_says_what_installs_it() {
         let nowhere = LibrarySearch::new(&[], "libof-no-engine.so");
         let said = |origin: LibraryOrigin| origin.path().unwrap_err().to_string();
-        let quick = said(LibraryOrigin::found("Engine", nowhere));
-        let expected = "no Engine on this machine (libof-no-engine.so); `make engines` installs it";
-        assert_eq!(quick, expected);
-        let compiled = said(LibraryOrigin::compiled("Engine", nowhere));
-        assert!(
-            compiled.contains("`make engines-all` installs it"),
-            "{compiled}"
-        );
+        let expected = "no Engine on this machine (libof-no-engine.so); `command` installs it";
+        let missing = said(LibraryOrigin::found("Engine", nowhere, "command"));
+        assert_eq!(missing, expected);
     }
 
     #[test]

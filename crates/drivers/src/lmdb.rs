@@ -23,7 +23,7 @@ use trueput_engine::{
 const INSTALLABLE: &[InstallableBuild] = &[InstallableBuild {
     title: "LMDB of the distribution",
     path: "/liblmdb.so",
-    install: "make engines",
+    install: "trueput engines install lmdb",
 }];
 const SEARCH: LibrarySearch = LibrarySearch::new(&[], "liblmdb.so");
 

@@ -66,7 +66,10 @@ impl MariaDb {
             return Ok(path);
         }
         server::find_all().into_iter().next().ok_or_else(|| {
-            Error::missing("no MariaDB on this machine (mariadbd); `make engines` installs it")
+            Error::missing(
+                "no MariaDB on this machine (mariadbd); `trueput engines install mariadb` \
+                 installs it",
+            )
         })
     }
 
@@ -122,7 +125,7 @@ impl Engine for MariaDb {
             summary: "SQL server; B+tree with a redo log (InnoDB) or an LSM tree (MyRocks)",
             license: "GPL-2.0-only",
             homepage: "https://mariadb.com/kb/en/documentation/",
-            install: "make engines, or a server's mariadbd or URL by @",
+            install: "trueput engines install mariadb, or a server's mariadbd or URL by @",
         }
     }
 

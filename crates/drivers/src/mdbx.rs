@@ -19,6 +19,7 @@ use trueput_engine::{
     Parameter, ParameterValues, Promise, Result, Session, Value, Window,
 };
 
+const INSTALL: &str = "trueput engines install mdbx";
 const SEARCH: LibrarySearch = LibrarySearch::new(&["mdbx"], "libmdbx.so");
 const SOURCE: &str = "mdbx.h of 0.14.4, 'SYNC MODES'";
 
@@ -32,7 +33,7 @@ const MS_PER_S: u64 = 1000;
 
 library::driver! {
     /// The libmdbx driver.
-    Mdbx of MdbxBuild: LibraryOrigin::compiled(TITLE, SEARCH)
+    Mdbx of MdbxBuild: LibraryOrigin::found(TITLE, SEARCH, INSTALL)
 }
 
 impl Engine for Mdbx {
@@ -43,7 +44,7 @@ impl Engine for Mdbx {
             summary: "B+tree, copy-on-write, memory-mapped; one writer, readers never wait",
             license: "Apache-2.0",
             homepage: "https://libmdbx.dqdkfa.ru",
-            install: "make engines-all",
+            install: INSTALL,
         }
     }
 

@@ -81,7 +81,7 @@ impl Postgresql {
             _ => install::find_all().into_iter().next().ok_or_else(|| {
                 Error::missing(
                     "no PostgreSQL server on this machine (postgres and initdb in one \
-                        directory); `make engines` installs it",
+                        directory); `trueput engines install postgresql` installs it",
                 )
             }),
         }
@@ -142,7 +142,8 @@ impl Engine for Postgresql {
             summary: "SQL server; heap and B-tree, multiple row versions, one process per session",
             license: "PostgreSQL",
             homepage: "https://www.postgresql.org",
-            install: "make engines, or postgresql@postgres://USER@HOST/DATABASE for a server of \
+            install: "trueput engines install postgresql, or \
+                      postgresql@postgres://USER@HOST/DATABASE for a server of \
                       yours",
         }
     }

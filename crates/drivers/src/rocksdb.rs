@@ -21,17 +21,18 @@ use trueput_engine::{
 };
 
 const TITLE: &str = "RocksDB";
+const INSTALL: &str = "trueput engines install rocksdb";
 const SEARCH: LibrarySearch = LibrarySearch::new(&["rocksdb", "speedb"], "librocksdb.so");
 const INSTALLABLE: &[InstallableBuild] = &[
     InstallableBuild {
         title: TITLE,
         path: "/librocksdb.so",
-        install: "make engines",
+        install: INSTALL,
     },
     InstallableBuild {
         title: "Speedb",
         path: "/speedb-",
-        install: "make engines-all",
+        install: "trueput engines install speedb",
     },
 ];
 const SOURCE: &str = "https://github.com/facebook/rocksdb/wiki/WAL-Performance; \
@@ -43,7 +44,7 @@ const LIMITS: LengthLimits = LengthLimits::new(8 << 20, 3 << 30);
 
 library::driver! {
     /// The RocksDB driver.
-    RocksDb of RocksDbLibrary: LibraryOrigin::found(TITLE, SEARCH)
+    RocksDb of RocksDbLibrary: LibraryOrigin::found(TITLE, SEARCH, INSTALL)
 }
 
 /// Whether recovery ends at an older log that lost its end. A `TransactionDB` notices it, too, but
@@ -60,7 +61,7 @@ impl Engine for RocksDb {
             summary: "log-structured merge tree; one process, many writers",
             license: "GPL-2.0-only OR Apache-2.0",
             homepage: "https://github.com/facebook/rocksdb/wiki",
-            install: "make engines (RocksDB); make engines-all (Speedb)",
+            install: INSTALL,
         }
     }
 

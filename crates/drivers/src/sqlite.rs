@@ -29,7 +29,7 @@ use trueput_engine::{
 const INSTALLABLE: &[InstallableBuild] = &[InstallableBuild {
     title: "SQLite of the distribution",
     path: "/libsqlite3.so",
-    install: "make engines",
+    install: "trueput engines install sqlite",
 }];
 const SEARCH: LibrarySearch = LibrarySearch::new(&[], "libsqlite3.so");
 

@@ -20,6 +20,7 @@ use trueput_engine::{
 };
 
 const TITLE: &str = "TokuDB";
+const INSTALL: &str = "trueput engines install tokudb";
 const SEARCH: LibrarySearch = LibrarySearch::new(&["tokudb"], "libtokufractaltree.so");
 const SOURCE: &str = "src/ydb_txn.cc and ft/logger/logger.cc of PerconaFT, in MariaDB 10.5.23";
 
@@ -33,7 +34,7 @@ const MAX_VALUE_BYTES: u32 = 32 << 20;
 
 library::driver! {
     /// The TokuDB driver.
-    TokuDb of TokuLibrary: LibraryOrigin::compiled(TITLE, SEARCH)
+    TokuDb of TokuLibrary: LibraryOrigin::found(TITLE, SEARCH, INSTALL)
 }
 
 impl Engine for TokuDb {
@@ -45,7 +46,7 @@ impl Engine for TokuDb {
                       process",
             license: "GPL-2.0-only OR AGPL-3.0-only",
             homepage: "https://github.com/percona/PerconaFT",
-            install: "make engines-all",
+            install: INSTALL,
         }
     }
 

@@ -21,17 +21,18 @@ use trueput_engine::{
 };
 
 const TITLE: &str = "WiredTiger";
+const INSTALL: &str = "trueput engines install wiredtiger";
 const SEARCH: LibrarySearch = LibrarySearch::new(&["wiredtiger"], "libwiredtiger.so");
 const INSTALLABLE: &[InstallableBuild] = &[
     InstallableBuild {
         title: "WiredTiger 3.2",
         path: "/libwiredtiger.so.0",
-        install: "make engines",
+        install: INSTALL,
     },
     InstallableBuild {
         title: "WiredTiger 11.3",
         path: "/wiredtiger-11.",
-        install: "make engines-all",
+        install: "trueput engines install wiredtiger-11",
     },
 ];
 const SOURCE: &str = "src/docs/tune-durability.dox of WiredTiger 11.3.1";
@@ -42,7 +43,7 @@ const MAX_VALUE_BYTES: usize = 1 << 30;
 
 library::driver! {
     /// The WiredTiger driver.
-    WiredTiger of WiredTigerApi: LibraryOrigin::found(TITLE, SEARCH)
+    WiredTiger of WiredTigerApi: LibraryOrigin::found(TITLE, SEARCH, INSTALL)
 }
 
 impl Engine for WiredTiger {
@@ -54,7 +55,7 @@ impl Engine for WiredTiger {
                       process",
             license: "GPL-2.0-only OR GPL-3.0-only",
             homepage: "https://source.wiredtiger.com/",
-            install: "make engines (3.2 of the distribution); make engines-all (11.3)",
+            install: INSTALL,
         }
     }
 

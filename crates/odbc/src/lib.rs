@@ -100,7 +100,8 @@ impl Engine for Odbc {
             summary: "SQL server through its ODBC driver, in its own dialect",
             license: "LGPL-2.1-or-later",
             homepage: "https://www.unixodbc.org",
-            install: "make engines, then odbc@DSN=NAME or 'odbc@Driver={NAME};…' for a data source \
+            install: "trueput engines install odbc, then odbc@DSN=NAME or \
+                      'odbc@Driver={NAME};…' for a data source \
                       of yours: PostgreSQL, MariaDB, SQLite; Informix and InterSystems IRIS, not \
                       run here",
         }

@@ -148,7 +148,8 @@ fn unknown_dialect(name: &str) -> Error {
 /// The refusal of an engine that was given no data source.
 pub(super) fn unnamed() -> Error {
     Error::missing(format!(
-        "a data source must be named: {FORM}; `make engines` installs drivers for some"
+        "a data source must be named: {FORM}; `trueput engines install odbc` installs drivers for \
+         some"
     ))
 }
 

@@ -11,7 +11,7 @@ use trueput_record::published::{PublishedTable, Setting, named};
 use trueput_record::skipped::SkippedPart;
 use trueput_record::value::parse_bytes;
 use trueput_record::{Durability, Value, WorkerKind};
-use trueput_runner::matrix::BuildAccess;
+use trueput_runner::matrix::{BuildAccess, with_install};
 use trueput_runner::{Registry, matrix};
 
 /// Prefix of a published table's id in the name of a plan.
@@ -195,10 +195,8 @@ fn missing_engines(name: &str, registry: &Registry, builds: BuildAccess) -> Opti
         Err(reason) => return Some(reason.to_string()),
     };
     let error = builds.missing(engine)?;
-    let install = engine.info().install;
-    Some(format!(
-        "{name} is not installed: {error}; to install: {install}"
-    ))
+    let reason = with_install(&error, engine);
+    Some(format!("{name} is not installed: {reason}"))
 }
 
 fn begun(published: &PublishedTable) -> Result<PlanFile, Failure> {

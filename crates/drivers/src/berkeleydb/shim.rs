@@ -148,7 +148,7 @@ pub(super) static BERKELEY_DB: LibraryKind = LibraryKind {
     prefix: "trueput_bdb_",
     transaction_limit_knob: "none_log_buffer",
     deadlock: "DB_LOCK_DEADLOCK",
-    installed_by: "make engines",
+    installed_by: super::INSTALL,
     libraries: FileCache::new(),
 };
 

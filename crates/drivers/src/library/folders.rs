@@ -1,4 +1,4 @@
-//! The folders where `make engines` installs, regardless of `HOME`.
+//! The folders where engines are installed, regardless of `HOME`.
 //!
 //! `TRUEPUT_ENGINES`, if set to an absolute path, is the only folder searched. A relative path is
 //! ignored, as the XDG specification ignores relative paths in its variables.
@@ -15,7 +15,7 @@ const SYSTEM: &str = "/usr/local/lib/trueput/engines";
 const ENGINES_VAR: &str = "TRUEPUT_ENGINES";
 /// A user's own engines, relative to the folder for data.
 const USER_SUBFOLDER: &str = "trueput/engines";
-/// Relative to a user's home: lists the non-default folders that `make engines` installed into.
+/// Relative to a user's home: lists the non-default folders that engines were installed into.
 const FOLDER_LIST: &str = ".config/trueput/engine-folders";
 
 /// Returns the folders of engines, the user's first, without those that others could write to.

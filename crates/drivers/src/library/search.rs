@@ -8,14 +8,14 @@ use std::env::{consts::ARCH, split_paths, var_os};
 use std::fs::read_dir;
 use std::path::{Path, PathBuf};
 
-/// The libraries of which `make engines` installs its own build, without assertions; for the others
+/// The libraries of which the installer has its own build, without assertions; for the others
 /// it installs the system's, and there is no better one.
 const BUILT_WITHOUT_ASSERTIONS: [&str; 2] = ["rocksdb", "leveldb"];
 
 /// The names and folders of an engine's libraries.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LibrarySearch {
-    /// The names of the folders that `make engines` makes for it, without `-VERSION`; the builds of
+    /// The names of the folders that the installer makes for it, without `-VERSION`; the builds of
     /// the first are preferred to everything else.
     pub(crate) installed: &'static [&'static str],
     /// The library's file name in the system's folders, up to `.so`: `librocksdb.so`.
@@ -56,7 +56,7 @@ impl LibrarySearch {
     }
 
     /// A warning, if the default is a system build with assertions, whose figures are not
-    /// comparable, because the build that `make engines` installs was not found.
+    /// comparable, because the build of the installer was not found.
     pub(crate) fn assertions_warning(&self) -> Option<String> {
         let first = self.installed.first()?;
         let preferred = BUILT_WITHOUT_ASSERTIONS

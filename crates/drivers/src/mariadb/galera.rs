@@ -80,7 +80,10 @@ impl Default for Galera {
 fn provider() -> Result<PathBuf> {
     let mut paths = PROVIDERS.iter().map(PathBuf::from);
     paths.find(|path| path.is_file()).ok_or_else(|| {
-        Error::missing("no Galera on this machine (libgalera_smm.so); `make engines` installs it")
+        Error::missing(
+            "no Galera on this machine (libgalera_smm.so); `trueput engines install galera` \
+             installs it",
+        )
     })
 }
 
@@ -91,7 +94,8 @@ fn check_copy_tools() -> Result<()> {
     match [COPY_SCRIPT, "rsync"].iter().find(|name| !is_there(name)) {
         None => Ok(()),
         Some(name) => Err(Error::missing(format!(
-            "no program {name}, which copies files to nodes; `make engines` installs it"
+            "no program {name}, which copies files to nodes; `trueput engines install galera` \
+             installs it"
         ))),
     }
 }
@@ -102,7 +106,7 @@ impl Engine for Galera {
             name: NAME,
             title: "Galera",
             summary: "MariaDB servers with Galera; every one takes transactions",
-            install: "make engines, or a server's mariadbd by @",
+            install: "trueput engines install galera, or a server's mariadbd by @",
             homepage: "https://galeracluster.com/library/documentation/",
             ..self.server.info()
         }

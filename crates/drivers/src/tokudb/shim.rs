@@ -14,7 +14,7 @@ pub(super) static TOKUDB: LibraryKind = LibraryKind {
     transaction_limit_knob: "lock_memory",
     // TokuDB's error text has only the number of DB_LOCK_DEADLOCK.
     deadlock: "code: -30995",
-    installed_by: "make engines-all",
+    installed_by: super::INSTALL,
     libraries: FileCache::new(),
 };
 

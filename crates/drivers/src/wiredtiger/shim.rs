@@ -1,6 +1,6 @@
 //! WiredTiger's functions: three of its library, the rest through `shim/wiredtiger.c`.
 
-use super::TITLE;
+use super::{INSTALL, TITLE};
 use crate::library::{self, FileCache, Library, LibrarySearch, symbols};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ symbols! {
     }
 }
 
-/// The shims that `make engines` compiled, each in `wiredtiger-shim-VERSION`.
+/// The shims that the installer compiled, each in `wiredtiger-shim-VERSION`.
 const SHIMS: LibrarySearch = LibrarySearch::new(&["wiredtiger-shim"], "libtrueput_wiredtiger.so");
 
 /// The functions of one library.
@@ -165,12 +165,12 @@ pub(super) fn missing(library: &Path) -> Option<Error> {
     (!is_beside && SHIMS.run().is_empty()).then(|| {
         let system = SHIMS.system;
         Error::engine(format!(
-            "no shim for WiredTiger ({system}); `make engines` compiles it"
+            "no shim for WiredTiger ({system}); `{INSTALL}` compiles it"
         ))
     })
 }
 
-/// The shim for a library of that version, from the library's folder or from `make engines`: the
+/// The shim for a library of that version, from the library's folder or from the installer: the
 /// layout of the handles differs between versions.
 fn shim_for(library: &Path, wanted: [c_int; 3]) -> Result<ShimFunctions> {
     static LOADED: FileCache<Library> = FileCache::new();
@@ -195,7 +195,7 @@ fn shim_for(library: &Path, wanted: [c_int; 3]) -> Result<ShimFunctions> {
     }
     let (library, wanted, shim) = (library.display(), format_version(wanted), SHIMS.system);
     Err(Error::missing(format!(
-        "{library} is {TITLE} {wanted}, and there is no {shim} for that version: `make engines` \
+        "{library} is {TITLE} {wanted}, and there is no {shim} for that version: `{INSTALL}` \
          compiles those for the versions that it installs, docs/ENGINES.md says how for others"
     )))
 }

@@ -1,4 +1,5 @@
-//! LevelDB's driver. Skipped where no LevelDB is on the machine: `make engines` installs it.
+//! LevelDB's driver. Skipped where no LevelDB is on the machine:
+//! `trueput engines install leveldb` installs it.
 
 use crate::support::{
     self, TestDatabase, begin, get, is_isolated_as_stated, keeps_the_contract, levels, read, write,
@@ -74,7 +75,7 @@ fn the_installed_build_comes_first_and_has_no_assertions() {
     let found = LEVELDB.library_files();
     let is_installed = |path: &Path| path.to_string_lossy().contains("/leveldb-1.");
     if !found.iter().any(|path| is_installed(path)) {
-        eprintln!("skipped: `make engines` has not compiled LevelDB here");
+        eprintln!("skipped: `trueput engines install leveldb` has not compiled LevelDB here");
         return;
     }
     assert!(is_installed(&found[0]), "{found:?}");

@@ -1,4 +1,5 @@
-//! libmdbx's driver. Skipped where no libmdbx is on the machine: `make engines-all` installs it.
+//! libmdbx's driver. Skipped where no libmdbx is on the machine:
+//! `trueput engines install mdbx` installs it.
 
 use crate::support::{self, TestDatabase, begin, get, keeps_the_contract, read, write};
 use trueput_drivers::Mdbx;

@@ -1,4 +1,5 @@
-//! RocksDB's driver. Skipped where no RocksDB is on the machine: `make engines` installs it.
+//! RocksDB's driver. Skipped where no RocksDB is on the machine:
+//! `trueput engines install rocksdb` installs it.
 
 use crate::support::{
     self, TestDatabase, deadlock, get, keeps_the_contract, levels, read, refusal, write,

@@ -1,4 +1,5 @@
-//! WiredTiger's driver. Skipped where no WiredTiger is on the machine: `make engines` installs it.
+//! WiredTiger's driver. Skipped where no WiredTiger is on the machine:
+//! `trueput engines install wiredtiger` installs it.
 
 use crate::support::{
     self, TestDatabase, get, keeps_the_contract, observe, open, read, refusal, write,

@@ -652,7 +652,8 @@ fn check_promise(
 
 /// Returns the error of an engine that cannot be used, with installation instructions unless it is
 /// one that has them.
-fn with_install(error: &trueput_engine::Error, engine: &dyn Engine) -> String {
+#[must_use]
+pub fn with_install(error: &trueput_engine::Error, engine: &dyn Engine) -> String {
     match error {
         trueput_engine::Error::Missing(text) => text.clone(),
         other => format!("{other}; to install: {}", engine.info().install),

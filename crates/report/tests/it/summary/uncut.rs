@@ -11,7 +11,7 @@ fn where_nothing_is_cut_every_sentence_and_command_is_whole() {
     let mut run = large(5, 4, 0);
     run.manifest.skipped = vec![format!(
         "engine9 is not installed: {}",
-        "make engines-all ".repeat(20).trim_end()
+        "trueput engines install engine9 ".repeat(12).trim_end()
     )];
     run.manifest.name = "a-name-of-a-plan ".repeat(12).trim_end().to_owned();
     let reason = "why ".repeat(60).trim_end().to_owned();

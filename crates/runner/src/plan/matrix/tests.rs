@@ -435,7 +435,7 @@ fn two_names_of_one_library_are_one_contender_and_its_path_is_kept_in_full() {
 
 #[test]
 fn an_engine_that_says_how_to_install_it_is_not_said_twice() {
-    let said = trueput_engine::Error::missing("no library; `make engines` installs it");
+    let said = trueput_engine::Error::missing("no library; `command` installs it");
     let engine = registry().engine("absent").unwrap();
     assert_eq!(with_install(&said, engine), said.to_string());
 }

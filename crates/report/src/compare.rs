@@ -4,7 +4,7 @@ mod brief;
 mod caveats;
 mod narrate;
 
-pub use caveats::disturbances;
+pub use caveats::{disturbances, same_library};
 pub use narrate::document;
 
 use crate::answer::Layout;

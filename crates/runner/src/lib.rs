@@ -34,7 +34,7 @@ pub use plan::audited_only::{AuditedOnlyError, skip_unaudited};
 pub use plan::cautions::cautions;
 pub use plan::refusal::RegistryError;
 pub use plan::repeats::RepeatRule;
-pub use plan::resolution::SelectedEngine;
+pub use plan::resolution::{SelectedEngine, level_refusal};
 pub use plan::resume::{check_folder, has_worked_in};
 pub use plan::time_estimate::TimeEstimate;
 pub use plan::{disk_space, matrix};
@@ -107,9 +107,12 @@ impl Registry {
             let engines = self.engines.iter();
             let known: Vec<_> = engines.map(|engine| engine.info().name).collect();
             let installable = self.plugins.map(EngineSource::installable);
-            let hint = if installable.is_some_and(|names| names.contains(&name)) {
-                format!(": trueput engines install {name}")
-            } else if name.contains("://") {
+            let absent = installable.into_iter().flatten();
+            let mut absent = absent.filter(|name| !known.contains(name));
+            if let Some(name) = absent.find(|absent| absent.eq_ignore_ascii_case(name)) {
+                return RegistryError::NotInstalled { name };
+            }
+            let hint = if name.contains("://") {
                 ": write ENGINE@ADDRESS".to_owned()
             } else if name.ends_with(".so") {
                 format!(": write ./{name} for a plug-in")

@@ -21,6 +21,12 @@ pub enum RegistryError {
         /// The name.
         name: String,
     },
+    /// A plug-in that comes with the program is not installed.
+    #[error("{name} is not installed: trueput engines install {name}")]
+    NotInstalled {
+        /// The name.
+        name: &'static str,
+    },
     /// There is no such engine.
     #[error("unknown engine '{}'{hint}; engines: {}", redact_word(name), known.join(", "))]
     UnknownEngine {

@@ -302,12 +302,20 @@ pub(crate) fn missing_level(engine: &dyn Engine, level: Durability) -> String {
     let levels = Durability::ALL.into_iter();
     let supported = levels.filter(|&level| engine.promise(level).is_some());
     let sentence = unsupported_level(name, level, supported);
-    let knobs = parameter::resolve_knobs(name, engine.knobs(), &BTreeMap::new()).ok();
-    let refusal = knobs.and_then(|knobs| engine.promise_with(level, &knobs).err());
-    let refusal = refusal.map(|error| error.to_string()).unwrap_or_default();
-    let plain = trueput_engine::Error::no_durability(name, level).to_string();
-    match refusal.rsplit_once(&format!("{plain}: ")) {
-        Some((_, reason)) => format!("{sentence}; {reason}"),
+    match level_refusal(engine, level) {
+        Some(reason) => format!("{sentence}; {reason}"),
         None => sentence,
     }
+}
+
+/// Returns the driver's reason why an engine does not support a durability level with its default
+/// knobs: mostly, which knobs the level needs.
+#[must_use]
+pub fn level_refusal(engine: &dyn Engine, level: Durability) -> Option<String> {
+    let name = engine.info().name;
+    let knobs = parameter::resolve_knobs(name, engine.knobs(), &BTreeMap::new()).ok()?;
+    let refusal = engine.promise_with(level, &knobs).err()?.to_string();
+    let plain = trueput_engine::Error::no_durability(name, level).to_string();
+    let (_, reason) = refusal.rsplit_once(&format!("{plain}: "))?;
+    Some(reason.to_owned())
 }

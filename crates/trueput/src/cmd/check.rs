@@ -15,6 +15,7 @@ use crate::plan_overrides::{KnobSetting, Setting, parse_knob};
 use crate::signals::{ending_at_once, stop_flag};
 use clap::Args;
 use histories::{MODELS, check_history};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -88,6 +89,14 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let stop = stop_flag()?;
     let subjects = ending_at_once(|| subjects(arguments, registry))?;
     let parent = arguments.work.clone().unwrap_or_else(std::env::temp_dir);
+    if arguments.engines.is_empty() {
+        let names: BTreeSet<_> = subjects.iter().map(|subject| subject.name).collect();
+        output::note(&format!(
+            "{} engines at {} levels, some seconds each; to check some of them: trueput check NAME",
+            names.len(),
+            subjects.len()
+        ));
+    }
     let mut failed = 0;
     if arguments.isolation {
         output::line(&anomalies::table_head())?;

@@ -5,7 +5,7 @@ use crate::output;
 use std::process::ExitCode;
 use trueput_findings::compare::{CellResult, SideComparison};
 use trueput_findings::units::per_cent;
-use trueput_report::compare::disturbances;
+use trueput_report::compare::{disturbances, same_library};
 
 /// The result of `--fail-if-slower`.
 pub struct Gate {
@@ -63,11 +63,10 @@ impl Gate {
                 [_] => String::new(),
                 _ => format!("{}: ", one.second.label),
             };
-            let same = one
-                .results
-                .iter()
-                .any(|it| it.same_library)
-                .then(|| "both sides ran the same library (same SHA-256)".to_owned());
+            let same = same_library(one).map(|sentence| {
+                let clause = sentence.trim_end_matches('.');
+                clause.replacen("Both sides", "both sides", 1)
+            });
             let clauses = same.into_iter().chain(disturbances(one));
             all.extend(clauses.map(|clause| format!("{of}{clause}")));
         }

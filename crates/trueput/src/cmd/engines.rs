@@ -12,7 +12,7 @@ use crate::screen::Screen;
 use crate::table;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trueput_engine::parameter::resolve;
 use trueput_engine::{Build, Durability, Engine, Isolation, Promise};
@@ -74,7 +74,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     let listed: Vec<EngineListing> = registry
         .engines
         .iter()
-        .map(|&engine| EngineListing::of(engine, audits.as_ref()))
+        .map(|&engine| EngineListing::of(engine, engine.info().name, audits.as_ref()))
         .collect();
     if arguments.json {
         output::json(&listed.iter().map(described).collect())?;
@@ -91,6 +91,10 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             "from",
         ];
         output::write(&table::align(header, &rows))?;
+        output::write("\n")?;
+        let style = arguments.screen.style(ChartsWhen::Never);
+        let text = render_with(&overview::closing(&listed), style, "--full");
+        output::document(&text, Format::Terminal)?;
     } else {
         let style = arguments.screen.style(ChartsWhen::Never);
         let text = render_with(&overview::overview(&listed), style, "--full");
@@ -119,7 +123,7 @@ fn describe(
     let mut blocks = Vec::new();
     for text in &arguments.engines {
         let (name, engine) = find_engine(text, registry)?;
-        let listed = EngineListing::of(engine, audits);
+        let listed = EngineListing::of(engine, &with_full_path(name), audits);
         described_engines.push(described(&listed));
         blocks.extend(details::details(name, &listed));
     }
@@ -150,8 +154,18 @@ struct LibraryListing {
     levels: Vec<Durability>,
 }
 
+/// An engine's name with the full path of its build, as audits have it.
+fn with_full_path(name: &str) -> String {
+    let build = name.split_once('@').and_then(|(engine, build)| {
+        let full = Path::new(build).canonicalize().ok()?;
+        Some(format!("{engine}@{}", full.display()))
+    });
+    build.unwrap_or_else(|| name.to_owned())
+}
+
 impl EngineListing {
-    fn of(engine: &'static dyn Engine, audits: Option<&AuditStore>) -> Self {
+    /// Lists an engine, of which audits know the default build by the name of a contender.
+    fn of(engine: &'static dyn Engine, contender: &str, audits: Option<&AuditStore>) -> Self {
         let found = |path: PathBuf| {
             let loaded = engine.with_library(&path);
             let contender = format!("{}@{}", engine.info().name, path.display());
@@ -175,7 +189,7 @@ impl EngineListing {
         if let Ok(build) = &default {
             // The default comes first.
             builds.retain(|found| found.library != build.library);
-            let audits = known(audits, engine, engine.info().name);
+            let audits = known(audits, engine, contender);
             let default = LibraryListing {
                 library: build.library.clone(),
                 build: Ok(build.clone()),

@@ -2,9 +2,10 @@
 
 use super::{EngineListing, isolation, promises, short, workers};
 use trueput_engine::parameter::resolve;
-use trueput_engine::{Engine, Isolation, Promise};
+use trueput_engine::{Durability, Engine, Isolation, Promise};
 use trueput_record::value::Settings;
 use trueput_report::document::Block;
+use trueput_runner::level_refusal;
 
 /// Describes an engine, with its default knobs; `name` may have a build.
 pub(super) fn details(name: &str, listed: &EngineListing) -> Vec<Block> {
@@ -22,7 +23,15 @@ pub(super) fn details(name: &str, listed: &EngineListing) -> Vec<Block> {
         workers(engine),
         info.license
     );
-    let levels = promises(engine).map(|promise| level(&promise)).collect();
+    let audited = |promise: Promise| {
+        let audits = listed.builds.first().map(|found| &found.audits);
+        let mut audits = audits.into_iter().flatten();
+        let audit = audits.find(|(level, _)| *level == promise.durability);
+        let audit = audit.map(|(_, state)| format!(" Audit: {state}."));
+        format!("{}{}", level(&promise), audit.unwrap_or_default())
+    };
+    let levels = promises(engine).map(audited);
+    let levels = levels.chain(refused_levels(engine)).collect();
     let mut blocks = vec![Block::Text(head), Block::List(levels)];
     blocks.extend(remarks(engine).map(Block::Warnings));
     let knobs = match engine.knobs().len() {
@@ -34,6 +43,16 @@ pub(super) fn details(name: &str, listed: &EngineListing) -> Vec<Block> {
     };
     blocks.push(Block::Text(format!("{knobs} {}", info.homepage)));
     blocks
+}
+
+/// The levels that it does not have with default knobs, where the driver says why.
+fn refused_levels(engine: &dyn Engine) -> impl Iterator<Item = String> {
+    let levels = Durability::ALL.into_iter();
+    let levels = levels.filter(|&level| engine.promise(level).is_none());
+    levels.filter_map(|level| {
+        let reason = level_refusal(engine, level)?;
+        Some(format!("not {level}: {reason}"))
+    })
 }
 
 /// A level: `sync: fdatasync=each commit. Source: the manual`.

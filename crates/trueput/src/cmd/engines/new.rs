@@ -50,13 +50,22 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         write(&path, &text)
             .map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))?;
     }
-    let shown = folder.display();
+    let (shown, program) = (folder.display(), program_for_make());
     output::line(&format!(
         "{shown} has a plug-in of trueput that builds and conforms. Next:\n  \
-         cd {shown} && make test    # builds ./lib{name}.so, and checks it\n  \
-         make run                   # measures it beside LMDB"
+         cd {shown}\n  \
+         make test{program}    # builds ./lib{name}.so, and checks it\n  \
+         make run{program}     # measures it beside LMDB"
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// How make finds this program where no folder of PATH has it.
+fn program_for_make() -> String {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let is_on_path = std::env::split_paths(&folders).any(|one| one.join("trueput").is_file());
+    let program = std::env::current_exe().ok().filter(|_| !is_on_path);
+    program.map_or_else(String::new, |path| format!(" TRUEPUT={}", path.display()))
 }
 
 fn check_name(name: &str, registry: &Registry) -> Result<(), Failure> {

@@ -2,7 +2,7 @@
 
 use super::{EngineListing, LibraryListing, isolation, short, workers};
 use crate::bundled_sources;
-use trueput_engine::Isolation;
+use trueput_engine::{Engine, Isolation};
 use trueput_findings::audits::AuditState;
 use trueput_report::document::{Block, Column, Table};
 
@@ -30,15 +30,6 @@ pub(super) fn overview(listed: &[EngineListing]) -> Vec<Block> {
     if !unusable.is_empty() {
         blocks.push(Block::Warnings(unusable));
     }
-    let clusters = listed
-        .iter()
-        .filter(|listed| listed.engine.cluster().is_some());
-    let clusters: Vec<&str> = clusters.map(|listed| listed.engine.info().name).collect();
-    if !clusters.is_empty() {
-        let names = clusters.join(", ");
-        let text = format!("Clusters, run only where they are named: {names} (docs/CLUSTERS.md).");
-        blocks.push(Block::Text(text));
-    }
     let absent: Vec<_> = listed
         .iter()
         .flat_map(EngineListing::to_install)
@@ -64,8 +55,22 @@ pub(super) fn overview(listed: &[EngineListing]) -> Vec<Block> {
         )
     };
     blocks.push(Block::Text(rest));
-    blocks.extend(plugins_to_install(listed).map(Block::Text));
+    blocks.extend(closing(listed));
     blocks
+}
+
+/// What else there is: the clusters, and the plug-ins that could be installed.
+pub(super) fn closing(listed: &[EngineListing]) -> Vec<Block> {
+    let clusters = listed
+        .iter()
+        .filter(|listed| listed.engine.cluster().is_some());
+    let clusters: Vec<&str> = clusters.map(|listed| listed.engine.info().name).collect();
+    let clusters = (!clusters.is_empty()).then(|| {
+        let names = clusters.join(", ");
+        format!("Clusters, run only where they are named: {names} (docs/CLUSTERS.md).")
+    });
+    let lines = clusters.into_iter().chain(plugins_to_install(listed));
+    lines.map(Block::Text).collect()
 }
 
 /// The plug-ins that come with trueput and are not installed.
@@ -88,7 +93,7 @@ fn row(listed: &EngineListing, found: &LibraryListing) -> Option<Vec<String>> {
         (None, _) => "compiled in",
     };
     Some(vec![
-        engine.info().name.to_owned(),
+        label(engine, found),
         number(&build.version).to_owned(),
         workers(engine).to_owned(),
         found.noted_levels(refuted),
@@ -97,6 +102,20 @@ fn row(listed: &EngineListing, found: &LibraryListing) -> Option<Vec<String>> {
             .to_owned(),
         kind.to_owned(),
     ])
+}
+
+/// The engine's name, and in brackets that of a relative: `rocksdb (Speedb)`.
+fn label(engine: &dyn Engine, found: &LibraryListing) -> String {
+    let info = engine.info();
+    let path = found.library.as_ref().map(|path| path.to_string_lossy());
+    let mut known = engine.installable_builds().iter();
+    let build = path.and_then(|path| known.find(|build| path.contains(build.path)));
+    // The title of a mere version begins with the engine's.
+    let relative = build.filter(|build| !build.title.starts_with(info.title));
+    relative.map_or_else(
+        || info.name.to_owned(),
+        |build| format!("{} ({})", info.name, build.title),
+    )
 }
 
 /// A refutation, which is said beside the level. Other audits have lines of their own.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use trueput_findings::audits::AuditedPromise;
 use trueput_findings::units::{counted, thousands};
-use trueput_record::audit::{AuditRecord, AuditResult, AuditVerdict, CONTROLS};
+use trueput_record::audit::{AuditRecord, AuditResult, AuditVerdict, CONTROLS, StorageModel};
 use trueput_record::audit_standing::AuditStanding;
 use trueput_record::value::saturating_sum;
 
@@ -132,6 +132,7 @@ fn answer(record: &AuditRecord) -> Vec<Block> {
         warnings.push("The user stopped this audit.".to_owned());
     }
     warnings.extend(unmountable(record));
+    warnings.extend(few_states(record));
     let controls = record.controls.iter().chain(&record.storage_controls);
     let failed = controls.chain(&record.results);
     warnings.extend(failed.filter_map(|result| {
@@ -144,6 +145,36 @@ fn answer(record: &AuditRecord) -> Vec<Block> {
         .chain(undecided)
         .chain(warnings)
         .collect()
+}
+
+/// The kills, and the states of another model of usual storage, below which an audit says little.
+const FEW_KILLS: u64 = 20;
+const FEW_CUTS: u64 = 100;
+
+/// Names the promises that are not refuted in so few states that it says little.
+fn few_states(record: &AuditRecord) -> Option<String> {
+    let states = |result: &AuditResult| {
+        let usual = result.models.iter().filter(|model| model.model.is_usual());
+        usual.fold((0_u64, 0_u64), |(tried, wanted), model| {
+            let few = match model.model {
+                StorageModel::Kill => FEW_KILLS,
+                _ => FEW_CUTS,
+            };
+            (tried.saturating_add(model.states), wanted + few)
+        })
+    };
+    let few = record.results.iter().filter_map(|result| {
+        let (tried, wanted) = states(result);
+        let is_few = result.verdict_on_tried_models() == AuditVerdict::NotRefuted && tried < wanted;
+        is_few.then(|| format!("{} ({})", subject(result), thousands(tried)))
+    });
+    let few: Vec<_> = few.collect();
+    (!few.is_empty()).then(|| {
+        format!(
+            "few states of usual storage, which say little: {}; a longer --budget tries more",
+            few.join(", ")
+        )
+    })
 }
 
 /// Says that no audit came to an end that means something, and why if they share the reason.

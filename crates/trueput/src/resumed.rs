@@ -6,12 +6,13 @@ use crate::repeats;
 use crate::run_options::RunOptions;
 use crate::size_limit::{SizeLimit, explained};
 use crate::trust::{Trust, UntrustedInputs};
+use std::collections::HashSet;
 use std::path::Path;
 use trueput_findings::shell::quoted;
 use trueput_record::parameter::{Parameter, resolve};
 use trueput_record::search::SearchSettings;
 use trueput_record::value::Settings;
-use trueput_record::{Error, RunFolder, RunManifest};
+use trueput_record::{Error, Outcome, RunFolder, RunManifest, TrialSpec};
 use trueput_runner::Registry;
 
 /// What a folder must be before a command goes on with its run.
@@ -48,6 +49,7 @@ pub fn open<'a>(
     let foreign = UntrustedInputs::of_run(&folder, &manifest, given.places.work.as_deref());
     checks.trust.check(&path.display().to_string(), &foreign)?;
     check_parameters(&folder, &manifest, registry)?;
+    check_engines(&folder, &manifest, registry)?;
     if let (Some(settings), Some(budget_s)) = (&mut manifest.search, budget_s) {
         settings.set_budget_s(budget_s);
     }
@@ -84,6 +86,44 @@ pub fn resume_command(manifest: &RunManifest, path: &Path) -> String {
     let path = path.display().to_string();
     let program = prepared_run::program_name();
     format!("{program} {command} --resume {}", quoted(&path))
+}
+
+/// Checks that the engines are here that trials still need. Without them the trials would be
+/// INVALID, and done.
+///
+/// # Errors
+/// A usage error that names the run, the trial and what is missing.
+fn check_engines(
+    folder: &RunFolder,
+    manifest: &RunManifest,
+    registry: &Registry,
+) -> Result<(), Failure> {
+    let stored = folder.trials()?.trials;
+    let ended = stored
+        .iter()
+        .filter(|record| record.outcome != Outcome::Interrupted);
+    let ended: HashSet<&str> = ended.map(|record| record.spec.id.as_str()).collect();
+    let is_open = |spec: &&TrialSpec| {
+        !ended.contains(spec.id.as_str()) && spec.engine != trueput_engine::storage::NAME
+    };
+    for spec in manifest.trials.iter().filter(is_open) {
+        let missing = match registry.engine_of(&spec.engine, spec.build.as_deref()) {
+            Err(reason) => Some(reason.to_string()),
+            // A library may be on the hosts alone.
+            Ok(engine) if spec.build.is_none() && spec.conditions.hosts.is_none() => {
+                engine.missing_reason().map(|error| error.to_string())
+            }
+            Ok(_) => None,
+        };
+        if let Some(reason) = missing {
+            return Err(Failure::usage(format!(
+                "{}: trial {} cannot be run: {reason}; nothing was run, and nothing changed",
+                folder.path().display(),
+                spec.id
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Checks each knob and setting against what the command line would take.

@@ -47,7 +47,7 @@ impl PluginDatabase {
     }
 
     fn values(&self, call: ValuesCall) -> Result<BTreeMap<String, Value>> {
-        let mut collected = BTreeMap::<String, Value>::new();
+        let mut collected = Ok(BTreeMap::<String, Value>::new());
         let values = Values {
             size: size_of::<Values>() as u32,
             reserved: 0,
@@ -58,7 +58,7 @@ impl PluginDatabase {
         // SAFETY: the database is open, and `collect` takes what the context points to.
         let status = unsafe { call(self.handle, &raw const values, &raw mut error) };
         check(status, &mut error)?;
-        Ok(collected)
+        collected
     }
 }
 
@@ -72,20 +72,33 @@ fn check(status: abi::Status, error: &mut ErrorText) -> Result<()> {
 /// Takes a value that a plug-in reports.
 ///
 /// # Safety
-/// `context` points to the map, and `value` to a value as the header describes it.
+/// `context` points to the result, and `value` to a value as the header describes it.
 unsafe extern "C" fn collect(context: *mut c_void, value: *const NamedValue) {
     // SAFETY: the caller's promise.
     let (collected, value) = unsafe {
         (
-            &mut *context.cast::<BTreeMap<String, Value>>(),
+            &mut *context.cast::<Result<BTreeMap<String, Value>>>(),
             value.as_ref(),
         )
+    };
+    let Ok(values) = collected else {
+        return;
     };
     let Some(value) = value.filter(|value| value.size as usize >= size_of::<NamedValue>()) else {
         return;
     };
+    let text = match value.kind {
+        abi::INTEGER | abi::REAL | abi::BOOLEAN => Slice::EMPTY,
+        _ => value.text,
+    };
     // SAFETY: the same.
-    let (name, text) = unsafe { (text_of(value.name), text_of(value.text)) };
+    let (name, text) = match unsafe { (text_of(value.name), text_of(text)) } {
+        (Ok(name), Ok(text)) => (name, text),
+        (Err(error), _) | (_, Err(error)) => {
+            *collected = Err(error);
+            return;
+        }
+    };
     let value = match value.kind {
         abi::INTEGER => Value::Integer(value.integer),
         abi::REAL if value.real.is_finite() => Value::Float(value.real),
@@ -93,18 +106,32 @@ unsafe extern "C" fn collect(context: *mut c_void, value: *const NamedValue) {
         abi::BOOLEAN => Value::Boolean(value.integer != 0),
         _ => Value::Text(text),
     };
-    collected.insert(name, value);
+    values.insert(name, value);
 }
 
+/// The most bytes in the name or the text of a reported value.
+const MAX_TEXT_BYTES: usize = 64 * 1024;
+
+/// # Errors
+/// A size that no name or text has, or bytes that are nowhere.
+///
 /// # Safety
 /// The slice is one that a plug-in passes to a callback.
-unsafe fn text_of(slice: Slice) -> String {
-    if slice.size == 0 || slice.data.is_null() {
-        return String::new();
+unsafe fn text_of(slice: Slice) -> Result<String> {
+    let Slice { data, size } = slice;
+    if size == 0 {
+        return Ok(String::new());
+    }
+    if data.is_null() || size > MAX_TEXT_BYTES {
+        let place = if data.is_null() { " at NULL" } else { "" };
+        return Err(Error::engine(format!(
+            "the plug-in reports a value with a name or a text of {size} bytes{place}; at most \
+             {MAX_TEXT_BYTES} are read"
+        )));
     }
     // SAFETY: the caller's promise.
-    let bytes = unsafe { std::slice::from_raw_parts(slice.data.cast::<u8>(), slice.size) };
-    String::from_utf8_lossy(bytes).into_owned()
+    let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) };
+    Ok(String::from_utf8_lossy(bytes).into_owned())
 }
 
 /// Calls a plug-in with what opens a database.

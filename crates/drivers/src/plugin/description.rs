@@ -19,7 +19,7 @@ const RESERVED_NAMES: [&str; 9] = [
 
 /// A description, as the plug-in's file has it; docs/PLUGINS.md lists the fields.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object, as in docs/PLUGINS.md")]
 struct DescriptionText {
     name: String,
     title: String,
@@ -196,6 +196,11 @@ impl DescriptionText {
         if self.levels.is_empty() {
             return Err("levels: it has none; an engine that promises nothing has 'none'".into());
         }
+        for (field, text) in [("title", &self.title), ("version", &self.version)] {
+            if text.trim().is_empty() {
+                return Err(format!("{field}: it is empty"));
+            }
+        }
         if self.capabilities.max_key_bytes == 0 {
             return Err("capabilities: max_key_bytes is 1 or more".to_owned());
         }
@@ -208,7 +213,10 @@ impl DescriptionText {
         };
         for rule in &mut self.levels {
             resolve(&mut rule.when, "levels")?;
+            rule.check(knobs)
+                .map_err(|reason| format!("levels: {reason}"))?;
         }
+        self.check_reachable()?;
         for rule in &mut self.isolation {
             resolve(&mut rule.when, "isolation")?;
         }
@@ -219,6 +227,20 @@ impl DescriptionText {
             resolve(&mut rule.when, "known_defects")?;
         }
         self.check_named_knobs(name, knobs)
+    }
+
+    /// Checks that no entry of a level comes after one that always applies.
+    fn check_reachable(&self) -> Result<(), String> {
+        for (index, rule) in self.levels.iter().enumerate() {
+            let mut earlier = self.levels[..index].iter();
+            if earlier.any(|one| one.durability == rule.durability && one.when.is_empty()) {
+                return Err(format!(
+                    "levels: a second entry for {} never applies: the one before it has no 'when'",
+                    rule.durability
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Checks the knobs that are named elsewhere than among the knobs.

@@ -2,6 +2,7 @@
 
 use super::leaked;
 use serde::Deserialize;
+use std::collections::BTreeSet;
 use trueput_engine::parameter::{DefaultValue, Parameter, ValueKind};
 use trueput_engine::{Value, ValueKind as Kind};
 use trueput_record::value::{parse_bytes, parse_seconds};
@@ -51,6 +52,14 @@ impl KnobEntry {
     /// # Errors
     /// The knob's name, and which of its fields is wrong.
     pub(super) fn parameter(self) -> Result<Parameter, String> {
+        let is_letter =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+        if self.name.is_empty() || !self.name.bytes().all(is_letter) {
+            return Err(format!(
+                "knob '{}': its name is not one or more of a-z, 0-9 and _",
+                self.name
+            ));
+        }
         let kind = self
             .value_kind()
             .map_err(|reason| format!("knob '{}': {reason}", self.name))?;
@@ -109,6 +118,12 @@ impl KnobEntry {
 
     fn choice(&self) -> Result<ValueKind, String> {
         let default = self.given_default()?.to_string();
+        let mut earlier = BTreeSet::new();
+        for choice in &self.choices {
+            if choice.is_empty() || !earlier.insert(choice) {
+                return Err(format!("choices: '{choice}' is empty or there twice"));
+            }
+        }
         if !self.choices.contains(&default) {
             return Err(format!("default: '{default}' is none of its choices"));
         }

@@ -5,8 +5,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use trueput_engine::parameter::resolve_knobs;
 use trueput_engine::{
-    Durability, Error, Isolation, Parameter, ParameterValues, Promise, Result, Value, Window,
+    Durability, Error, Isolation, Parameter, ParameterValues, Promise, Result, Value, ValueKind,
+    Window,
 };
+
+/// The largest figure of a window: all whole numbers up to it are exact.
+const MAX_FIGURE: f64 = 9_007_199_254_740_992.0;
 
 /// The values of knobs with which a rule applies: for each that is named, one of some values.
 #[derive(Debug, Default, Deserialize)]
@@ -40,6 +44,9 @@ impl Condition {
         knobs: &[Parameter],
     ) -> std::result::Result<(), String> {
         for (name, values) in &mut self.0 {
+            if values.values().is_empty() {
+                return Err(format!("{name} has no values: name one or more"));
+            }
             let knob = knobs.iter().find(|knob| knob.name == name);
             let admit = |value: &Value| {
                 if let (Some(knob), Value::Text(text)) = (knob, value) {
@@ -57,6 +64,11 @@ impl Condition {
             *values = ValueList::Many(admitted?);
         }
         Ok(())
+    }
+
+    /// Whether it names no knob, so that it is always met.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Whether it is met; an empty one always is.
@@ -141,7 +153,64 @@ impl WindowRule {
     }
 }
 
+impl WindowRule {
+    /// Checks its figures: each is above 0, a whole number where it counts, or a knob with numbers.
+    ///
+    /// # Errors
+    /// The figure that is wrong, and what would be right.
+    fn check(&self, knobs: &[Parameter]) -> std::result::Result<(), String> {
+        let figures = [
+            ("time_s", &self.time_s, false),
+            ("bytes", &self.bytes, true),
+            ("commits", &self.commits, true),
+        ];
+        for (field, figure, counts) in figures {
+            match figure {
+                None => {}
+                Some(Figure::Number(number)) => {
+                    let is_right = *number > 0.0 && *number <= MAX_FIGURE;
+                    if !is_right || (counts && number.fract() != 0.0) {
+                        let whole = if counts { "a whole number" } else { "a number" };
+                        return Err(format!("{field}: {number} is not {whole} above 0"));
+                    }
+                }
+                Some(Figure::Knob(name)) => {
+                    let knob = knobs.iter().find(|knob| knob.name == name);
+                    let is_text = |knob: &Parameter| {
+                        matches!(
+                            knob.kind,
+                            ValueKind::Boolean { .. }
+                                | ValueKind::Choice { .. }
+                                | ValueKind::Text { .. }
+                        )
+                    };
+                    if knob.is_some_and(is_text) {
+                        return Err(format!("{field}: the values of '{name}' are no numbers"));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 impl LevelRule {
+    /// Checks its window.
+    ///
+    /// # Errors
+    /// What is wrong, and what would be right.
+    pub(super) fn check(&self, knobs: &[Parameter]) -> std::result::Result<(), String> {
+        let Some(window) = &self.window else {
+            return Ok(());
+        };
+        let level = self.durability;
+        if !matches!(level, Durability::Async | Durability::Buffered) {
+            return Err(format!("{level}: window: only async and buffered have one"));
+        }
+        let checked = window.check(knobs);
+        checked.map_err(|reason| format!("{level}: window: {reason}"))
+    }
+
     /// The knobs that its window and its settings take their figures from.
     pub(super) fn named_knobs(&self) -> Vec<&str> {
         let window = self.window.iter();

@@ -249,13 +249,54 @@ fn a_wrong_description_is_refused_by_its_field() {
             "unknown field `no`",
         ),
     ] {
-        let refusal = BuiltPlugin::with(&[], &[(from, to)]).refusal();
-        assert!(
-            refusal.starts_with("libmine.so: description: "),
-            "{refusal}"
-        );
-        assert!(refusal.contains(expected), "{to}: {refusal}");
+        is_refused(from, to, expected);
     }
+}
+
+#[test]
+fn a_promise_without_sense_is_refused_by_its_field() {
+    let step = "\"name\": \"log_step\"";
+    for (from, to, expected) in [
+        ("\"0.1.0\"", "\" \"", "version: it is empty"),
+        (step, "\"name\": \"a=b\"", "knob 'a=b': its name is not"),
+        (
+            "\"durability\": \"process\",",
+            "\"durability\": \"sync\",",
+            "levels: a second entry for sync never applies",
+        ),
+        (
+            "\"durability\": \"process\",",
+            "\"durability\": \"process\", \"window\": { \"until\": \"x\" },",
+            "process: window: only async and buffered have one",
+        ),
+        (
+            "\"durability\": \"process\",",
+            "\"durability\": \"async\", \"window\": { \"until\": \"x\", \"time_s\": -5 },",
+            "async: window: time_s: -5 is not a number above 0",
+        ),
+        (
+            "\"durability\": \"process\",",
+            "\"durability\": \"async\", \"window\": { \"until\": \"x\", \"commits\": 0.5 },",
+            "async: window: commits: 0.5 is not a whole number above 0",
+        ),
+        (
+            "\"durability\": \"process\",",
+            "\"durability\": \"process\", \"when\": { \"log_step\": [] },",
+            "levels: when: log_step has no values",
+        ),
+    ] {
+        is_refused(from, to, expected);
+    }
+}
+
+/// Requires that a description with a text replaced is refused with these words.
+fn is_refused(from: &str, to: &str, expected: &str) {
+    let refusal = BuiltPlugin::with(&[], &[(from, to)]).refusal();
+    assert!(
+        refusal.starts_with("libmine.so: description: "),
+        "{refusal}"
+    );
+    assert!(refusal.contains(expected), "{to}: {refusal}");
 }
 
 #[test]

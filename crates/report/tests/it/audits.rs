@@ -183,6 +183,24 @@ fn an_audit_without_time_audited_nothing_and_says_why() {
     assert!(found.starts_with(answer), "{found}");
 }
 
+#[test]
+fn promises_of_which_few_states_were_tried_are_named() {
+    let of = |kills, journal| {
+        vec![
+            model(StorageModel::Kill, kills, 0),
+            model(StorageModel::Journal, journal, 0),
+            model(StorageModel::Torn, 5_000, 0),
+        ]
+    };
+    let record = AuditRecord {
+        results: vec![result("lmdb", of(20, 100)), result("redb", of(19, 100))],
+        ..audit_record()
+    };
+    let text = format!("{:?}", audit_report::document(&record, Path::new("1")));
+    let few = "few states of usual storage, which say little: redb sync (119); a longer";
+    assert_has!(text, few);
+}
+
 /// The record of an audit whose controls came out, without results.
 fn audit_record() -> AuditRecord {
     let journal = |states, refuted| vec![model(StorageModel::Journal, states, refuted)];

@@ -4,6 +4,7 @@
 
 mod anomalies;
 mod histories;
+mod process;
 mod reconnection;
 mod subject;
 
@@ -15,16 +16,21 @@ use crate::plan_overrides::{KnobSetting, Setting, parse_knob};
 use crate::signals::{ending_at_once, stop_flag};
 use clap::Args;
 use histories::{MODELS, check_history};
+use process::{CheckingProcess, supervise};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use subject::Subject;
 use trueput_engine::parameter::resolve;
 use trueput_engine::{Durability, Engine, conformance, isolation, panics};
 use trueput_record::measurement::Check;
 use trueput_record::value::Settings;
 use trueput_runner::Registry;
+
+/// How long the suites of an engine at a level may take.
+const LIMIT: Duration = Duration::from_secs(600);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,6 +41,9 @@ Examples:
   trueput check postgresql-cluster --cluster              # the same while nodes fail
   trueput check sqlite@build/libsqlite3.so                # your own build of an engine
   trueput check rocksdb --knob rocksdb.transactions=batch --verbose
+
+Engines are checked in a process of their own: one that ends it, or does not end within 10 min at a
+level, has failed, and the next one is checked.
 
 Ctrl-C ends a history at once, and a suite when it is done. A second one ends the program at once.
 
@@ -87,9 +96,27 @@ pub struct Arguments {
 /// A usage error for an engine or a level that is not there, or an unusable work folder.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
     let stop = stop_flag()?;
+    let Some(process) = CheckingProcess::own()? else {
+        let parent = arguments.work.clone().unwrap_or_else(std::env::temp_dir);
+        // A history has limits of its own.
+        let is_suite = !arguments.history && !arguments.cluster;
+        return supervise(&parent, is_suite.then_some(LIMIT), &stop);
+    };
+    let checked = check_all(arguments, registry, &process, &stop);
+    process.end()?;
+    checked
+}
+
+/// Runs the suites on what no process before this one began.
+fn check_all(
+    arguments: &Arguments,
+    registry: &Registry,
+    process: &CheckingProcess,
+    stop: &AtomicBool,
+) -> Result<ExitCode, Failure> {
     let subjects = ending_at_once(|| subjects(arguments, registry))?;
-    let parent = arguments.work.clone().unwrap_or_else(std::env::temp_dir);
-    if arguments.engines.is_empty() {
+    let is_first = process.begun == 0;
+    if arguments.engines.is_empty() && is_first {
         let names: BTreeSet<_> = subjects.iter().map(|subject| subject.name).collect();
         output::note(&format!(
             "{} engines at {} levels, some seconds each; to check some of them: trueput check NAME",
@@ -98,19 +125,23 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         ));
     }
     let mut failed = 0;
-    if arguments.isolation {
+    if arguments.isolation && is_first {
         output::line(&anomalies::table_head())?;
     }
     let mut before = None;
-    for subject in subjects {
+    for (number, subject) in subjects.into_iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
             break;
         }
         let name = subject.name;
         // Isolation is the same at every durability level, so it is checked once.
         let isolates = before.replace(name) != Some(name);
-        let checked =
-            panics::caught(|| check_subject(arguments, &parent, subject, isolates, &stop));
+        if number < process.begun {
+            continue;
+        }
+        process.begin(&format!("{name} {}", subject.level))?;
+        let folder = process.folder();
+        let checked = panics::caught(|| check_subject(arguments, folder, subject, isolates, stop));
         failed += match checked {
             Ok(checked) => checked?,
             Err(panic) => {

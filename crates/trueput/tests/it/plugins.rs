@@ -349,3 +349,63 @@ fn a_new_engine_is_not_written_over_anything() {
     let wrong = expect_code(2, new.run("engines new Mine --language c"));
     assert_contains(&stderr(&wrong), &["'Mine' is not 1 to 32 of a-z"]);
 }
+
+/// Where the template begins to open a database.
+const OPEN: &str = "    *opened = database;\n";
+
+#[test]
+fn a_plugin_that_ends_the_process_of_its_check_has_failed_and_the_next_engine_is_checked() {
+    let line = "check ./mine/libmine.so lmdb --durability process --work .";
+    for (code, end) in [
+        ("exit(0);", "exit code 0"),
+        ("*(volatile int *)0 = 1;", "SIGSEGV"),
+    ] {
+        let new = NewEngine::changed(OPEN, &format!("    {code}\n{OPEN}"));
+        let checked = expect_code(1, new.run(line));
+        let said = stdout(&checked);
+        let ended = "mine@./mine/libmine.so process: FAILED: it ended its process";
+        assert_contains(&said, &[ended, end, "lmdb process: 33 of 33 checks passed"]);
+        let left = std::fs::read_dir(new.0.path()).unwrap().flatten();
+        let mut left = left.filter(|entry| {
+            let name = entry.file_name();
+            name.to_string_lossy().starts_with("trueput-check-")
+        });
+        assert!(left.next().is_none(), "{left:?}");
+    }
+}
+
+#[test]
+fn a_value_that_a_plugin_reports_with_an_impossible_size_is_an_error() {
+    let report = "    tp_report_integer(values, \"log_step\", (int64_t)database->step);\n";
+    let huge = "    tp_value huge = {.size = sizeof huge, .kind = TP_INTEGER,\n        \
+                .name = {.data = \"log_step\", .size = (size_t)1 << 63}};\n    \
+                values->value(values->context, &huge);\n";
+    let new = NewEngine::changed(report, huge);
+    let checked = expect_code(1, new.run("check ./mine/libmine.so --durability process"));
+    assert_contains(&stdout(&checked), &["of 9223372036854775808 bytes"]);
+}
+
+#[test]
+fn a_run_is_not_resumed_without_its_plugin() {
+    let new = NewEngine::changed("/* ", "/* ");
+    let line = "run micro --engine ./mine/libmine.so --durability process --repeat 2 \
+                --set test=overwrite --set records=200 --set operations=200";
+    expect_code(ALL_WELL, new.run(line));
+    let folder = PathBuf::from(new.0.run_path());
+    // As if the second repeat had not been run.
+    let trials = folder.join("trials.jsonl");
+    let text = std::fs::read_to_string(&trials).unwrap();
+    let first = text.lines().next().unwrap();
+    std::fs::write(&trials, format!("{first}\n")).unwrap();
+    let library = new.folder().join("libmine.so");
+    std::fs::rename(&library, new.folder().join("away.so")).unwrap();
+    let resume = format!("run --resume {} --trust-plan", folder.display());
+    let refused = expect_code(2, new.run(&resume));
+    assert_contains(
+        &stderr(&refused),
+        &["cannot be run", "libmine.so", "nothing changed"],
+    );
+    std::fs::rename(new.folder().join("away.so"), &library).unwrap();
+    expect_code(ALL_WELL, new.run(&resume));
+    assert_eq!(new.0.trials().len(), 2);
+}

@@ -4,9 +4,17 @@ use crate::bundled_sources::{self, INSTALLER};
 use crate::failure::{Failure, INTERRUPTED, USAGE};
 use crate::signals::stop_flag;
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How often the installer is looked at.
+const TICK: Duration = Duration::from_millis(50);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,7 +30,7 @@ TRUEPUT_ENGINES. What is there already stays as it is.";
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The engines' names; or quick, for all that take a few minutes; or all
-    #[arg(required_unless_present = "list")]
+    #[arg(required_unless_present = "list", value_parser = NonEmptyStringValueParser::new())]
     names: Vec<String>,
     /// List the names
     #[arg(long, conflicts_with = "names")]
@@ -34,7 +42,6 @@ pub struct Arguments {
 /// # Errors
 /// Folders that cannot be written, and no Bash.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    // The terminal sends Ctrl-C to the script, too, which cleans up while this process waits.
     let stop = stop_flag()?;
     let folder = tempfile::Builder::new()
         .prefix("trueput-engines.")
@@ -47,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let shown = folder.path().display();
         Failure::Other(format!("cannot write the sources to {shown}: {error}"))
     })?;
-    let status = install(folder.path(), arguments)?;
+    let status = install(folder.path(), arguments, &stop)?;
     if stop.load(Ordering::SeqCst) {
         return Ok(ExitCode::from(INTERRUPTED));
     }
@@ -58,12 +65,27 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     })
 }
 
-fn install(folder: &Path, arguments: &Arguments) -> Result<ExitStatus, Failure> {
+/// Runs the installer. What stops this process stops all that the installer has started: it cleans
+/// up, and is waited for.
+fn install(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<ExitStatus, Failure> {
+    let cannot = |error| Failure::Other(format!("cannot run bash: {error}; install Bash"));
     let mut command = Command::new("bash");
-    command.arg(folder.join(INSTALLER));
+    command.arg(folder.join(INSTALLER)).process_group(0);
     if arguments.list {
         command.arg("list");
     }
-    let status = command.args(&arguments.names).status();
-    status.map_err(|error| Failure::Other(format!("cannot run bash: {error}; install Bash")))
+    let mut child = command.args(&arguments.names).spawn().map_err(cannot)?;
+    let group = Pid::from_raw(i32::try_from(child.id()).unwrap_or_default());
+    let mut is_told = false;
+    loop {
+        if let Some(status) = child.try_wait().map_err(cannot)? {
+            return Ok(status);
+        }
+        if stop.load(Ordering::SeqCst) && !is_told {
+            is_told = true;
+            // It may have ended by now.
+            let _ = killpg(group, Signal::SIGTERM);
+        }
+        std::thread::sleep(TICK);
+    }
 }

@@ -44,9 +44,8 @@ fn options(open: &Open) -> Result<(EnvOptions, DbOptions, TreeOptions), Failure>
     match open.durability {
         Durability::Sync => db.default_commit_sync = true,
         Durability::Async => {}
-        Durability::Buffered => db.use_wal = false,
         Durability::Process => env.disable_fsync = true,
-        Durability::None => {
+        Durability::Buffered | Durability::None => {
             let text = "no such level of durability";
             return Err(Failure::new(FailureKind::Unsupported, text));
         }
@@ -106,7 +105,6 @@ impl Database for Canopy {
         let size = |number: usize| Value::Integer(number as i64);
         let interval = env.wal_background_sync_interval.unwrap_or_default();
         vec![
-            ("use_wal", Value::Boolean(db.use_wal)),
             (
                 "default_commit_sync",
                 Value::Boolean(db.default_commit_sync),
@@ -123,13 +121,6 @@ impl Database for Canopy {
                 Value::Real(db.checkpoint_interval.as_secs_f64()),
             ),
         ]
-    }
-
-    fn close(self) -> Result<(), Failure> {
-        if !self.db_options.use_wal {
-            self.db.checkpoint().map_err(failed)?;
-        }
-        Ok(())
     }
 }
 

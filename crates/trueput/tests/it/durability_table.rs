@@ -1,5 +1,7 @@
 //! docs/DURABILITY.md and docs/ISOLATION.md agree with the drivers.
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use trueput_engine::{Durability, Engine, Isolation, isolation, parameter};
 use trueput_record::value::Settings;
 
@@ -92,8 +94,38 @@ fn the_table_of_isolation_has_every_engine_with_what_it_states() {
     // What is behind a data source is known only where one is named.
     let engines = engines.filter(|engine| !engine.requires_address());
     let expected: Vec<_> = engines.flat_map(|engine| isolation_rows(*engine)).collect();
+    let plugins = stated_by_plugins();
+    let is_of_plugin = |row: &[String; 3]| plugins.iter().any(|(name, _)| *name == row[0]);
+    let (of_plugins, found): (Vec<_>, Vec<_>) = found.into_iter().partition(is_of_plugin);
+    let of_plugins = of_plugins
+        .into_iter()
+        .map(|[name, _, stated]| (name, stated));
+    assert_eq!(of_plugins.collect::<BTreeSet<_>>(), plugins);
     let missing: Vec<_> = expected.iter().filter(|row| !found.contains(row)).collect();
     assert!(missing.is_empty(), "not in docs/ISOLATION.md: {missing:#?}");
     let unknown: Vec<_> = found.iter().filter(|row| !expected.contains(row)).collect();
     assert!(unknown.is_empty(), "no driver states it: {unknown:#?}");
+}
+
+/// The names of the plug-ins in engines/, with the levels of isolation that each states.
+fn stated_by_plugins() -> BTreeSet<(String, String)> {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../engines"));
+    let mut stated = BTreeSet::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        // The folders without a README serve measurements and tests.
+        let text = std::fs::read_to_string(entry.path().join("description.json"));
+        let (Ok(text), true) = (text, entry.path().join("README.md").exists()) else {
+            continue;
+        };
+        // That of the template has placeholders.
+        let Ok(description) = serde_json::from_str::<serde_json::Value>(&text) else {
+            continue;
+        };
+        let name = description["name"].as_str().unwrap();
+        for rule in description["isolation"].as_array().unwrap() {
+            stated.insert((name.to_owned(), rule["level"].as_str().unwrap().to_owned()));
+        }
+    }
+    assert!(stated.len() > 10, "{stated:?}");
+    stated
 }

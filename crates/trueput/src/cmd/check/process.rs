@@ -7,8 +7,9 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, OpenOptions, Permissions};
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
@@ -104,6 +105,11 @@ pub(super) fn supervise(
     let folder = tempfile::Builder::new()
         .prefix("trueput-check-")
         .tempdir_in(parent);
+    // A server that does not run as root has its databases below, as a user who has to get in.
+    let folder = folder.and_then(|folder| {
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o711))?;
+        Ok(folder)
+    });
     let folder = folder
         .map_err(|error| Failure::Usage(format!("work folder {}: {error}", parent.display())))?;
     let mut begun = 0;

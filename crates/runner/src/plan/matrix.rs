@@ -11,6 +11,7 @@ mod steps;
 mod time_slices;
 
 pub use cache::fit_caches;
+pub use contenders::with_full_path;
 pub use names::name_trials;
 
 use crate::Registry;

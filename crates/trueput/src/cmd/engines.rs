@@ -12,13 +12,15 @@ use crate::screen::Screen;
 use crate::table;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use trueput_engine::parameter::resolve;
 use trueput_engine::{Build, Durability, Engine, Isolation, Promise};
 use trueput_findings::audits::AuditState;
+use trueput_record::plan::Contender;
 use trueput_record::value::Settings;
 use trueput_report::{Format, render_with};
+use trueput_runner::matrix::with_full_path;
 use trueput_runner::{AuditStore, AuditSubject, Registry};
 
 const EXAMPLES: &str = "\
@@ -123,7 +125,7 @@ fn describe(
     let mut blocks = Vec::new();
     for text in &arguments.engines {
         let (name, engine) = find_engine(text, registry)?;
-        let listed = EngineListing::of(engine, &with_full_path(name), audits);
+        let listed = EngineListing::of(engine, &audited_name(name), audits);
         described_engines.push(described(&listed));
         blocks.extend(details::details(name, &listed));
     }
@@ -155,12 +157,12 @@ struct LibraryListing {
 }
 
 /// An engine's name with the full path of its build, as audits have it.
-fn with_full_path(name: &str) -> String {
-    let build = name.split_once('@').and_then(|(engine, build)| {
-        let full = Path::new(build).canonicalize().ok()?;
-        Some(format!("{engine}@{}", full.display()))
-    });
-    build.unwrap_or_else(|| name.to_owned())
+fn audited_name(name: &str) -> String {
+    let Contender { engine, build } = with_full_path(&Contender::parse(name));
+    match build {
+        Some(build) => format!("{engine}@{}", build.display()),
+        None => engine,
+    }
 }
 
 impl EngineListing {

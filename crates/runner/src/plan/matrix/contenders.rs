@@ -29,7 +29,8 @@ pub(super) fn contenders(
 /// it and two names of one file are one contender. A file that is not there keeps its name for the
 /// engine to refuse; the address of a server loses its password. It stays an address where there
 /// is a file of that name: a plan that names a server never runs a program.
-pub(super) fn with_full_path(contender: &Contender) -> Contender {
+#[must_use]
+pub fn with_full_path(contender: &Contender) -> Contender {
     let full = |path: &PathBuf| {
         let is_file = !is_address_for(&contender.engine, path);
         let full = is_file.then(|| path.canonicalize().ok()).flatten();

@@ -1,7 +1,6 @@
 mod fits;
 mod time_slices;
 
-use super::contenders::with_full_path;
 use super::skipped::SKIP_HINT;
 use super::*;
 use std::process::Command;

@@ -227,11 +227,6 @@ impl<'a> WorkerGroup<'a> {
         self.monitor.has_measured() || self.monitor.processes.all_closed()
     }
 
-    /// Lets time-sliced workers close the database and end.
-    pub fn close_database(&mut self) {
-        self.monitor.processes.send_all(&Instruction::CloseDatabase);
-    }
-
     /// Returns the results of workers that have finished; kills them first if the plan says so.
     ///
     /// # Errors
@@ -382,6 +377,8 @@ struct WorkerMonitor<'a> {
     measured_from: Instant,
     /// Whether the end of all workers has been noted.
     has_noted_end: bool,
+    /// Whether they have been asked to close the database.
+    has_asked_to_close: bool,
 }
 
 impl<'a> WorkerMonitor<'a> {
@@ -411,6 +408,7 @@ impl<'a> WorkerMonitor<'a> {
             watch,
             measured_from: now,
             has_noted_end: false,
+            has_asked_to_close: false,
         }
     }
 
@@ -478,6 +476,7 @@ impl<'a> WorkerMonitor<'a> {
                 if self.spec.conditions.crash_and_recover || slice_ends.is_some() {
                     break;
                 }
+                self.close_database();
             }
             sampler.poll();
             self.check_limits();
@@ -538,6 +537,13 @@ impl<'a> WorkerMonitor<'a> {
         let warm_up = Duration::from_secs_f64(self.spec.conditions.warm_up_s);
         context.note_run(self.spec, self.measured_from.elapsed() + warm_up);
         self.watch.expect_close(context, self.spec);
+    }
+
+    /// Lets the workers close the database and end.
+    fn close_database(&mut self) {
+        if !std::mem::replace(&mut self.has_asked_to_close, true) {
+            self.processes.send_all(&Instruction::CloseDatabase);
+        }
     }
 
     /// Leaves out a time for which the processes were stopped.

@@ -302,7 +302,6 @@ fn finish_group(
     context: &mut RunContext<'_>,
     mut workers: WorkerGroup<'_>,
 ) -> Result<WorkerGroupResult, TrialError> {
-    workers.close_database();
     workers.follow(context)?;
     workers.end()
 }

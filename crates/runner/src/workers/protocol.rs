@@ -39,7 +39,9 @@ pub(crate) enum Instruction {
     },
     /// Start: every worker is ready.
     Start,
-    /// Close the database and end: all contenders have finished.
+    /// Close the database and end: all workers have been measured, in time slices those of all
+    /// contenders. Only workers in time slices and those whose engine has its own server wait for
+    /// it, and none on other hosts.
     CloseDatabase,
     /// Return as soon as possible. The end of the pipe means the same.
     Stop,

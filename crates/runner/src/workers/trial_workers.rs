@@ -73,7 +73,7 @@ impl TrialWorkers {
     }
 
     /// Sends an instruction to every process. Those on other hosts are only ever stopped: they
-    /// have no time slices.
+    /// close their databases unasked.
     pub fn send_all(&mut self, instruction: &Instruction) {
         match self {
             Self::Local(local) => local.send_all(instruction),

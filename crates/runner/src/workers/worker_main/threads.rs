@@ -118,8 +118,11 @@ pub(super) fn run_threads(
     if conditions.crash_and_recover {
         wait_to_be_killed();
     }
-    if conditions.time_slice_s.is_some() {
-        // To close a database may be work, and now it is another contender's turn.
+    // To close a database may be work, and in time slices it is another contender's turn. A server
+    // that the engine has started may end with this process, and its use is read first.
+    let engine = &resolved.engine;
+    let has_own_server = engine.has_server() && engine.service().is_none();
+    if conditions.time_slice_s.is_some() || (has_own_server && conditions.hosts.is_none()) {
         control.leave.wait();
     }
     Ok(())

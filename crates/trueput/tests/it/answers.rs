@@ -111,12 +111,11 @@ fn contenders_are_measured_for_the_same_time_and_verified_up_to_where_they_came(
     let trials = bench.trials();
     assert_eq!(trials.len(), 6);
     for record in &trials {
+        assert!(ended_well(record), "{:?}", record.outcome);
         let measured = record.measurement.as_ref().unwrap();
-        assert!(
-            (0.3..1.0).contains(&measured.elapsed_s),
-            "{}",
-            measured.elapsed_s
-        );
+        // No last number ends it. How long the last commits take is the machine's affair.
+        assert_eq!(record.spec.conditions.duration_s, Some(0.3));
+        assert!(measured.elapsed_s >= 0.3, "{}", measured.elapsed_s);
         let count = |name: &str| measured.operation(name).unwrap().count;
         let starts = (count("read") - count("update")).to_string();
         assert_eq!(measured.results["starts"].to_string(), starts);

@@ -227,10 +227,14 @@ fn a_plugin_that_cannot_run_here_fails_its_trial_with_its_own_words() {
 #[test]
 #[ignore = "slow: make test runs it"]
 fn a_server_that_a_plugin_starts_is_counted() {
-    let shell = "execl(\"/bin/sh\", \"sh\", \"-c\", \"while :; do sleep 0.05; done\", NULL);";
+    // It waits for its server, as an engine does. Until then the child has the log's lock, too.
+    let shell = "execl(\"/bin/sh\", \"sh\", \"-c\", \"echo; while :; do sleep 0.05; done\", NULL);";
     let starts = format!(
-        "    if (fork() == 0) {{\n        prctl(PR_SET_PDEATHSIG, SIGKILL);\n        {shell}\n    \
-         }}\n    *opened = database;\n"
+        "    int ready[2];\n    char byte;\n    if (pipe(ready) != 0) return TP_ENGINE;\n    \
+         if (fork() == 0) {{\n        prctl(PR_SET_PDEATHSIG, SIGKILL);\n        \
+         dup2(ready[1], 1);\n        {shell}\n    }}\n    close(ready[1]);\n    \
+         if (read(ready[0], &byte, 1) != 1) return TP_ENGINE;\n    close(ready[0]);\n    \
+         *opened = database;\n"
     );
     let new = NewEngine::in_language("c");
     let description = new.folder().join("description.json");
@@ -245,8 +249,9 @@ fn a_server_that_a_plugin_starts_is_counted() {
     expect_code(0, new.make(&["CFLAGS=-O1"]));
     let line = "run micro --engine ./mine/libmine.so --durability process --duration 1 \
                 --set test=overwrite --set records=200";
-    new.run(line);
+    expect_code(ALL_WELL, new.run(line));
     let trial = &new.0.trials()[0];
+    assert!(ended_well(trial), "{:?}", trial.outcome);
     let server = trial.measurement.as_ref().unwrap().server.as_ref().unwrap();
     assert!(server.voluntary_context_switches > 5, "{server:?}");
 }

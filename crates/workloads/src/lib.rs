@@ -96,8 +96,9 @@ pub trait Workload: Send + Sync {
         Ok(())
     }
 
-    /// Whether a trial without a duration ends by these settings. One that does not, like an open
-    /// loop without a number of operations, gets [`DEFAULT_DURATION_S`].
+    /// Whether a trial without a duration ends by these settings: they give a number of operations,
+    /// or the work has an end. One that does not end gets [`DEFAULT_DURATION_S`], so that
+    /// contenders are measured for the same time.
     fn has_end(&self, _settings: &ParameterValues, _conditions: &Conditions) -> bool {
         true
     }

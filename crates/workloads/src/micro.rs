@@ -53,14 +53,11 @@ impl Workload for Micro {
         settings::check_given(given)
     }
 
-    fn has_end(&self, settings: &ParameterValues, conditions: &Conditions) -> bool {
+    fn has_end(&self, settings: &ParameterValues, _conditions: &Conditions) -> bool {
         let settings = Settings::from(settings);
         let test = settings.test.word();
         let does_each_once = test.starts_with("fill-") || test.starts_with("delete-");
-        let has_others =
-            test.starts_with("read-while-") || settings.writers > 0 || settings.scanners > 0;
-        let is_counted = settings.operations > 0;
-        is_counted || does_each_once || (conditions.rate.is_none() && !has_others)
+        does_each_once || settings.operations > 0
     }
 
     fn job(

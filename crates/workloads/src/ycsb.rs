@@ -54,8 +54,8 @@ impl Workload for Ycsb {
         Settings::PARAMETERS
     }
 
-    fn has_end(&self, settings: &ParameterValues, conditions: &Conditions) -> bool {
-        conditions.rate.is_none() || Settings::from(settings).operationcount > 0
+    fn has_end(&self, settings: &ParameterValues, _conditions: &Conditions) -> bool {
+        Settings::from(settings).operationcount > 0
     }
 
     fn job(

@@ -422,7 +422,7 @@ conditions! {
         trial warm_up_s: f64, as seconds,
         scaled |time_s: &mut f64, factor| *time_s *= factor;
     /// Length of the measured part, in seconds or with a unit, as in 500ms or 2m; none or 0: until
-    /// the operations are done, or 10 s if the workload has no last one
+    /// the operations are done if the workload counts them, else 10 s, or 1 s in a run that decides
     "duration" "TIME" One: duration_s {Option<Duration> or "none" in 0.0 s..=720.0 h},
         /// Length of the measured part, seconds; `None`: until the workload's own number of
         /// operations is done.

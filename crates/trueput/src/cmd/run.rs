@@ -118,6 +118,7 @@ fn create<'a>(
         arguments.run.overrides.repeat.is_some() || arguments.repeats.are_automatic();
     let plan = &mut request.plan;
     let decide = arguments.decide.equal_within(plan.decide, counts_repeats)?;
+    plan.decide = decide;
     if decide.is_some() {
         decision::check_plan(plan, target)?;
         plan.repeat = 1;

@@ -134,7 +134,7 @@ fn a_workload_that_cannot_tell_what_is_missing_refuses_a_crash_in_one_line() {
 }
 
 const ABLATION: &str = "ledger micro --no-hardware-limits --engine lmdb,sqlite --durability async \
-                        --set test=overwrite --set records=500 --repeat=1";
+                        --set test=overwrite --set records=500 --set operations=500 --repeat=1";
 
 #[test]
 #[ignore = "slow: make test runs it"]

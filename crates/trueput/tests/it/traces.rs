@@ -175,7 +175,7 @@ fn a_full_buffer_ends_the_recording_and_not_the_trial() {
     let output = bench.run_expecting(
         ALL_WELL,
         "run micro --engine lmdb --durability process --workers 1 --set test=overwrite \
-         --set records=5000 --record-trace 64KiB",
+         --set records=5000 --set operations=5000 --record-trace 64KiB",
     );
     let said = crate::support::stderr(&output);
     assert_contains(&said, &["ends before the trial", "give record_trace more"]);

@@ -38,8 +38,8 @@ parameters! {
         working_set: Fraction = 1.0 in 0.000_001..=1.0,
         /// Time that each worker waits between two transactions.
         think_time: Duration = 0.0 s in 0.0 s..=1.0 h,
-        /// Transactions of all workers together; 0: until the duration ends, or one per record if
-        /// there is no duration.
+        /// Transactions of all workers together, whatever the time they take; 0: until the duration
+        /// ends.
         operationcount: Integer = 0 in 0.., unit "transactions",
         /// Records per transaction of the load.
         loadbatchsize: Integer = 1000 in 1..=1_000_000, unit "records",

@@ -28,8 +28,8 @@ parameters! {
         distribution: Choice<DistributionName> = Uniform,
         /// Records per write transaction; 0: 1,000 in fill-batch, else 1.
         batch: Integer<u32> = 0 in 0..=1_000_000, unit "records",
-        /// Operations of all workers together; 0: until the duration ends, or one per record if
-        /// there is no duration.
+        /// Operations of all workers together, whatever the time they take; 0: until the duration
+        /// ends.
         operations: Integer = 0 in 0..,
         /// Records that a scan reads after the first one, in seek-random and mix.
         nexts: Integer = 10 in 0..=100_000, unit "records",

@@ -16,8 +16,8 @@ parameters! {
     pub(super) struct GivenSettings {
         /// Number of warehouses, the scale factor. Each has 10 districts.
         warehouses: Integer<u32> = 1 in 1..=100_000, unit "warehouses",
-        /// Transactions of all workers together; 0: until the duration ends, or 10000 if there is
-        /// no duration.
+        /// Transactions of all workers together, whatever the time they take; 0: until the duration
+        /// ends.
         transactions: Integer = 0 in 0.., unit "transactions",
         /// How tables are stored. kv: as keys and values. sql: in SQL tables. auto: sql if the
         /// engine supports it, else kv. procedures: sql, with each transaction as a server function

@@ -13,8 +13,8 @@ parameters! {
         workload: Choice<WorkloadFile> = A,
         /// Records to load.
         recordcount: Integer = 1000 in 1..=(1 << 40), unit "records",
-        /// Operations of all workers together; 0: until the duration ends, or 1000 if there is no
-        /// duration.
+        /// Operations of all workers together, whatever the time they take; 0: until the duration
+        /// ends.
         operationcount: Integer = 0 in 0.., unit "operations",
         /// Number of fields in a record.
         fieldcount: Integer = 10 in 1..=(1 << 20),

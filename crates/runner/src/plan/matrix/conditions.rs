@@ -15,6 +15,10 @@ use trueput_record::value::{Settings, format_bytes};
 use trueput_record::{Conditions, TrialSpec};
 use trueput_workloads::DEFAULT_DURATION_S;
 
+/// The duration of a trial whose repeats go on until its ranking is decided: they are short, and as
+/// many as it takes.
+const DECIDING_DURATION_S: f64 = 1.0;
+
 impl Expansion<'_> {
     /// Skips file systems that this machine or user cannot create; other cells run, whatever the
     /// plan says about unsupported engines.
@@ -49,7 +53,7 @@ impl Expansion<'_> {
         Ok(())
     }
 
-    /// Returns the conditions of a trial with those settings: a trial that would never end gets a
+    /// Returns the conditions of a trial with those settings: work that is not counted gets a
     /// duration.
     pub(super) fn with_end(&self, settings: &Settings, conditions: &Conditions) -> Conditions {
         let mut conditions = conditions.clone();
@@ -58,7 +62,13 @@ impl Expansion<'_> {
         let is_endless =
             resolved.is_ok_and(|settings| !self.workload.has_end(&settings, &conditions));
         if conditions.duration_s.is_none() && is_endless {
-            conditions.duration_s = Some(DEFAULT_DURATION_S);
+            let decides = self.plan.decide.is_some() && self.plan.repeat == 1;
+            let default_s = if decides {
+                DECIDING_DURATION_S
+            } else {
+                DEFAULT_DURATION_S
+            };
+            conditions.duration_s = Some(default_s);
         }
         conditions
     }

@@ -211,14 +211,15 @@ impl Plugins {
 }
 
 impl EngineSource for Plugins {
-    fn find(&self, name: &str) -> Option<&'static dyn Engine> {
+    fn find(&self, name: &str) -> Option<Result<&'static dyn Engine>> {
         let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
         let found = named.iter().find(|plugin| plugin.info().name == name);
         if let Some(plugin) = found.copied() {
-            return Some(plugin);
+            return Some(Ok(plugin));
         }
         drop(named);
-        Self::read_installed(&installed_plugin(name)?).ok()
+        let file = installed_plugin(name)?;
+        Some(file.and_then(|file| Self::read_installed(&file)))
     }
 
     fn read(&self, library: &Path) -> Result<&'static dyn Engine> {
@@ -233,10 +234,9 @@ impl EngineSource for Plugins {
     }
 
     fn installed(&self) -> Vec<Result<&'static dyn Engine>> {
-        let files = installed_plugins();
+        let files = installed_plugins().into_iter();
         files
-            .iter()
-            .map(|file| Self::read_installed(file))
+            .map(|file| file.and_then(|file| Self::read_installed(&file)))
             .collect()
     }
 

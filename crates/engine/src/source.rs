@@ -10,7 +10,10 @@ pub const PLUGIN_INSTALL: &str = "a plug-in: docs/PLUGINS.md";
 pub trait EngineSource: Sync {
     /// Returns the engine of that name, if its file was named earlier in this process or it is
     /// installed. One that was named comes first.
-    fn find(&self, name: &str) -> Option<&'static dyn Engine>;
+    ///
+    /// # Errors
+    /// For an installed file that cannot be used: as [`EngineSource::read`].
+    fn find(&self, name: &str) -> Option<Result<&'static dyn Engine>>;
 
     /// Reads what an engine says of itself in its file, and knows it by its name from then on. No
     /// code of the file runs.

@@ -8,6 +8,7 @@ use crate::hosts::workers::HostWorkers;
 use crate::plan::disk_space::NoRoom;
 use crate::plan::refusal::Refusal;
 use crate::plan::resolution::{ResolvedTrial, resolve_trial};
+use crate::trial::conformance_cache::FileState;
 use crate::trial::conformance_result::{ConformanceResult, HungSuite, IsolationResult};
 use crate::trial::fault_injector::FaultError;
 use crate::trial::kept_server::KeptServer;
@@ -39,8 +40,8 @@ pub(crate) struct RunContext<'a> {
     pub observer: &'a mut dyn FnMut(&Event),
     /// The run's folder in the work folder.
     pub area: RunWorkFolder,
-    /// SHA-256 of the engines' files, each computed once per run.
-    pub hashes: HashMap<PathBuf, String>,
+    /// The files of engines, and this program's, that the run has hashed.
+    pub hashes: HashMap<PathBuf, HashedFile>,
     /// Libraries that a trial of the run has used.
     pub used_libraries: HashSet<PathBuf>,
     /// Results of the conformance suite by engine, build, level and knobs.
@@ -122,6 +123,23 @@ pub(crate) fn known_runs(trials: &[TrialRecord]) -> HashMap<String, Duration> {
     runs
 }
 
+/// Returns the engines' files of trials that have ended, as the first trial with each found it.
+pub(crate) fn known_files(trials: &[TrialRecord]) -> HashMap<PathBuf, HashedFile> {
+    let mut files = HashMap::new();
+    for engine in trials.iter().filter_map(|trial| trial.engine.as_ref()) {
+        let file = Path::new(&engine.origin);
+        if !file.is_absolute() || engine.sha256.is_empty() {
+            continue;
+        }
+        files.entry(file.to_owned()).or_insert_with(|| HashedFile {
+            state: None,
+            sha256: engine.sha256.clone(),
+            first_sha256: engine.sha256.clone(),
+        });
+    }
+    files
+}
+
 fn note_run(runs: &mut HashMap<String, Duration>, spec: &TrialSpec, took: Duration) {
     let whole = runs.entry(spec.id.clone()).or_default();
     *whole = whole.saturating_add(took);
@@ -137,6 +155,18 @@ fn note_preparation(preparations: &mut HashMap<u32, Duration>, spec: &TrialSpec,
         let longest = preparations.entry(role.contender).or_default();
         *longest = took.max(*longest);
     }
+}
+
+/// A file that the run has hashed.
+#[derive(Debug)]
+pub(crate) struct HashedFile {
+    /// Its state before it was last hashed: in another one it may have other content. `None` if
+    /// that was in an earlier part of the run.
+    state: Option<FileState>,
+    /// Its SHA-256 then.
+    sha256: String,
+    /// Its SHA-256 when the run hashed it first.
+    first_sha256: String,
 }
 
 /// A loaded database that the next trial may use.
@@ -327,7 +357,8 @@ impl RunContext<'_> {
     }
 
     /// Returns the SHA-256 of an engine's library, or of the worker program if the engine is
-    /// compiled in, in hexadecimal; empty for a remote server, whose file cannot be read.
+    /// compiled in, in hexadecimal; empty for a remote server, whose file cannot be read. It is
+    /// computed again when the file has changed.
     ///
     /// # Errors
     /// [`HashError`], if the file cannot be read.
@@ -336,17 +367,56 @@ impl RunContext<'_> {
         if trueput_engine::credentials::is_address(file) {
             return Ok(String::new());
         }
-        if let Some(hash) = self.hashes.get(file) {
-            return Ok(hash.clone());
+        let state = FileState::of(file);
+        let unchanged = self.hashes.get(file).filter(|known| known.state == state);
+        if let Some(known) = unchanged {
+            return Ok(known.sha256.clone());
         }
-        let hash = sha256_of(file).map_err(|source| HashError {
+        let sha256 = sha256_of(file).map_err(|source| HashError {
             file: file.to_owned(),
             source,
         })?;
-        self.hashes.insert(file.to_owned(), hash.clone());
-        Ok(hash)
+        let first_sha256 = match self.hashes.remove(file) {
+            Some(known) => known.first_sha256,
+            None => sha256.clone(),
+        };
+        let hashed = HashedFile {
+            state,
+            sha256: sha256.clone(),
+            first_sha256,
+        };
+        self.hashes.insert(file.to_owned(), hashed);
+        Ok(sha256)
+    }
+
+    /// Checks that the file of a trial's engine, which has this origin in the record, is the one
+    /// that the run hashed first: its trials count as repeats of each other. An engine without a
+    /// file of its own is in this program.
+    ///
+    /// # Errors
+    /// [`TrialError::Failed`], if it was replaced or cannot be read.
+    pub fn check_engine_file(&mut self, origin: &str) -> Result<(), TrialError> {
+        let mut files = self.hashes.keys();
+        let library = files.find(|file| file.display().to_string() == origin);
+        let library = library.cloned();
+        let sha256 = self.sha256(library.as_deref())?;
+        let file = library.as_deref().unwrap_or(&self.options.worker_program);
+        match self.hashes.get(file) {
+            Some(known) if known.first_sha256 != sha256 => {
+                Err(ReplacedFileError(file.to_owned()).into())
+            }
+            _ => Ok(()),
+        }
     }
 }
+
+/// A file of an engine that is another one than at the beginning of the run.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{} was replaced since the run first used it: finish what replaces it, and start a new run",
+    .0.display()
+)]
+pub(crate) struct ReplacedFileError(PathBuf);
 
 /// A file that cannot be read to compute its hash.
 #[derive(Debug, thiserror::Error)]
@@ -449,6 +519,7 @@ fail_trials!(
     MemoryLimitError,
     NoRoom,
     Refusal,
+    ReplacedFileError,
     SizeError,
     SurvivingProcesses,
     TrialFolderError,

@@ -95,33 +95,42 @@ impl Registry {
     /// Finds an engine by its name.
     ///
     /// # Errors
-    /// [`RegistryError`] with the nearest name and all names.
+    /// [`RegistryError`] with the nearest name and all names, or what is wrong with the plug-in
+    /// that is installed under that name.
     pub fn engine(&self, name: &str) -> Result<&'static dyn Engine, RegistryError> {
         if name == trueput_engine::storage::NAME {
             let name = name.to_owned();
             return Err(RegistryError::NoEngine { name });
         }
         // A plug-in that was named by its file comes before an installed one of its name.
-        let found = self.built_in(name).or_else(|| self.plugins?.find(name));
-        found.ok_or_else(|| {
-            let engines = self.engines.iter();
-            let known: Vec<_> = engines.map(|engine| engine.info().name).collect();
-            let installable = self.plugins.map(EngineSource::installable);
-            let absent = installable.into_iter().flatten();
-            let mut absent = absent.filter(|name| !known.contains(name));
-            if let Some(name) = absent.find(|absent| absent.eq_ignore_ascii_case(name)) {
-                return RegistryError::NotInstalled { name };
-            }
-            let hint = if name.contains("://") {
-                ": write ENGINE@ADDRESS".to_owned()
-            } else if name.ends_with(".so") {
-                format!(": write ./{name} for a plug-in")
-            } else {
-                engine_hint(name, known.iter().copied())
-            };
-            let name = name.to_owned();
-            RegistryError::UnknownEngine { name, hint, known }
-        })
+        if let Some(engine) = self.built_in(name) {
+            return Ok(engine);
+        }
+        match self.plugins.and_then(|plugins| plugins.find(name)) {
+            Some(found) => found.map_err(RegistryError::Library),
+            None => Err(self.unknown_engine(name)),
+        }
+    }
+
+    /// Returns the error for a name that no engine has.
+    fn unknown_engine(&self, name: &str) -> RegistryError {
+        let engines = self.engines.iter();
+        let known: Vec<_> = engines.map(|engine| engine.info().name).collect();
+        let installable = self.plugins.map(EngineSource::installable);
+        let absent = installable.into_iter().flatten();
+        let mut absent = absent.filter(|name| !known.contains(name));
+        if let Some(name) = absent.find(|absent| absent.eq_ignore_ascii_case(name)) {
+            return RegistryError::NotInstalled { name };
+        }
+        let hint = if name.contains("://") {
+            ": write ENGINE@ADDRESS".to_owned()
+        } else if name.ends_with(".so") {
+            format!(": write ./{name} for a plug-in")
+        } else {
+            engine_hint(name, known.iter().copied())
+        };
+        let name = name.to_owned();
+        RegistryError::UnknownEngine { name, hint, known }
     }
 
     /// Finds an engine that is part of the program.

@@ -1,6 +1,6 @@
 //! A run: checks, the run folder, then the trials.
 
-use crate::context::{RunContext, default_preparations, known_loads, known_runs};
+use crate::context::{RunContext, default_preparations, known_files, known_loads, known_runs};
 use crate::hosts::check_hosts;
 use crate::plan::disk_space::{DiskSpace, RunSpace};
 use crate::plan::matrix::cache::shared_cache_bytes;
@@ -396,6 +396,7 @@ pub fn run_search(
     let preparations = default_preparations(&stored.trials);
     let loads = known_loads(&stored.trials);
     let runs = known_runs(&stored.trials);
+    let hashes = known_files(&stored.trials);
     let hung_suites = hung_suites(&stored.trials);
     let mut ended = ended_trials(stored.trials, options);
     let ended_before = ended.len();
@@ -420,7 +421,7 @@ pub fn run_search(
         options,
         observer,
         area,
-        hashes: HashMap::new(),
+        hashes,
         used_libraries: HashSet::new(),
         conformance: HashMap::new(),
         isolation: HashMap::new(),

@@ -4,8 +4,10 @@ use crate::failure::Failure;
 use trueput_engine::{Credentials, Engine};
 use trueput_record::plan::Contender;
 use trueput_runner::Registry;
+use trueput_runner::matrix::with_full_path;
 
-/// Finds the engine of that name, or the build in `ENGINE@BUILD`, and returns it with its name.
+/// Finds the engine of that name, or the build in `ENGINE@BUILD`, and returns it with its name, in
+/// which a build has its full path, as records and audits have it.
 ///
 /// # Errors
 /// A usage error for an engine or a build that is not there.
@@ -18,11 +20,12 @@ pub fn find_engine(
     let engine = registry.engine_of(&contender.engine, contender.build.as_deref());
     let engine = engine.map_err(Failure::usage)?;
     let name = engine.info().name;
-    let Some(build) = contender.build else {
+    let (Some(named), Some(build)) = (&contender.build, with_full_path(&contender).build) else {
         return Ok((name, engine));
     };
+    // An address has lost its password in the build.
     let mut credentials = Credentials::default();
-    let build = credentials.add(&build);
+    credentials.add(named);
     let loaded = credentials
         .open(engine, &build)
         .map_err(|error| Failure::usage(format!("{name}: {error}")))?;

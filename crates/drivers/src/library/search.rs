@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::env::{consts::ARCH, split_paths, var_os};
 use std::fs::read_dir;
 use std::path::{Path, PathBuf};
+use trueput_engine::{Error, Result};
 
 /// The libraries of which the installer has its own build, without assertions; for the others
 /// it installs the system's, and there is no better one.
@@ -127,16 +128,22 @@ fn builds(engines: &[PathBuf], name: &str) -> Vec<PathBuf> {
 const PLUGIN_PREFIX: &str = "libtrueput-";
 
 /// Finds the newest build of a plug-in in the folders of engines, by the name of its engine.
-pub(crate) fn installed_plugin(name: &str) -> Option<PathBuf> {
+///
+/// # Errors
+/// One line for a plug-in whose every build others could have written.
+pub(crate) fn installed_plugin(name: &str) -> Option<Result<PathBuf>> {
     newest_plugin(&engine_folders(), name)
 }
 
 /// Finds the newest build of each plug-in in the folders of engines, sorted by name.
-pub(crate) fn installed_plugins() -> Vec<PathBuf> {
+///
+/// # Errors
+/// As [`installed_plugin`].
+pub(crate) fn installed_plugins() -> Vec<Result<PathBuf>> {
     plugins_in(&engine_folders())
 }
 
-fn plugins_in(engines: &[PathBuf]) -> Vec<PathBuf> {
+fn plugins_in(engines: &[PathBuf]) -> Vec<Result<PathBuf>> {
     let folders = engines.iter().flat_map(|folder| entries(folder));
     let files = folders.flat_map(|folder| libraries(&folder, |_| true));
     let names: BTreeSet<String> = files.filter_map(|file| plugin_name(&file)).collect();
@@ -144,10 +151,22 @@ fn plugins_in(engines: &[PathBuf]) -> Vec<PathBuf> {
     names.iter().filter_map(newest).collect()
 }
 
-fn newest_plugin(engines: &[PathBuf], name: &str) -> Option<PathBuf> {
+fn newest_plugin(engines: &[PathBuf], name: &str) -> Option<Result<PathBuf>> {
     let is_its = |file: &PathBuf| plugin_name(file).as_deref() == Some(name);
-    let mut files = builds(engines, name).into_iter().filter(is_its);
-    files.find(|file| untrusted_reason(file).is_none())
+    let mut newest_refusal = None;
+    for file in builds(engines, name).into_iter().filter(is_its) {
+        let Some(reason) = untrusted_reason(&file) else {
+            return Some(Ok(file));
+        };
+        newest_refusal.get_or_insert_with(|| {
+            Error::engine(format!(
+                "{} is not used: {reason}, so others could have changed it; correct that, or \
+                 install it again",
+                file.display()
+            ))
+        });
+    }
+    newest_refusal.map(Err)
 }
 
 /// The engine's name in the name of an installed plug-in's file.
@@ -195,6 +214,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn the_newest_installed_build_comes_first_and_others_are_left_out() {
@@ -234,8 +254,36 @@ mod tests {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(file, "").unwrap();
         }
-        let expected = [files[1], files[2]].map(|file| engines.path().join(file));
+        let expected: [Result<PathBuf>; 2] =
+            [files[1], files[2]].map(|file| Ok(engines.path().join(file)));
         assert_eq!(plugins_in(&[engines.path().to_owned()]), expected);
+    }
+
+    #[test]
+    fn a_plug_in_that_others_may_write_is_refused_unless_there_is_an_older_one() {
+        let engines = tempfile::tempdir().unwrap();
+        let place = |version: &str, mode: u32| {
+            let folder = engines.path().join(format!("bbolt-{version}"));
+            std::fs::create_dir(&folder).unwrap();
+            let file = folder.join("libtrueput-bbolt.so");
+            std::fs::write(&file, "").unwrap();
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(&file, mode).unwrap();
+            file
+        };
+        place("1.4.3", 0o666);
+        let folders = [engines.path().to_owned()];
+        let found = plugins_in(&folders);
+        let [Err(error)] = found.as_slice() else {
+            panic!("{found:?}");
+        };
+        let refusal = error.to_string();
+        assert!(
+            refusal.contains("libtrueput-bbolt.so is not used: others may write to"),
+            "{refusal}"
+        );
+        let older: Result<PathBuf> = Ok(place("1.4.2", 0o644));
+        assert_eq!(plugins_in(&folders), [older]);
     }
 
     #[test]

@@ -216,7 +216,7 @@ impl TrialSetup {
     ) -> Result<(), TrialError> {
         if let Some(copy) = &self.prepared {
             trial.record.engine = Some(copy.engine.clone());
-            return Ok(());
+            return check_engine_file(context, trial);
         }
         let before = server.usage();
         let task = WorkerTask::Prepare {
@@ -236,6 +236,7 @@ impl TrialSetup {
             used,
             trial,
         )?;
+        check_engine_file(context, trial)?;
         self.keep_copy(context, spec, server, trial)
     }
 
@@ -291,6 +292,8 @@ impl TrialSetup {
         }
         let assignment = self.assignment(spec, trial, WorkerTask::Verify(totals));
         let verified = run_task(context, assignment, LimitedPhase::Verify);
+        // A file that was replaced meanwhile explains what the verification finds.
+        check_engine_file(context, trial)?;
         let Report::Verified(verified) = verified.map_err(|error| server.explain_failure(error))?
         else {
             return Err(TrialError::from(
@@ -476,6 +479,15 @@ fn describe_prepared(
         counters: engine.counters,
     });
     Ok(())
+}
+
+/// Checks that the file of a trial's engine is still the one with which the run began: each process
+/// of the trial loads it.
+fn check_engine_file(context: &mut RunContext<'_>, trial: &TrialResult) -> Result<(), TrialError> {
+    match &trial.record.engine {
+        Some(report) => context.check_engine_file(&report.origin),
+        None => Ok(()),
+    }
 }
 
 /// Checks the room for a trial's database. The copies of others are given up for it.

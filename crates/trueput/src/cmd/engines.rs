@@ -17,10 +17,8 @@ use std::process::ExitCode;
 use trueput_engine::parameter::resolve;
 use trueput_engine::{Build, Durability, Engine, Isolation, Promise};
 use trueput_findings::audits::AuditState;
-use trueput_record::plan::Contender;
 use trueput_record::value::Settings;
 use trueput_report::{Format, render_with};
-use trueput_runner::matrix::with_full_path;
 use trueput_runner::{AuditStore, AuditSubject, Registry};
 
 const EXAMPLES: &str = "\
@@ -125,7 +123,7 @@ fn describe(
     let mut blocks = Vec::new();
     for text in &arguments.engines {
         let (name, engine) = find_engine(text, registry)?;
-        let listed = EngineListing::of(engine, &audited_name(name), audits);
+        let listed = EngineListing::of(engine, name, audits);
         described_engines.push(described(&listed));
         blocks.extend(details::details(name, &listed));
     }
@@ -154,15 +152,6 @@ struct LibraryListing {
     audits: Vec<(Durability, AuditState)>,
     /// The levels that it promises.
     levels: Vec<Durability>,
-}
-
-/// An engine's name with the full path of its build, as audits have it.
-fn audited_name(name: &str) -> String {
-    let Contender { engine, build } = with_full_path(&Contender::parse(name));
-    match build {
-        Some(build) => format!("{engine}@{}", build.display()),
-        None => engine,
-    }
 }
 
 impl EngineListing {

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use trueput_engine::Parameter;
 use trueput_record::plan::Contender;
 use trueput_record::suggest::did_you_mean;
-use trueput_runner::Registry;
+use trueput_runner::{Registry, RegistryError};
 use trueput_tuner::presets::presets;
 
 const EXAMPLES: &str = "\
@@ -36,14 +36,14 @@ pub struct Arguments {
 /// # Errors
 /// A usage error if no engine or workload has that name.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
-    let knobs = knobs_of(&arguments.owner, registry)?;
+    let (name, knobs) = knobs_of(&arguments.owner, registry)?;
     if arguments.json {
         output::json(&described(knobs))?;
     } else if knobs.is_empty() {
-        output::line(&format!("{} has no knobs", arguments.owner))?;
+        output::line(&format!("{name} has no knobs"))?;
     } else {
         output::write(&table(knobs))?;
-        write_presets(&arguments.owner)?;
+        write_presets(name)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -65,17 +65,23 @@ fn write_presets(owner: &str) -> Result<(), Failure> {
     output::write(&table::entries(["preset"], &listed, list_width()))
 }
 
-fn knobs_of(owner: &str, registry: &Registry) -> Result<&'static [Parameter], Failure> {
+/// Returns the name of an engine or a workload, and its parameters.
+fn knobs_of(
+    owner: &str,
+    registry: &Registry,
+) -> Result<(&'static str, &'static [Parameter]), Failure> {
     let contender = registry.named(&Contender::parse(owner));
     let contender = contender.map_err(Failure::usage)?;
     let build = contender.build.as_deref();
     match registry.engine_of(&contender.engine, build) {
-        Ok(engine) => return Ok(engine.knobs()),
+        Ok(engine) => return Ok((engine.info().name, engine.knobs())),
+        // It is the name of an installed plug-in that cannot be used.
+        Err(error @ RegistryError::Library(_)) => return Err(Failure::usage(error)),
         Err(error) if build.is_some() => return Err(Failure::usage(error)),
         Err(_) => {}
     }
     if let Ok(workload) = registry.workload(owner) {
-        return Ok(workload.settings());
+        return Ok((workload.info().name, workload.settings()));
     }
     let engines = registry.engines.iter().map(|engine| engine.info().name);
     let workloads = registry

@@ -1,8 +1,10 @@
 //! Plug-ins that are installed, and how they get there.
 
 use crate::support::{
-    ALL_WELL, Bench, assert_contains, ended_well, expect_code, stderr, stdout, unwrapped,
+    ALL_WELL, Bench, assert_contains, ended_well, expect_code, refusal, stderr, stdout, unwrapped,
 };
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -108,8 +110,30 @@ fn what_is_no_plugin_among_the_engines_is_named_and_left_out() {
     let other = "libtrueput-yours.so is the plug-in of mine";
     assert_contains(&stderr(&listed), &["libtrueput-broken.so", other]);
     assert_contains(&stdout(&listed), &["\nlmdb"]);
-    let refused = expect_code(2, own.run("knobs broken"));
-    assert_contains(&stderr(&refused), &["broken"]);
+    let broken = "libtrueput-broken.so is not a shared library";
+    for (line, reason) in [
+        ("knobs broken", broken),
+        ("run micro --engine broken --duration 1", broken),
+        ("knobs yours", other),
+        // The control: no file has this name.
+        ("knobs nosuch", "unknown engine or workload 'nosuch'"),
+    ] {
+        assert_contains(&refusal(&own.run(line)), &[reason]);
+    }
+}
+
+#[test]
+fn an_installed_plugin_that_others_may_write_is_refused_with_the_reason() {
+    let own = OwnEngines::new();
+    own.place("open-1.0", "libtrueput-open.so", b"no library");
+    let file = own.folder.join("open-1.0/libtrueput-open.so");
+    std::fs::set_permissions(&file, Permissions::from_mode(0o666)).unwrap();
+    let reason = "libtrueput-open.so is not used: others may write to";
+    let listed = expect_code(0, own.run("engines"));
+    assert_contains(&stderr(&listed), &[reason]);
+    for line in ["knobs open", "run micro --engine open --duration 1"] {
+        assert_contains(&refusal(&own.run(line)), &[reason]);
+    }
 }
 
 #[test]

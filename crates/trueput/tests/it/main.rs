@@ -39,6 +39,7 @@ mod plugins;
 mod predictions;
 mod published;
 mod repeats;
+mod replaced_libraries;
 mod secrets;
 mod servers;
 mod strangers;

@@ -368,8 +368,15 @@ fn a_plugin_that_ends_the_process_of_its_check_has_failed_and_the_next_engine_is
         let new = NewEngine::changed(OPEN, &format!("    {code}\n{OPEN}"));
         let checked = expect_code(1, new.run(line));
         let said = stdout(&checked);
-        let ended = "mine@./mine/libmine.so process: FAILED: it ended its process";
-        assert_contains(&said, &[ended, end, "lmdb process: 33 of 33 checks passed"]);
+        let library = new.folder().join("libmine.so").canonicalize().unwrap();
+        let ended = format!(
+            "mine@{} process: FAILED: it ended its process",
+            library.display()
+        );
+        assert_contains(
+            &said,
+            &[&ended, end, "lmdb process: 33 of 33 checks passed"],
+        );
         let left = std::fs::read_dir(new.0.path()).unwrap().flatten();
         let mut left = left.filter(|entry| {
             let name = entry.file_name();

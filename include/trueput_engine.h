@@ -186,8 +186,9 @@ typedef struct {
     /* Creates the database if it does not exist, and makes the folder's entries durable. It refuses
      * a level that is not described with TP_UNSUPPORTED. */
     tp_status (*open)(const tp_open *, tp_database **, tp_error *);
-    /* All sessions are closed. It frees the database also where it fails. Opened again, the
-     * database has every commit, at each level of durability: levels speak of crashes. */
+    /* All sessions are closed. It frees the database also where it fails, and the trial fails with
+     * the error. Opened again, the database has every commit, at each level of durability: levels
+     * speak of crashes. */
     tp_status (*close)(tp_database *, tp_error *);
     /* Errors of the session's calls go to `error`, which outlives it. */
     tp_status (*session)(tp_database *, tp_error *error, tp_session **);
@@ -217,7 +218,8 @@ typedef struct {
 #define TP_EXPORT __attribute__((visibility("default"), used))
 
 /* Returns the plug-in's table, which lives as long as the process. It is called once per process.
- * NULL: this plug-in cannot run here, after a line on standard error that says why. */
+ * NULL: this plug-in cannot run here, after a line on standard error that says why, which the
+ * failure of the trial quotes. */
 TP_EXPORT const tp_engine *trueput_engine_v1(const tp_host *host);
 
 /* Defines the description from a file of JSON, found as the assembler finds included files: in the

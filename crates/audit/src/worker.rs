@@ -130,6 +130,9 @@ enum TaskError {
     /// The engine has an error at a checkpoint.
     #[error("checkpoint: {0}")]
     Checkpoint(trueput_engine::Error),
+    /// The engine has an error as it closes the database.
+    #[error("closing the database: {0}")]
+    Close(trueput_engine::Error),
     /// The driver refuses to open any database here; its reason.
     #[error("{0}")]
     Refused(String),

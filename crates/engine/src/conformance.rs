@@ -16,9 +16,13 @@ pub(crate) mod support;
 mod transactions;
 
 use crate::{Capabilities, Database, Durability, Engine, OpenSpec, ParameterValues};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
-use support::{CheckFailure, Outcome, RETRY_TIMEOUT, StepContext, guarded, missing_promise};
+use support::{
+    CLOSING, CheckFailure, Outcome, RETRY_TIMEOUT, StepContext, guarded, missing_promise,
+};
 use trueput_record::measurement::Check;
 
 /// The most sessions that any check has at once.
@@ -71,6 +75,7 @@ pub fn run(
             durability,
             knobs,
             capabilities,
+            opened: Mutex::default(),
         };
         let start = Instant::now();
         match examine(entry, &subject) {
@@ -84,7 +89,7 @@ pub fn run(
     checks
 }
 
-/// Makes the folder, runs the check whatever it does, removes the folder.
+/// Makes the folder, runs the check whatever it does, closes its database, removes the folder.
 fn examine(entry: &Entry, subject: &EngineUnderTest<'_>) -> Outcome {
     let failed = |action: &str, error: std::io::Error| {
         CheckFailure(format!(
@@ -94,8 +99,10 @@ fn examine(entry: &Entry, subject: &EngineUnderTest<'_>) -> Outcome {
     };
     std::fs::create_dir(&subject.folder).map_err(|error| failed("make", error))?;
     let outcome = guarded(|| (entry.check)(subject));
+    let closed = guarded(|| subject.close());
     let removed = std::fs::remove_dir_all(&subject.folder);
     let detail = outcome?;
+    closed?;
     removed.map_err(|error| failed("remove", error))?;
     Ok(detail)
 }
@@ -107,17 +114,43 @@ struct EngineUnderTest<'a> {
     durability: Durability,
     knobs: &'a ParameterValues,
     capabilities: Capabilities,
+    /// What a check has opened. It is closed when the check has ended, however it ends.
+    opened: Mutex<Vec<Arc<Box<dyn Database>>>>,
+}
+
+/// A database that a check has opened.
+struct OpenDatabase(Arc<Box<dyn Database>>);
+
+impl Deref for OpenDatabase {
+    type Target = dyn Database;
+
+    fn deref(&self) -> &Self::Target {
+        &**self.0
+    }
 }
 
 impl EngineUnderTest<'_> {
-    fn open(&self) -> Outcome<Box<dyn Database>> {
+    fn open(&self) -> Outcome<OpenDatabase> {
         let spec = OpenSpec {
             directory: &self.folder,
             durability: self.durability,
             knobs: self.knobs,
             sessions: SESSIONS,
         };
-        self.engine.open(&spec).at("open")
+        let database = Arc::new(self.engine.open(&spec).at("open")?);
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        opened.push(Arc::clone(&database));
+        Ok(OpenDatabase(database))
+    }
+
+    /// Closes the databases that were opened and that no [`OpenDatabase`] holds.
+    fn close(&self) -> Outcome<()> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut databases = std::mem::take(&mut *opened).into_iter();
+        databases.try_for_each(|database| match Arc::into_inner(database) {
+            Some(database) => database.close().at(CLOSING),
+            None => Ok(()),
+        })
     }
 }
 

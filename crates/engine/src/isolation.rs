@@ -11,7 +11,7 @@ mod anomalies;
 mod schedule;
 
 use crate::conformance::support::{
-    CheckFailure, Outcome, Record, StepContext, guarded, read, store,
+    CLOSING, CheckFailure, Outcome, Record, StepContext, guarded, read, store,
 };
 use crate::{
     Database, Durability, Engine, Isolation, OpenSpec, ParameterValues, Phenomenon, Value,
@@ -246,15 +246,22 @@ fn run_all(
 ) -> Vec<ScheduleResult> {
     let mut results = Vec::new();
     let ran = guarded(|| {
-        let database: Arc<dyn Database> = Arc::from(engine.open(spec).at("open")?);
-        fill(&*database, anomalies.len(), longest)?;
+        let database = Arc::new(engine.open(spec).at("open")?);
+        fill(&**database, anomalies.len(), longest)?;
         let mut scheduler = Scheduler::new(&database);
         for (number, anomaly) in anomalies.iter().enumerate() {
-            results.push(run_one(&*database, &mut scheduler, number, anomaly)?);
+            results.push(run_one(&**database, &mut scheduler, number, anomaly)?);
         }
-        Ok(())
+        drop(scheduler);
+        // A thread to which the engine does not return has it open.
+        match Arc::into_inner(database) {
+            Some(database) => database.close().at(CLOSING),
+            None => Ok(()),
+        }
     });
     if let Err(CheckFailure(text)) = ran {
+        // A database that does not close fails the last schedule.
+        results.truncate(anomalies.len().saturating_sub(1));
         results.push(ScheduleResult::Failed(text));
     }
     let not_run = || ScheduleResult::Failed("not run: the one before it failed".to_owned());

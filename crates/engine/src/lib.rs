@@ -519,4 +519,13 @@ pub trait Database: Send + Sync {
     /// # Errors
     /// Whatever the engine says.
     fn checkpoint(&self) -> Result<()>;
+
+    /// Closes the database as dropping it does, and says whether that failed. A driver whose engine
+    /// can fail to close overrides it; one that wraps another database passes it on.
+    ///
+    /// # Errors
+    /// Whatever the engine says. Nothing more can be done with the database then.
+    fn close(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
 }

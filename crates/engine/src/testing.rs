@@ -224,6 +224,10 @@ impl Database for FaultyDatabase {
     fn checkpoint(&self) -> Result<()> {
         self.inner.checkpoint()
     }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        self.inner.close()
+    }
 }
 
 #[cfg(test)]

@@ -94,6 +94,10 @@ impl Database for ConstantDatabase {
     fn checkpoint(&self) -> Result<()> {
         self.database.checkpoint()
     }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        self.database.close()
+    }
 }
 
 struct ConstantSession<'d> {

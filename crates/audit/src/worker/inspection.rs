@@ -32,6 +32,9 @@ enum LaterDamage {
     /// The engine has an error.
     #[error(transparent)]
     Engine(#[from] Error),
+    /// The engine has an error as it closes the database.
+    #[error("closing the database: {0}")]
+    Close(Error),
     /// The records are damaged.
     #[error("{0}")]
     Records(Damage),
@@ -119,8 +122,9 @@ impl OpenableEngine<'_> {
         *found = self.read_sequences(&*database)?;
         self.write_probe(&*database)
             .map_err(|error| damage(DamageKind::Unwritable, error))?;
-        drop(database);
-        self.examine_again(found)
+        let closed = database.close().map_err(LaterDamage::Close);
+        closed
+            .and_then(|()| self.examine_again(found))
             .map_err(|later| damage(DamageKind::DamagedLater, later))?;
         let subject = &self.assignment.subject;
         let spec = subject.open_spec(&self.assignment.directory, &self.knobs);
@@ -141,8 +145,9 @@ impl OpenableEngine<'_> {
         let mut session = database.session()?;
         let mut is_there = false;
         session.point_read(PROBE_KEY, &mut |value| is_there = value == PROBE_VALUE)?;
+        drop(session);
         if is_there {
-            Ok(())
+            database.close().map_err(LaterDamage::Close)
         } else {
             Err(LaterDamage::CommitMissing)
         }

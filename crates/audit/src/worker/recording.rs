@@ -85,9 +85,10 @@ impl OpenableEngine<'_> {
         self.run_phase(&*database, notes, 0, per_phase)?;
         database.checkpoint().map_err(TaskError::Checkpoint)?;
         self.run_phase(&*database, notes, 1, per_phase)?;
-        drop(database);
+        database.close().map_err(TaskError::Close)?;
         let database = self.open()?;
-        Ok(self.run_phase(&*database, notes, 2, per_phase)?)
+        self.run_phase(&*database, notes, 2, per_phase)?;
+        database.close().map_err(TaskError::Close)
     }
 
     pub(super) fn open(&self) -> trueput_engine::Result<Box<dyn Database>> {

@@ -46,6 +46,18 @@ impl PluginDatabase {
         })
     }
 
+    /// Closes it, if that was not done yet.
+    fn close_handle(&mut self) -> Result<()> {
+        let handle = std::mem::replace(&mut self.handle, ptr::null_mut());
+        if handle.is_null() {
+            return Ok(());
+        }
+        let mut error = ErrorText::new();
+        // SAFETY: the sessions borrow from the database, so none is open; it is the last call.
+        let status = unsafe { (self.table.database.close)(handle, &raw mut error) };
+        check(status, &mut error)
+    }
+
     fn values(&self, call: ValuesCall) -> Result<BTreeMap<String, Value>> {
         let mut collected = Ok(BTreeMap::<String, Value>::new());
         let values = Values {
@@ -214,15 +226,16 @@ impl Database for PluginDatabase {
         let status = unsafe { (self.table.database.checkpoint)(self.handle, &raw mut error) };
         check(status, &mut error)
     }
+
+    fn close(mut self: Box<Self>) -> Result<()> {
+        self.close_handle()
+    }
 }
 
 impl Drop for PluginDatabase {
     fn drop(&mut self) {
-        let mut error = ErrorText::new();
-        // SAFETY: the sessions borrow from the database, so none is open; it is the last call.
-        let status = unsafe { (self.table.database.close)(self.handle, &raw mut error) };
-        if let Err(error) = check(status, &mut error) {
-            // A drop cannot report; what the commits lost, verification finds.
+        if let Err(error) = self.close_handle() {
+            // A drop cannot report: whoever has to know closes the database instead.
             eprintln!("the plug-in could not close its database: {error}");
         }
     }

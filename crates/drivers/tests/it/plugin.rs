@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use trueput_drivers::Plugins;
 use trueput_engine::{
     Database, Direction, Durability, Engine, EngineSource, Error, KeyRange, Mode, Value,
-    conformance,
+    conformance, isolation,
 };
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -445,6 +445,31 @@ fn errors_have_the_plugins_code_and_text() {
         text: text(),
     };
     assert_eq!(error_of("TP_ENGINE"), engine);
+}
+
+#[test]
+fn a_close_that_fails_is_an_error_and_fails_both_suites() {
+    let close = "    tp_status status = TP_OK;\n    if (database->log >= 0";
+    let fails = close.replace("TP_OK", "tp_fail(error, TP_ENGINE, 5, \"no room\")");
+    let plugin = BuiltPlugin::with(&[(close, &fails)], &[]);
+    let engine = plugin.engine();
+    let folders = [(); 3].map(|()| tempfile::tempdir().unwrap());
+    let [alone, conforming, isolated] = folders.each_ref().map(TempDir::path);
+    let database = open(engine, alone, Durability::Process, "").unwrap();
+    let text = "no room".to_owned();
+    assert_eq!(database.close(), Err(Error::Engine { code: 5, text }));
+    let knobs = resolve(engine, "");
+    let checks = conformance::run(engine, conforming, Durability::Process, &knobs);
+    let failed: Vec<_> = checks.iter().filter(|check| !check.passed).collect();
+    // All but those of the promise and of other levels open a database.
+    assert_eq!(failed.len(), checks.len() - 2);
+    let expected = "closing the database: no room (code 5)";
+    assert!(
+        failed.iter().all(|check| check.detail == expected),
+        "{failed:?}"
+    );
+    let observed = isolation::observe(engine, isolated, Durability::Process, &knobs);
+    assert_eq!(observed.failure(), Some(expected));
 }
 
 #[test]

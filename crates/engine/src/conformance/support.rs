@@ -15,6 +15,9 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// The time for which a transaction is retried after conflicts.
 pub const RETRY_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// The step of closing a database.
+pub const CLOSING: &str = "closing the database";
+
 /// The expectation and the deviation from it.
 pub struct CheckFailure(pub String);
 

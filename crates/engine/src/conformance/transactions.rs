@@ -129,12 +129,16 @@ pub fn reopen(subject: &EngineUnderTest<'_>) -> Outcome {
     }
     drop(session);
     drop(database);
+    subject.close()?;
     let all = |session: &mut dyn Session| scan(session, KeyRange::ALL, Direction::Forward);
     for time in ["once", "twice"] {
         let database = subject.open()?;
         let mut session = database.session().at("session")?;
         let found = read(session.as_mut(), all)?;
         ensure_records(&format!("reopened {time}"), &records[1..], &found)?;
+        drop(session);
+        drop(database);
+        subject.close()?;
     }
     Ok("99 records of three transactions, opened twice".to_owned())
 }

@@ -164,13 +164,13 @@ pub struct Scheduler {
 
 impl Scheduler {
     /// Starts the threads.
-    pub fn new(database: &Arc<dyn Database>) -> Self {
+    pub fn new(database: &Arc<Box<dyn Database>>) -> Self {
         let start = |_| {
             let (steps, orders) = channel();
             let (replies, answers) = channel();
             let database = Arc::clone(database);
             let thread = thread::spawn(move || {
-                let served = guarded(|| serve(&*database, &orders, &replies));
+                let served = guarded(|| serve(&**database, &orders, &replies));
                 if let Err(CheckFailure(text)) = served {
                     // Where nobody listens any more, the suite has given up.
                     let _ = replies.send(StepReply::Failed(text));

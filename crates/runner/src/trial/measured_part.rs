@@ -365,6 +365,8 @@ struct WorkerMonitor<'a> {
     total_units: u64,
     /// The reason why the trial fails.
     failure: Option<TrialError>,
+    /// The process that has reported it, if one has.
+    failed_process: Option<usize>,
     /// Whether the user interrupted the trial.
     interrupted: bool,
     /// The time at which workers that were asked to stop are killed.
@@ -402,6 +404,7 @@ impl<'a> WorkerMonitor<'a> {
             native_pids: Vec::new(),
             total_units,
             failure: None,
+            failed_process: None,
             interrupted: false,
             deadline: None,
             reported: (0, now),
@@ -424,7 +427,7 @@ impl<'a> WorkerMonitor<'a> {
             }
             self.receive(TICK);
             // No worker has begun, so none has a result: they are killed when dropped.
-            if let Some(error) = self.failure.take() {
+            if let Some(error) = self.take_failure() {
                 return Err(error);
             }
         }
@@ -510,13 +513,21 @@ impl<'a> WorkerMonitor<'a> {
             let left = next.saturating_duration_since(now);
             self.receive(if awaits_others { TICK } else { TICK.min(left) });
         }
-        match self.failure.take() {
+        match self.take_failure() {
             // A stopped worker may fail on the way; the user's interruption explains it.
             Some(error) if !self.interrupted => {
                 Err(error.map_reason(|reason| self.with_faults(reason)))
             }
             _ => Ok(()),
         }
+    }
+
+    /// Takes the reason why the trial fails, with what the process that has reported it last wrote.
+    fn take_failure(&mut self) -> Option<TrialError> {
+        let error = self.failure.take()?;
+        let process = self.failed_process.take();
+        let last_words = process.map(|index| self.processes.end_failed(index));
+        Some(error.map_reason(|reason| reason.followed_by(&last_words.unwrap_or_default())))
     }
 
     /// Adds the planned faults to the reason of a failure: one of them may be the cause.
@@ -604,7 +615,12 @@ impl<'a> WorkerMonitor<'a> {
                     let added = self.latencies.end_process(index, remaining);
                     self.note_latencies(index, added);
                 }
-                Report::Failed { message } => self.fail(index, format!(": {message}")),
+                Report::Failed { message } => {
+                    if self.failure.is_none() {
+                        self.failed_process = Some(index);
+                    }
+                    self.fail(index, format!(": {message}"));
+                }
                 other => self.fail(index, format!(": sent an unexpected message: {other:?}")),
             },
         }

@@ -44,7 +44,7 @@ pub struct DelegatedTask {
 pub enum TaskOutcome {
     /// It gave this answer.
     Answered(Value),
-    /// It gave this reason why it has no answer.
+    /// It gave this reason why it has no answer; what it last wrote to standard error follows.
     Failed(String),
     /// Its process ended without either.
     Ended {
@@ -144,10 +144,16 @@ impl DelegatedWorker {
     }
 
     fn outcome(&mut self, status: ExitStatus) -> TaskOutcome {
-        self.answer.take().unwrap_or_else(|| TaskOutcome::Ended {
-            status,
-            last_line: self.process.last_lines().pop(),
-        })
+        match self.answer.take() {
+            Some(TaskOutcome::Failed(reason)) => {
+                TaskOutcome::Failed(reason + &self.process.last_words())
+            }
+            Some(answer) => answer,
+            None => TaskOutcome::Ended {
+                status,
+                last_line: self.process.last_lines().pop(),
+            },
+        }
     }
 
     /// Kills the process and its descendants, with SIGKILL, and waits until they are gone.

@@ -101,9 +101,21 @@ impl LocalWorkers {
 
     /// Waits for an event of any process, at most `limit`.
     pub fn receive(&mut self, limit: Duration) -> Option<(usize, WorkerEvent)> {
-        let (index, event) = self.event.recv_timeout(limit).ok()?;
+        let Ok((index, event)) = self.event.recv_timeout(limit) else {
+            self.end_groups();
+            return None;
+        };
         self.members[index].closed |= matches!(event, WorkerEvent::Closed);
         Some((index, event))
+    }
+
+    /// Notices processes that have ended without closing their pipe: one that they have forked
+    /// holds it, and is killed.
+    fn end_groups(&mut self) {
+        for member in self.members.iter_mut().filter(|member| !member.closed) {
+            // An error shows where its end is asked for.
+            let _ = member.process.wait(Duration::ZERO);
+        }
     }
 
     /// Returns whether every process has closed its end of the pipe.
@@ -128,6 +140,12 @@ impl LocalWorkers {
     /// [`WorkerProcess::exit_result`] does.
     pub fn exit_result(&mut self, index: usize) -> Result<(), FailureReason> {
         self.members[index].process.exit_result()
+    }
+
+    /// Ends a process that has said why it fails, and returns what it last wrote, as
+    /// [`WorkerProcess::end_failed`] does.
+    pub fn end_failed(&mut self, index: usize) -> String {
+        self.members[index].process.end_failed()
     }
 }
 

@@ -49,18 +49,23 @@ pub(crate) fn run_task_in(
         if let Some(reason) = clock.check(&pids) {
             return Err(TrialError::Overrun(reason.into()));
         }
-        let report = match workers.receive(TICK) {
+        let (index, report) = match workers.receive(TICK) {
             None => continue,
-            Some((_, WorkerEvent::Report(report))) => *report,
+            Some((index, WorkerEvent::Report(report))) => (index, *report),
             Some((index, WorkerEvent::Closed)) => {
                 workers
                     .exit_result(index)
                     .map_err(|end| TrialError::Failed(end.preceded_by(&format!("{name}: it "))))?;
-                return answer.ok_or_else(|| format!("{name}: it ended without an answer").into());
+                let explained = answer.map(|answer| explain(answer, || workers.end_failed(index)));
+                return explained
+                    .ok_or_else(|| format!("{name}: it ended without an answer").into());
             }
         };
         match report {
-            Report::Failed { message } => return Err(format!("{name}: {message}").into()),
+            Report::Failed { message } => {
+                let last_words = workers.end_failed(index);
+                return Err(format!("{name}: {message}{last_words}").into());
+            }
             Report::Progress { fraction } => {
                 let id = id.clone();
                 clock.note_fraction(fraction);
@@ -76,6 +81,29 @@ pub(crate) fn run_task_in(
             other => answer = Some(other),
         }
     }
+}
+
+/// Adds what its process last wrote to the failure that an answer reports, if it does: an engine
+/// may say more there. Of several failed checks, those with the first reason get it.
+fn explain(mut answer: Report, last_words: impl FnOnce() -> String) -> Report {
+    match &mut answer {
+        Report::Conformed { checks, .. } => {
+            let first = checks.iter().find(|check| !check.passed);
+            if let Some(reason) = first.map(|check| check.detail.clone()) {
+                let explained = format!("{reason}{}", last_words());
+                let failed = checks.iter_mut().filter(|check| !check.passed);
+                for check in failed.filter(|check| check.detail == reason) {
+                    check.detail.clone_from(&explained);
+                }
+            }
+        }
+        Report::Isolated {
+            failure: Some(failure),
+            ..
+        } => failure.push_str(&last_words()),
+        _ => {}
+    }
+    answer
 }
 
 /// Returns the phase in which a task's progress is shown.

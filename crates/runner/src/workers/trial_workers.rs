@@ -117,6 +117,15 @@ impl TrialWorkers {
         }
     }
 
+    /// Ends a process that has said why it fails, and returns what it last wrote to standard error,
+    /// to follow the reason. Of one on another host that is not known.
+    pub fn end_failed(&mut self, index: usize) -> String {
+        match self {
+            Self::Local(local) => local.end_failed(index),
+            Self::Hosts(_) => String::new(),
+        }
+    }
+
     /// Returns resources and memory of the workers on other hosts since the measured part began.
     pub fn remote_usage(&self) -> (ResourceUsage, MemoryUsage) {
         match self {

@@ -161,6 +161,12 @@ fn open_alone(
     Ok(Box::new(ClusterDatabase(opened)))
 }
 
+/// Closes the database.
+fn close(database: Box<dyn Database>) -> Result<(), WorkerError> {
+    let closed = database.close();
+    closed.map_err(WorkerError::of_engine("closing the database"))
+}
+
 fn open_spec<'a>(
     resolved: &'a ResolvedTrial,
     assignment: &'a Assignment,
@@ -219,7 +225,7 @@ fn prepare(
     let engine = state(&*database)?;
     let memory = process::read_memory(std::process::id()).unwrap_or_default();
     // The database is closed before the runner hears of it: workers open it next.
-    drop(database);
+    close(database)?;
     let usage = read_own_usage()? - before;
     let load = loaded.map(|load| {
         Box::new(LoadResult {
@@ -268,7 +274,7 @@ fn conclude(
     })?;
     let elapsed_s = began.elapsed().as_secs_f64();
     let engine = state(&*database)?;
-    drop(database);
+    close(database)?;
     let (results, checks) = (conclusion.results, conclusion.checks);
     reporter.send(&Report::Verified(Box::new(VerificationResult {
         results,

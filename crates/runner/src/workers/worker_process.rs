@@ -2,6 +2,8 @@
 
 use crate::failure_reason::FailureReason;
 use crate::workers::protocol::{Instruction, Report};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -24,6 +26,10 @@ const LINE_CHARACTERS: usize = 300;
 /// The time that a worker that has closed its pipe may take to exit: an engine that closes its
 /// shared memory on a busy machine takes seconds.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The time that a worker that has said why it fails may take to exit: its engine may have threads
+/// that do not end.
+const FAILURE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The wait for the end of a process's standard error after its exit: a child of its own may keep
 /// it open.
@@ -72,9 +78,11 @@ impl StandardErrorTail {
     }
 }
 
-/// One worker process.
+/// One worker process. What its engine has started below it ends with it, at the latest.
 pub(crate) struct WorkerProcess {
     child: Child,
+    /// Whether the rest of its process group was killed after its end.
+    has_ended_group: bool,
     /// Lines for its standard input, which is closed when this is dropped.
     instructions: Option<Sender<Vec<u8>>>,
     /// The last lines of its standard error.
@@ -119,6 +127,7 @@ impl WorkerProcess {
         let instructions = child.stdin.take().map(write_on_thread);
         Ok(Self {
             child,
+            has_ended_group: false,
             instructions,
             tail,
         })
@@ -150,12 +159,20 @@ impl WorkerProcess {
         }
     }
 
-    /// Waits for its end, at most for the limit.
+    /// Waits for its end, at most for the limit. Then nothing is left that it has started, other
+    /// than servers with groups of their own.
     ///
     /// # Errors
     /// The error of the operating system.
     pub fn wait(&mut self, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
-        wait_at_most(&mut self.child, limit)
+        let status = wait_at_most(&mut self.child, limit)?;
+        if status.is_some() && !std::mem::replace(&mut self.has_ended_group, true) {
+            // The number stays the group's while it has a member, and the kernel gives out all
+            // others before it gives it anew: this reaches what is left. Mostly nothing is.
+            let group = Pid::from_raw(self.child.id().cast_signed());
+            let _ = killpg(group, Signal::SIGKILL);
+        }
+        Ok(status)
     }
 
     /// Returns the last lines of the standard error of a process that has ended.
@@ -172,12 +189,29 @@ impl WorkerProcess {
             Ok(None) => "closed its pipe but did not exit".to_owned().into(),
             Err(error) => format!("cannot be waited for: {error}").into(),
         };
+        Err(end.followed_by(&self.last_words()))
+    }
+
+    /// Waits for a process that has said why it fails, and kills it if it does not end. Returns the
+    /// last lines of its standard error, to follow the reason; nothing if it wrote nothing.
+    pub fn end_failed(&mut self) -> String {
+        if !matches!(self.wait(FAILURE_TIMEOUT), Ok(Some(_))) {
+            self.kill();
+            // One that a device keeps in the kernel is not waited for.
+            let _ = self.wait(FAILURE_TIMEOUT);
+        }
+        self.last_words()
+    }
+
+    /// Returns the last lines of the standard error of a process that has ended, to follow a
+    /// reason; nothing if it wrote nothing.
+    pub fn last_words(&self) -> String {
         let said = self.last_lines();
-        Err(if said.is_empty() {
-            end
+        if said.is_empty() {
+            String::new()
         } else {
-            end.followed_by(&format!("; it last wrote: {}", said.join(" | ")))
-        })
+            format!("; it last wrote: {}", said.join(" | "))
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use crate::support::{
 };
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 use trueput_record::{Outcome, TrialRecord};
 
 /// The folder of a new engine, called `mine`.
@@ -69,7 +70,7 @@ fn has(program: &str) -> bool {
 }
 
 /// A new engine in that language builds, conforms, and is measured beside another one.
-fn is_measured_at_once(language: &str) {
+fn is_measured_at_once(language: &str) -> NewEngine {
     let new = NewEngine::in_language(language);
     expect_code(0, new.make(&[]));
     let checked = expect_code(0, new.make(&["test"]));
@@ -87,12 +88,17 @@ fn is_measured_at_once(language: &str) {
     let engine = mine.unwrap().engine.as_ref().unwrap();
     assert_eq!(engine.version, "0.1.0");
     assert!(Path::new(&engine.origin).ends_with("mine/libmine.so"));
+    new
 }
 
 #[test]
 #[ignore = "slow: make test runs it"]
 fn a_new_engine_in_c_is_measured_at_once() {
-    is_measured_at_once("c");
+    let new = is_measured_at_once("c");
+    // Where a command fails, the exit code of make is 2.
+    let code = if ALL_WELL == 0 { 0 } else { 2 };
+    let measured = expect_code(code, new.make(&["run"]));
+    assert_contains(&stdout(&measured), &["12 trials", "mine", "lmdb"]);
 }
 
 #[test]
@@ -138,9 +144,16 @@ fn failure_of(from: &str, to: &str) -> String {
 }
 
 fn failure(new: &NewEngine) -> String {
-    let line = "run micro --engine ./mine/libmine.so,lmdb --durability process \
-                --set test=read-random --set records=200 --set operations=200 --hang-limit 8s";
-    let output = expect_code(1, new.run(line));
+    failure_in(new, "test=read-random --set operations=200")
+}
+
+/// The same with these settings of the workload.
+fn failure_in(new: &NewEngine, settings: &str) -> String {
+    let line = format!(
+        "run micro --engine ./mine/libmine.so,lmdb --durability process --set records=200 \
+         --set {settings} --hang-limit 8s"
+    );
+    let output = expect_code(1, new.run(&line));
     let trials = new.0.trials();
     let of = |name: &str| trials.iter().find(|trial| trial.spec.engine == name);
     // Another engine's trial is not affected.
@@ -221,7 +234,138 @@ fn a_plugin_that_cannot_run_here_fails_its_trial_with_its_own_words() {
     let refuse = "    (void)host;\n    fprintf(stderr, \"mine: needs a moon\\n\");\n    \
                   return NULL;\n";
     let reason = failure_of("    (void)host;\n    return &ENGINE;\n", refuse);
-    assert_contains(&reason, &["returned no table"]);
+    let said = "; it last wrote: mine: needs a moon";
+    assert_contains(&reason, &["returned no table", said]);
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn a_plugin_that_breaks_the_contract_fails_its_trial_and_no_other() {
+    for (from, to, expected) in [
+        (
+            ".major = TP_MAJOR,",
+            ".major = 2,",
+            "returned a table of interface version 2; this trueput has version 1",
+        ),
+        (
+            "    .commit = session_commit,\n",
+            "",
+            "has no function 'commit' in its table of sessions",
+        ),
+        (
+            "value->size = found->value_size;",
+            "value->size = (size_t)1 << 30;",
+            "returned a value of 1073741824 bytes; it describes",
+        ),
+        (
+            "value->data = found->bytes + found->key_size;",
+            "value->data = NULL;",
+            "bytes at no address",
+        ),
+    ] {
+        assert_contains(&failure_of(from, to), &[expected]);
+    }
+}
+
+#[test]
+fn a_plugin_of_another_version_is_refused_before_the_run() {
+    let newer = "__attribute__((visibility(\"default\"))) extern const char \
+                 trueput_engine_v2_description[];\n\
+                 const char trueput_engine_v2_description[] = \"{}\";";
+    let new = NewEngine::changed("TP_DESCRIPTION_FILE(\"description.json\");", newer);
+    let line = "run micro --engine ./mine/libmine.so,lmdb --durability process --duration 1";
+    let refused = expect_code(2, new.run(line));
+    let reason = "is a plug-in of interface version 2; this trueput has version 1";
+    assert_contains(&stderr(&refused), &[reason]);
+}
+
+/// Where the template begins to close a database.
+const CLOSE: &str = "    tp_status status = TP_OK;\n    if (database->log >= 0";
+
+/// The reason for which a close fails in the tests.
+const NOT_CLOSED: &str = "closing the database: no room (code 5)";
+
+/// A plug-in in C that cannot close a database of a trial with at least so many commits of the
+/// process that closes it. It conforms.
+fn fails_to_close_after(commits: u32) -> NewEngine {
+    let fails = format!(
+        "    tp_status status = TP_OK;\n    char link_name[32], path[4096];\n    \
+         snprintf(link_name, sizeof link_name, \"/proc/self/fd/%d\", database->log);\n    \
+         ssize_t size = readlink(link_name, path, sizeof path);\n    \
+         if (size > 0 && memmem(path, (size_t)size, \".conformance\", 12) == NULL &&\n        \
+         database->commits >= {commits}) {{\n        \
+         status = tp_fail(error, TP_ENGINE, 5, \"no room\");\n    }}\n    \
+         if (database->log >= 0"
+    );
+    NewEngine::changed(CLOSE, &fails)
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn a_plugin_that_cannot_close_its_database_does_not_conform() {
+    let fails = CLOSE.replace("TP_OK", "tp_fail(error, TP_ENGINE, 5, \"no room\")");
+    let new = NewEngine::changed(CLOSE, &fails);
+    assert_contains(&failure(&new), &["conformance", NOT_CLOSED]);
+    let checked = expect_code(1, new.run("check ./mine/libmine.so --durability process"));
+    assert_contains(&stdout(&checked), &[NOT_CLOSED]);
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn a_database_that_is_not_closed_fails_its_trial_after_the_load_and_after_the_measurement() {
+    let overwrites = "test=overwrite --set operations=1000";
+    let of_load = failure_in(&fails_to_close_after(1), overwrites);
+    assert_contains(&of_load, &[NOT_CLOSED]);
+    assert!(!of_load.contains("workers"), "{of_load}");
+    // The load has 200 records.
+    let of_workers = failure_in(&fails_to_close_after(300), overwrites);
+    assert_contains(&of_workers, &["the workers' process", NOT_CLOSED]);
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn what_a_plugin_starts_ends_with_its_process() {
+    let begin = "    const tp_value *step = tp_knob(open_as, \"log_step\");\n";
+    for server in ["", "\"server\": true, "] {
+        let new = NewEngine::in_language("c");
+        let description = new.folder().join("description.json");
+        let text = std::fs::read_to_string(&description).unwrap();
+        let text = text.replacen("\"levels\"", &format!("{server}\"levels\""), 1);
+        std::fs::write(&description, text).unwrap();
+        let children = new.folder().join("children");
+        let starts = format!(
+            "    pid_t child = fork();\n    if (child == 0) {{\n        \
+             execlp(\"sleep\", \"sleep\", \"300\", (char *)NULL);\n        _exit(1);\n    }}\n    \
+             FILE *children = fopen(\"{}\", \"a\");\n    \
+             if (children == NULL) return TP_ENGINE;\n    \
+             fprintf(children, \"%d\\n\", (int)child);\n    fclose(children);\n{begin}",
+            children.display()
+        );
+        let file = new.folder().join("engine.c");
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.contains(begin));
+        std::fs::write(&file, text.replacen(begin, &starts, 1)).unwrap();
+        expect_code(0, new.make(&["CFLAGS=-O1"]));
+        let line = "run micro --engine ./mine/libmine.so --durability process \
+                    --set test=overwrite --set records=200 --set operations=200";
+        expect_code(ALL_WELL, new.run(line));
+        let pids = std::fs::read_to_string(&children).unwrap();
+        // The suites, the load, the workers and the verification open databases.
+        assert!(pids.lines().count() > 4, "{pids}");
+        let is_left = || pids.lines().any(is_sleeping);
+        let began = Instant::now();
+        // A killed process may take a moment.
+        while is_left() && began.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert!(!is_left(), "{pids}");
+    }
+}
+
+/// Whether a process of that number runs `sleep`.
+fn is_sleeping(pid: &str) -> bool {
+    let command = std::fs::read_to_string(format!("/proc/{pid}/cmdline"));
+    command.is_ok_and(|command| command.starts_with("sleep"))
 }
 
 #[test]
@@ -268,6 +412,17 @@ fn a_plugin_is_searched_like_any_engine() {
     let objective = "--objective p99<50ms --budget 30s --results capacity";
     let found = expect_code(ALL_WELL, new.run(&format!("capacity {work} {objective}")));
     assert_contains(&stdout(&found), &["mine"]);
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn a_plugin_is_chosen_from_like_any_engine() {
+    let new = NewEngine::changed("/* ", "/* ");
+    let line = "choose micro --engine ./mine/libmine.so,lmdb --durability process \
+                --duration 200ms --set test=overwrite --set records=200 \
+                --objective p99<50ms --budget 50s --no-tuning --results chosen";
+    let chosen = expect_code(ALL_WELL, new.run(line));
+    assert_contains(&stdout(&chosen), &["mine", "lmdb", "closed loop"]);
 }
 
 #[test]

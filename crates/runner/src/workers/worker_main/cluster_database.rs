@@ -61,6 +61,10 @@ impl Database for ClusterDatabase {
     fn checkpoint(&self) -> Result<()> {
         with_leader(|| self.0.checkpoint())
     }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        self.0.close()
+    }
 }
 
 #[cfg(test)]

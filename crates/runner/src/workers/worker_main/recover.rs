@@ -25,7 +25,7 @@ pub(super) fn recover(
     let committed = commit_first_transaction(&*database);
     let committed = committed.map_err(WorkerError::of_engine("its first transaction"))?;
     let first_commit_s = committed.then(|| began.elapsed().as_secs_f64());
-    drop(database);
+    super::close(database)?;
     reporter.send(&Report::Recovered {
         open_s,
         first_commit_s,

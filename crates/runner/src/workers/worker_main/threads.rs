@@ -125,7 +125,7 @@ pub(super) fn run_threads(
     if conditions.time_slice_s.is_some() || (has_own_server && conditions.hosts.is_none()) {
         control.leave.wait();
     }
-    Ok(())
+    super::close(database)
 }
 
 /// Keeps the database open until the runner kills this process, or dies, which kills it too.

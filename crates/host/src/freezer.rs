@@ -10,7 +10,6 @@ use crate::process_tree::list_members;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs::read_to_string;
-use std::io;
 use std::time::{Duration, Instant};
 
 /// The pause between two looks at whether all have stopped.
@@ -19,7 +18,7 @@ const PAUSE: Duration = Duration::from_micros(50);
 /// The time that processes may take to stop. They do within a millisecond, unless storage stalls.
 const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A contender's processes do not stop, or cannot be stopped.
+/// A contender's processes do not stop.
 #[derive(Debug, thiserror::Error)]
 pub enum FreezeError {
     /// Some have not stopped in time.
@@ -35,9 +34,6 @@ pub enum FreezeError {
         /// What keeps them, if it is known.
         stuck: Option<String>,
     },
-    /// The kernel refuses.
-    #[error("its processes cannot be stopped for the next time slice: {0}")]
-    Refused(#[from] io::Error),
 }
 
 /// How processes are stopped.
@@ -61,7 +57,8 @@ pub struct Freezer {
 
 impl Freezer {
     /// Creates the freezer of these processes and their descendants, in the group of their memory
-    /// limit if they have one. Where no control group can be used, they are stopped by signals.
+    /// limit if they have one. Where no control group can be used, or from when on it cannot any
+    /// more, they are stopped by signals.
     #[must_use]
     pub fn new(roots: Vec<u32>, limit: Option<&MemoryGroup>) -> Self {
         let limited = limit.and_then(FreezerGroup::of_memory_limit);
@@ -105,7 +102,7 @@ impl Freezer {
     ) -> Result<T, FreezeError> {
         let began = Instant::now();
         self.is_stopped = true;
-        self.send_stop()?;
+        self.send_stop();
         let mut since = read();
         loop {
             let states = self.read_states();
@@ -127,17 +124,18 @@ impl Freezer {
     }
 
     /// Tells all to stop, at once.
-    fn send_stop(&mut self) -> io::Result<()> {
-        match &self.mechanism {
-            StopMechanism::Group(group) => group.set_frozen(true),
-            StopMechanism::Signals => {
-                self.signaled = self.members().collect();
-                self.signaled
-                    .iter()
-                    .for_each(|pid| signal(*pid, Signal::SIGSTOP));
-                Ok(())
+    fn send_stop(&mut self) {
+        if let StopMechanism::Group(group) = &self.mechanism {
+            if group.set_frozen(true).is_ok() {
+                return;
             }
+            // Somebody removed the group or took the right to it. The trial need not fail for that.
+            self.mechanism = StopMechanism::Signals;
         }
+        self.signaled = self.members().collect();
+        self.signaled
+            .iter()
+            .for_each(|pid| signal(*pid, Signal::SIGSTOP));
     }
 
     /// Looks whether they have stopped.
@@ -258,6 +256,8 @@ fn is_in_kernel(thread: u32) -> bool {
 mod tests {
     use super::*;
     use crate::process::read_cpu_and_faults;
+    use std::fs;
+    use std::path::{Path, PathBuf};
     use std::process::{Child, Command};
 
     /// Starts a process that is busy, and so is its child.
@@ -315,6 +315,35 @@ mod tests {
             eprintln!("skipped: no control group can be made here");
         } else {
             assert_stops_and_goes_on(&mut freezer, child.id());
+        }
+        end(child);
+    }
+
+    /// The folder of the control group that a process is in; `None` if it is not at a usual place.
+    fn group_of_process(pid: u32) -> Option<PathBuf> {
+        let groups = read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
+        let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+        let mounts = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+        let folders = mounts.map(|mount| Path::new(mount).join(own));
+        let mut folders = folders.into_iter();
+        folders.find(|folder| folder.join("cgroup.freeze").exists())
+    }
+
+    #[test]
+    fn a_family_whose_control_group_is_gone_stops_by_signals() {
+        let child = busy_family();
+        let mut freezer = Freezer::new(vec![child.id()], None);
+        let group = group_of_process(child.id()).filter(|_| !freezer.uses_signals());
+        if let Some(group) = group {
+            let home = group.with_file_name("cgroup.procs");
+            for pid in list_members(child.id()) {
+                fs::write(&home, pid.to_string()).unwrap();
+            }
+            fs::remove_dir(&group).unwrap();
+            assert_stops_and_goes_on(&mut freezer, child.id());
+            assert!(freezer.uses_signals());
+        } else {
+            eprintln!("skipped: no control group can be made here");
         }
         end(child);
     }

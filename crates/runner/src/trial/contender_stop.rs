@@ -4,7 +4,7 @@ use crate::context::{RunContext, TrialError};
 use crate::workers::stopped_time::{StopMoment, StoppedTimeKeeper};
 use std::time::{Duration, Instant};
 use trueput_host::cgroup::MemoryGroup;
-use trueput_host::freezer::{FreezeError, Freezer};
+use trueput_host::freezer::Freezer;
 use trueput_record::accounting::{StopMeans, TimeSlices};
 
 /// The length of a stop.
@@ -47,17 +47,15 @@ impl ContenderStop {
     /// the kernel.
     ///
     /// # Errors
-    /// [`TrialError::Overrun`] if one does not stop, [`TrialError::Failed`] if the system refuses.
+    /// [`TrialError::Overrun`] if one does not stop, [`TrialError::Failed`] if the clock cannot be
+    /// read.
     pub fn stop(&mut self, context: &RunContext<'_>) -> Result<(), TrialError> {
         let told = Instant::now();
         let stopped_time = &self.stopped_time;
         let since = self
             .freezer
             .stop(|| stopped_time.now(), || !context.stopped());
-        let since = since.map_err(|error| match error {
-            FreezeError::NotStopped { .. } => TrialError::Overrun(error.to_string().into()),
-            FreezeError::Refused(_) => error.to_string().into(),
-        })?;
+        let since = since.map_err(|error| TrialError::Overrun(error.to_string().into()))?;
         self.since = Some((told, since.map_err(|error| error.to_string())?));
         self.longest_stop = self.longest_stop.max(told.elapsed());
         Ok(())

@@ -121,21 +121,27 @@ fn each_second_has_the_percentiles_of_what_was_done_in_it() {
 }
 
 /// The worker's process, as it noted it in the database's folder.
-pub fn worker(results: &Path) -> Option<u32> {
+fn worker(results: &Path) -> Option<u32> {
+    workers(results).first().copied()
+}
+
+/// The workers' processes, as they noted them in the databases' folders.
+pub fn workers(results: &Path) -> Vec<u32> {
     let mut folders: Vec<PathBuf> = vec![results.to_owned()];
+    let mut found = Vec::new();
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).ok()?.flatten() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let path = entry.path();
             if path.is_dir() {
                 folders.push(path);
             } else if path.ends_with(LOG) {
-                let log = std::fs::read_to_string(path).ok()?;
-                let put = log.lines().find_map(|line| line.strip_prefix("put "))?;
-                return put.parse().ok();
+                let log = std::fs::read_to_string(path).unwrap_or_default();
+                let put = log.lines().filter_map(|line| line.strip_prefix("put "));
+                found.extend(put.filter_map(|pid| pid.parse::<u32>().ok()));
             }
         }
     }
-    None
+    found
 }
 
 fn a_stopped_worker_shows_in_response_times_and_not_in_service_times() {

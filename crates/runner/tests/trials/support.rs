@@ -232,3 +232,16 @@ pub fn lives(pid: u32) -> bool {
     stat.rsplit_once(')')
         .is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
 }
+
+/// Whether a process is stopped, by a signal or by the freezer of control groups.
+pub fn is_stopped(pid: u32) -> bool {
+    let read = |file: String| std::fs::read_to_string(file).unwrap_or_default();
+    let groups = read(format!("/proc/{pid}/cgroup"));
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::"));
+    let is_frozen = own.is_some_and(|own| {
+        let mounts = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].into_iter();
+        let mut events = mounts.map(|mount| read(format!("{mount}{own}/cgroup.events")));
+        events.any(|events| events.contains("frozen 1"))
+    });
+    is_frozen || read(format!("/proc/{pid}/stat")).contains(") T ")
+}

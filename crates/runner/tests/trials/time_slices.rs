@@ -1,13 +1,13 @@
 //! Contenders that share time slices.
 
 use crate::claims::claims;
-use crate::conditions::worker;
+use crate::conditions::workers;
 use crate::support::{
-    Bench, doubts, failure, is_empty_or_absent, is_running, lives, on, spec, threads, with,
+    Bench, doubts, failure, is_empty_or_absent, is_running, is_stopped, lives, on, spec, threads,
+    with,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 use trueput_record::measurement::Outcome;
@@ -16,7 +16,7 @@ use trueput_record::{TrialRecord, TrialSpec};
 claims![
     stopped_workers_count_no_time,
     work_that_ends_by_its_count_is_done_in_time_slices_too,
-    a_contender_that_dies_leaves_the_others_their_time_slices,
+    a_contender_that_dies_while_it_is_stopped_leaves_the_others_their_time_slices,
     a_group_that_is_stopped_keeps_what_all_had_measured,
     a_group_that_was_stopped_begins_again,
 ];
@@ -82,25 +82,32 @@ fn work_that_ends_by_its_count_is_done_in_time_slices_too() {
     assert_eq!(records.len(), 2);
 }
 
-fn a_contender_that_dies_leaves_the_others_their_time_slices() {
+/// Only the first contender notes its workers. They are stopped in the slices of the other one,
+/// during which this sees its progress.
+fn a_contender_that_dies_while_it_is_stopped_leaves_the_others_their_time_slices() {
     let bench = Bench::new();
     let made = bench.create(pair(2.5)).unwrap();
-    let killed = Cell::new(None);
+    let (mut killed, mut stopped) = (None, Vec::new());
     bench.run(&made, |event| {
-        if is_running(event)
-            && killed.get().is_none()
-            && let Some(pid) = worker(&bench.results())
-        {
-            killed.set(Some(pid));
-            kill(Pid::from_raw(pid as i32), Signal::SIGKILL).unwrap();
+        if !is_running(event) || killed.is_some() {
+            return;
+        }
+        stopped = workers(&bench.results());
+        stopped.retain(|pid| is_stopped(*pid));
+        killed = stopped.first().copied();
+        if let Some(pid) = killed {
+            kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL).unwrap();
         }
     });
+    assert!(killed.is_some(), "none was seen while it was stopped");
+    assert!(!stopped.iter().any(|pid| lives(*pid)), "{stopped:?}");
     let records = made.records();
     let has_failed = |record: &TrialRecord| matches!(record.outcome, Outcome::Failed { .. });
     let (failed, others): (Vec<_>, Vec<_>) = records.into_iter().partition(has_failed);
     let ([failed], [other]) = (&failed[..], &others[..]) else {
         panic!("{failed:?} {others:?}");
     };
+    assert_eq!(failed.spec.id, "a");
     assert!(failure(failed).contains("SIGKILL"), "{failed:?}");
     assert!(doubts(other).is_empty(), "{other:?}");
     assert!(other.measurement.as_ref().unwrap().elapsed_s >= 1.25);

@@ -68,7 +68,7 @@ fn server_at_work(kind: &Kind, child: &mut Child, work: &Path) -> i32 {
 }
 
 /// Waits until a process is gone.
-fn assert_gone(pid: i32) {
+pub fn assert_gone(pid: i32) {
     let limit = Instant::now() + Duration::from_secs(60);
     while is_alive(pid) {
         assert!(Instant::now() < limit, "process {pid} is still there");
@@ -188,7 +188,7 @@ fn gone_with_its_run(kind: &Kind) {
 }
 
 /// Whether a process is stopped, by a signal or by the freezer of control groups.
-fn is_stopped(pid: i32) -> bool {
+pub fn is_stopped(pid: i32) -> bool {
     let read = |file: String| std::fs::read_to_string(file).unwrap_or_default();
     let groups = read(format!("/proc/{pid}/cgroup"));
     let own = groups.lines().find_map(|line| line.strip_prefix("0::"));

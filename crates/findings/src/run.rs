@@ -43,6 +43,15 @@ pub struct TrialTotals {
 }
 
 impl Run {
+    /// The name with which the program was called: the commands that a report suggests begin with
+    /// it.
+    #[must_use]
+    pub fn program(&self) -> &str {
+        let typed = self.manifest.host.program.command.first();
+        let typed = typed.filter(|name| !name.is_empty());
+        typed.map_or("trueput", String::as_str)
+    }
+
     /// Reads a run folder. Trials whose parts disagree come out as invalid.
     ///
     /// # Errors

@@ -197,10 +197,25 @@ pub fn command_line() -> Vec<String> {
 
 /// The name by which this program was called, quoted for a shell.
 pub fn program_name() -> String {
+    quoted(&typed_name())
+}
+
+/// The name by which this program was called.
+fn typed_name() -> String {
     let called = std::env::args_os().next();
     let called = called.filter(|name| !name.is_empty());
     let called = called.map(|name| name.to_string_lossy().into_owned());
-    quoted(called.as_deref().unwrap_or("trueput"))
+    called.unwrap_or_else(|| "trueput".to_owned())
+}
+
+/// A run as people read it: the commands in its report name this program as it was called now, not
+/// as it was when it made the run.
+pub fn called(report: &Run) -> Run {
+    let mut called = report.clone();
+    if let Some(first) = called.manifest.host.program.command.first_mut() {
+        *first = typed_name();
+    }
+    called
 }
 
 /// Writes the run's answer with its warnings, or the whole report, and the paths of all results,
@@ -214,7 +229,8 @@ pub fn report(folder: &RunFolder, screen: Screen) -> Result<(), Failure> {
     let run_folder = format!("run folder: {}", folder.path().display());
     if screen.full {
         let style = screen.style(ChartsWhen::Auto);
-        output::document(&report.render(Format::Terminal, style), Format::Terminal)?;
+        let text = called(&report).render(Format::Terminal, style);
+        output::document(&text, Format::Terminal)?;
         output::line(&run_folder)?;
         return output::line(&describe_page(&page?));
     }
@@ -235,7 +251,9 @@ pub fn everything(report: &Run) -> String {
 /// # Errors
 /// If standard output is closed.
 pub fn write_answer(report: &Run, screen: Screen, closing: &[String]) -> Result<(), Failure> {
-    if let Some(answer) = report.render_search(screen.style(ChartsWhen::Never)) {
+    if report.manifest.search.is_some()
+        && let Some(answer) = called(report).render_search(screen.style(ChartsWhen::Never))
+    {
         output::document(&answer, Format::Terminal)?;
         return closing.iter().try_for_each(|line| output::line(line));
     }

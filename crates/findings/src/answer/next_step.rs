@@ -38,6 +38,8 @@ pub enum NextStep {
     MoreRepeats {
         /// The option to add: `--repeat 15`.
         option: String,
+        /// The time that the whole run may take, seconds; `None` if it is not known.
+        takes_s: Option<f64>,
         /// The words of the run's command with that option, quoted for a shell.
         command: Vec<String>,
     },
@@ -116,15 +118,7 @@ fn go_on_deciding(report: &Run, rankings: &[RankingAnswer]) -> Option<NextStep> 
     // One ranking is decided after the other.
     let to_look = |it: &&RankingDecision| Some(it.next_look? - it.repeats);
     let repeats: u32 = open.iter().filter_map(to_look).sum();
-    // One repeat alone tells the time of its trials only.
-    let alone_s = || {
-        report
-            .trials
-            .iter()
-            .filter_map(|it| plan_time_s(it, None))
-            .sum()
-    };
-    let look_s = f64::from(repeats) * repeat_s(&report.trials).unwrap_or_else(alone_s);
+    let look_s = f64::from(repeats) * repeat_time_s(report);
     let more_s = open.iter().map(|it| it.more_s()).sum::<Option<f64>>();
     let minutes = (TIME_FACTOR * more_s.unwrap_or_default().max(look_s) / 60.0).ceil();
     let is_here = report.shown_as == report.folder;
@@ -132,6 +126,12 @@ fn go_on_deciding(report: &Run, rankings: &[RankingAnswer]) -> Option<NextStep> 
         more_s,
         command: resume_with(report, &["--within", &format!("{minutes}m")]),
     })
+}
+
+/// The time that a repeat takes, seconds. One repeat alone tells the time of its trials only.
+fn repeat_time_s(report: &Run) -> f64 {
+    let times_s = || report.trials.iter().filter_map(|it| plan_time_s(it, None));
+    repeat_s(&report.trials).unwrap_or_else(|| times_s().sum())
 }
 
 /// Goes on with a run of a number of repeats until its rankings are decided, which they are at a
@@ -157,10 +157,8 @@ fn decide(report: &Run, unsure: &[&RankingAnswer]) -> NextStep {
 
 /// The command that continues the run with these options.
 fn resume_with(report: &Run, options: &[&str]) -> Vec<String> {
-    let program = report.manifest.host.program.command.first();
-    let program = program.map_or("trueput", String::as_str);
     let folder = report.shown_as.to_string_lossy();
-    let words = [program, "run", "--resume", &folder];
+    let words = [report.program(), "run", "--resume", &folder];
     words
         .iter()
         .chain(options)
@@ -190,11 +188,11 @@ fn resume(report: &Run) -> Vec<String> {
         let words = others.map(|word| quoted(word));
         return words.chain(["--resume".to_owned()]).collect();
     }
-    let folder = quoted(&report.shown_as.to_string_lossy());
+    let folder = report.shown_as.to_string_lossy();
     let search = report.manifest.search.as_ref();
     let command = search.map_or("run", SearchSettings::command);
-    let words = ["trueput", command, "--resume"].map(str::to_owned);
-    words.into_iter().chain([folder]).collect()
+    let words = [report.program(), command, "--resume", &folder];
+    words.iter().map(|word| quoted(word)).collect()
 }
 
 /// Estimates the repeats that would show the observed differences, or that there are none that
@@ -230,7 +228,8 @@ fn more_repeats(report: &Run, unsure: &[&RankingAnswer]) -> Option<NextStep> {
     let needed = needed.reduce(f64::max);
     let needed = needed.filter(|needed| *needed <= MAX_PROPOSED_REPEATS)?;
     // A multiple of five: it is an estimate.
-    let option = format!("--repeat {}", (needed / 5.0).ceil() as u64 * 5);
+    let repeats = (needed / 5.0).ceil() * 5.0;
+    let option = format!("--repeat {repeats:.0}");
     let mut command: Vec<String> = Vec::new();
     let mut words = report.manifest.host.program.command.iter();
     while let Some(word) = words.next() {
@@ -243,5 +242,10 @@ fn more_repeats(report: &Run, unsure: &[&RankingAnswer]) -> Option<NextStep> {
         }
     }
     command.extend(option.split(' ').map(str::to_owned));
-    Some(NextStep::MoreRepeats { option, command })
+    let takes_s = repeats * repeat_time_s(report);
+    Some(NextStep::MoreRepeats {
+        option,
+        takes_s: (takes_s > 0.0).then_some(takes_s),
+        command,
+    })
 }

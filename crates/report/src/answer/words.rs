@@ -558,6 +558,13 @@ pub(crate) fn distinguishing(step: &NextStep) -> String {
             "To distinguish them (about {} more)",
             decision::seconds(*more_s)
         ),
+        NextStep::MoreRepeats {
+            takes_s: Some(takes_s),
+            ..
+        } => format!(
+            "To distinguish them (about {})",
+            decision::seconds(*takes_s)
+        ),
         _ => "To distinguish them".to_owned(),
     }
 }

@@ -6,6 +6,7 @@ use super::capacity::{
     ContenderNames, cache_note, curves, failure_blocks, figure_at_capacity, interval, left_out,
     mark_note, marked_rate, note, rate, storage_note, storage_of, unconfirmed,
 };
+use super::conclusion::called;
 use super::header;
 use super::search_stop::SearchStop;
 use super::tuning::{TuningView, gain_table, knob_shares, plan_blocks};
@@ -415,7 +416,11 @@ impl<'a> ChoiceView<'a> {
             objective, arrival, ..
         } = &self.settings.capacity;
         let arrival = ["--arrival".to_owned(), arrival.to_string()];
-        let mut capacity = trial_command(self.run, "capacity", &best.spec, &first.default.spec);
+        let command = |subcommand| {
+            let words = trial_command(self.run, subcommand, &best.spec, &first.default.spec);
+            called(self.run, words)
+        };
+        let mut capacity = command("capacity");
         capacity.extend(["--objective".to_owned(), quoted(&objective.to_string())]);
         capacity.extend(arrival.clone());
         let mut blocks = Vec::new();
@@ -428,7 +433,7 @@ impl<'a> ChoiceView<'a> {
         ]);
         let wanted_per_s = self.settings.needed_per_s.or(best.capacity_per_s);
         if let Some(per_s) = wanted_per_s {
-            let mut run = trial_command(self.run, "run", &best.spec, &first.default.spec);
+            let mut run = command("run");
             run.extend(["--rate".to_owned(), per_s.to_string()]);
             run.extend(arrival);
             run.extend(["--repeat".to_owned(), "5".to_owned()]);

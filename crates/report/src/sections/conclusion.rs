@@ -45,6 +45,19 @@ impl Section for MissingTrials {
     }
 }
 
+/// The name with which the program was called, quoted for a shell.
+pub(crate) fn program(run: &Run) -> String {
+    quoted(run.program())
+}
+
+/// A command of this program with the name with which it was called.
+pub(crate) fn called(run: &Run, mut words: Vec<String>) -> Vec<String> {
+    if let Some(first) = words.first_mut() {
+        *first = program(run);
+    }
+    words
+}
+
 /// The command of the run.
 pub(crate) fn command(run: &Run) -> [Block; 2] {
     let words = run.manifest.host.program.command.iter();
@@ -102,13 +115,7 @@ fn unfinished(report: &Run) -> Vec<Block> {
     text += " To continue it:";
     let folder = quoted(&report.shown_as.to_string_lossy());
     let search = report.manifest.search.as_ref();
-    let command = search.map_or("run", SearchSettings::command);
-    let command = ["trueput", command, "--resume"]
-        .map(str::to_owned)
-        .into_iter()
-        .chain([folder]);
-    vec![
-        Block::Warnings(vec![text]),
-        Block::Command(command.collect()),
-    ]
+    let subcommand = search.map_or("run", SearchSettings::command).to_owned();
+    let command = vec![program(report), subcommand, "--resume".to_owned(), folder];
+    vec![Block::Warnings(vec![text]), Block::Command(command)]
 }

@@ -1,5 +1,6 @@
 //! The section on a search for knobs: by itself, and of a contender of a choice.
 
+use super::conclusion::{called, program};
 use super::header;
 use super::search_stop::SearchStop;
 use super::{Part, Section, SectionInput};
@@ -273,7 +274,8 @@ impl<'a> TuningView<'a> {
         // A bundle is a copy: the search goes on in its own folder.
         if is_cut_short && self.is_whole_run && self.run.shown_as == self.run.folder {
             let folder = self.run.shown_as.to_string_lossy();
-            text += &format!(" `trueput tune --resume {}` goes on.", quoted(&folder));
+            let program = program(self.run);
+            text += &format!(" `{program} tune --resume {}` goes on.", quoted(&folder));
         }
         text
     }
@@ -348,7 +350,7 @@ pub(super) fn plan_blocks(run: &Run) -> Option<[Block; 2]> {
                 "Its plan: {path}. It runs the default and these knobs alternately. Add a longer \
                  --duration to include work that knobs put off, such as checkpoints:"
             )),
-            Block::Command(vec!["trueput".to_owned(), "run".to_owned(), quoted(&path)]),
+            Block::Command(vec![program(run), "run".to_owned(), quoted(&path)]),
         ]
     })
 }
@@ -545,7 +547,7 @@ fn name(configuration: &TunedConfiguration) -> String {
 
 /// The command that runs the winner beside the default.
 fn command(run: &Run, spec: &TrialSpec, winner: &TunedConfiguration) -> Vec<String> {
-    let mut words = trial_command(run, "ledger", spec, spec);
+    let mut words = called(run, trial_command(run, "ledger", spec, spec));
     let changes: Vec<_> = winner
         .changes
         .iter()

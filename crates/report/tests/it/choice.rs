@@ -486,3 +486,21 @@ fn a_full_report_says_all_that_the_answer_of_a_search_says() {
         }
     }
 }
+
+#[test]
+fn commands_have_the_name_by_which_the_program_was_called() {
+    let text = |mut run: Run| {
+        run.manifest.host.program.command[0] = "./tp".to_owned();
+        flat(&run.render_search(STYLE).unwrap())
+    };
+    let open = text(half_confirmed());
+    let resume = "./tp choose --resume results/20261121T204459Z-first-look --budget TIME.";
+    assert_has!(open, format!("Go on with more time: {resume}").as_str());
+    assert!(!open.contains("RUN"), "{open}");
+    assert_has!(text(alone()), "./tp capacity threen1 ", "./tp run threen1 ");
+    // A bundle is a copy, which does not go on.
+    let mut bundle = half_confirmed();
+    bundle.shown_as = "a.tar.gz".into();
+    let open = text(bundle);
+    assert!(!open.contains("--resume"), "{open}");
+}

@@ -2,8 +2,10 @@
 
 use crate::support::{self, flat, report};
 use trueput_findings::Run;
-use trueput_findings::answer::Answer;
-use trueput_record::testing::open_loop::{ASKED_PER_S, contest, repeats, slow_commits, trial};
+use trueput_findings::answer::{Answer, NextStep};
+use trueput_record::testing::open_loop::{
+    ASKED_PER_S, contest, offered, repeats, slow_commits, trial,
+};
 use trueput_report::answer::{AnswerText, Layout, standings};
 use trueput_report::{Format, RunReport, Style};
 
@@ -96,4 +98,25 @@ fn json_has_what_orders_them() {
     let last = &json["rankings"][0]["cells"][2]["at_rate"];
     assert_eq!(last["worst_kind"], "commit");
     assert_eq!(last["responses"][0]["kind"], "update");
+}
+
+#[test]
+fn more_repeats_at_a_given_rate_are_proposed_with_the_time_that_they_take() {
+    let mut trials = offered(ASKED_PER_S, &[(0, "sqlite", 106), (1, "lmdb", 105)]);
+    trials.retain(|trial| trial.spec.repeat <= 2);
+    // A repeat begins every two minutes.
+    for trial in &mut trials {
+        trial.started_at = format!("2026-11-21T20:{:02}:00Z", 2 * trial.spec.repeat);
+    }
+    let steps = Answer::of(&report(trials)).next_steps;
+    let more = |step: &NextStep| match step {
+        NextStep::MoreRepeats {
+            option, takes_s, ..
+        } => (option.clone(), *takes_s),
+        other => panic!("{other:?}"),
+    };
+    let (option, takes_s) = more(&steps[0]);
+    let repeats = option.strip_prefix("--repeat ").unwrap();
+    let repeats: f64 = repeats.parse().unwrap();
+    assert_eq!(takes_s, Some(120.0 * repeats));
 }

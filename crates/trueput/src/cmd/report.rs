@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use trueput_findings::Run;
 use trueput_record::folder::RankingSplit;
 use trueput_report::pictures::{self, ChartName, ImageFormat};
-use trueput_report::{Format, RunReport, merge};
+use trueput_report::{Format, RunReport, Style, merge};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -142,7 +142,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             prepared_run::write_answer(report, screen, &closing_lines(report))?;
         }
         ([report], None) => {
-            output::document(&report.render(arguments.format, style), arguments.format)?;
+            output::document(&whole(report, arguments.format, style), arguments.format)?;
         }
         (several, None) if is_answer => {
             let text = merge::answer(several, screen.layout(), &prepared_run::program_name());
@@ -154,6 +154,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The whole report of a run.
+fn whole(report: &Run, format: Format, style: Style) -> String {
+    match format {
+        Format::Terminal => prepared_run::called(report).render(format, style),
+        _ => report.render(format, style),
+    }
 }
 
 /// Writes a chart of a run to a new file and prints its path.

@@ -4,7 +4,7 @@
 use crate::support::{ALL_WELL, Bench, assert_contains, signal, stderr, stdout, unwrapped};
 use nix::sys::signal::Signal::SIGINT;
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use trueput_findings::Run;
 use trueput_findings::choice::{Candidate, choice};
 use trueput_record::search::{SearchEnd, TrialPurpose};
@@ -70,6 +70,20 @@ fn the_better_of_two_contenders_is_recommended_even_after_an_interruption() {
     let page = std::fs::read_to_string(run.folder.join("report.html")).unwrap();
     assert_contains(&page, &["p99 response time by request rate"]);
     assert_recommends(found.first(), &answer, &page);
+    if let Some(first) = found.first() {
+        let name = first.default.spec.contender();
+        let command = format!(" ./tp capacity ycsb --engine {name} ");
+        assert_contains(&reported_by_another_name(&bench, &path), &[&command]);
+    }
+}
+
+/// The answer of a run by the program under another name.
+fn reported_by_another_name(bench: &Bench, run: &str) -> String {
+    let program = bench.command("report").get_program().to_owned();
+    std::os::unix::fs::symlink(program, bench.path().join("tp")).unwrap();
+    let mut called = Command::new("./tp");
+    let called = called.current_dir(bench.path()).args(["report", run]);
+    unwrapped(&stdout(&called.output().unwrap()))
 }
 
 /// Asserts what an answer says of the contender that it recommends. Both wait for the same flushes:
@@ -80,7 +94,10 @@ fn assert_recommends(first: Option<&Candidate>, answer: &str, page: &str) {
         return assert_contains(answer, &[words, "Both reach the 50/s that you need."]);
     };
     let name = first.default.spec.contender();
-    let command = format!("trueput capacity ycsb --engine {name} --durability sync --workers 2");
+    let command = format!(
+        "{} capacity ycsb --engine {name} --durability sync --workers 2",
+        env!("CARGO_BIN_EXE_trueput")
+    );
     assert_contains(
         answer,
         &[

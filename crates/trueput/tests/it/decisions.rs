@@ -69,6 +69,22 @@ fn a_run_of_a_number_of_repeats_that_shows_nothing_suggests_to_decide() {
 
 #[test]
 #[ignore = "slow: make test runs it"]
+fn the_whole_report_of_an_unfinished_run_says_how_to_go_on_by_the_name_of_the_program() {
+    let bench = Bench::new();
+    let made = copies::made(&bench);
+    let run = copies::at_factor(&bench, &made, "unfinished", 1.0);
+    std::fs::remove_file(Path::new(&run).join("end.json")).unwrap();
+    let program = bench.command("report").get_program().to_owned();
+    let command = format!(
+        "To continue it: {} run --resume {run}",
+        program.to_str().unwrap()
+    );
+    let said = unwrapped(&bench.stdout_of(&format!("report {run} --full")));
+    assert_contains(&said, &[&command]);
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
 fn a_decision_needs_time_for_a_repeat_and_rates_to_compare() {
     let bench = Bench::new();
     for (options, said) in [

@@ -1,10 +1,16 @@
 //! The answer of a choice in sentences: the recommendation, or why there is none.
 
 use super::super::capacity::{certainty, factor, none_keeps, rate, which};
+use super::super::conclusion::program;
 use super::{ChoiceView, name};
 use crate::answer::name_list;
 use trueput_findings::choice::{Candidate, NoOrderReason, RunOffResult};
+use trueput_findings::shell::quoted;
 use trueput_findings::units::{counted, number, separate};
+
+/// What to do about a machine that was too disturbed, as a sentence that begins with a space.
+const QUIETER: &str =
+    " Choose again when the machine is quieter, or give longer trials (--duration).";
 
 impl ChoiceView<'_> {
     /// Says that nothing is recommended, if the storage does not keep the level; it ends with a
@@ -77,32 +83,32 @@ impl ChoiceView<'_> {
         let (reason, remedy) = match reason {
             NoOrderReason::Disturbance => (
                 "The machine was too disturbed to tell which contender takes more.".to_owned(),
-                " Choose again when the machine is quieter, or give longer trials (--duration).",
+                QUIETER.to_owned(),
             ),
             NoOrderReason::Overlap if self.choice.run_off.is_some_and(|it| it.is_complete()) => (
                 "The machine was too disturbed, or the two are too close, to tell which takes \
                  more: their intervals overlap even after the run-off."
                     .to_owned(),
-                " Choose again when the machine is quieter, or give longer trials (--duration).",
+                QUIETER.to_owned(),
             ),
             NoOrderReason::Overlap => (
                 "Too close to call: the intervals overlap, and the search ended before the run-off \
                  was complete."
                     .to_owned(),
-                " Go on with more time: trueput choose --resume RUN --budget TIME.",
+                self.more_time(),
             ),
             NoOrderReason::Outsider => (
                 "Too close to call: after the run-off, a contender that was not in it has the \
                  highest capacity."
                     .to_owned(),
-                " Choose again with more time (--budget) or longer trials (--duration).",
+                " Choose again with more time (--budget) or longer trials (--duration).".to_owned(),
             ),
             NoOrderReason::Equal => (
                 format!(
                     "{} are equal in these trials: choose either.",
                     listed(&both.map(name))
                 ),
-                "",
+                String::new(),
             ),
         };
         let per_s = |it: &Candidate| it.best().capacity_per_s.unwrap_or_default();
@@ -120,6 +126,19 @@ impl ChoiceView<'_> {
             "{}{reason} {objective}, in no order: {}.{need}{remedy}",
             self.refusal(both[0]),
             each.join("; ")
+        )
+    }
+
+    /// How the search goes on, as a sentence that begins with a space.
+    fn more_time(&self) -> String {
+        // A bundle is a copy: the search goes on in its own folder.
+        if self.run.shown_as != self.run.folder {
+            return " Choose again with more time (--budget).".to_owned();
+        }
+        let folder = quoted(&self.run.shown_as.to_string_lossy());
+        format!(
+            " Go on with more time: {} choose --resume {folder} --budget TIME.",
+            program(self.run)
         )
     }
 

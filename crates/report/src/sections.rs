@@ -93,6 +93,8 @@ pub(crate) struct Part {
     pub charts: Vec<Chart>,
     /// Charts below the table of a ranking.
     pub more_charts: Vec<Chart>,
+    /// Charts below those, which the page folds: latencies over time by kind and percentile.
+    pub folded_charts: Vec<Chart>,
     /// The ranking that it is of, by its place among the run's.
     pub ranking: Option<usize>,
     /// The summary line if the page folds it; `None` if it is not folded.

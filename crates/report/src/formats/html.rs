@@ -36,6 +36,8 @@ const EACH_BY_ITSELF: &str = "One contender alone, with all its repeats";
 
 const MORE: &str = "More charts: rates over time, latency, resources, bottlenecks";
 
+const OTHER_LATENCIES: &str = "Latencies over time: other kinds of operation and percentiles";
+
 /// With more rankings than this, only the rate chart of each is initially shown.
 const MANY_RANKINGS: usize = 8;
 
@@ -301,15 +303,18 @@ impl Page {
         let [before, table, after] = [before, table, after].map(|it| self.written(it, &title));
         let charts = self.put(part.charts, &title);
         let more = self.put(part.more_charts, &title);
+        let other = self.put(part.folded_charts, &title);
         let evidence = part.evidence.map(|it| blocks::evidence(&it, &title));
         let (is_folded, of) = (many && !more.is_empty(), title.clone());
         let content = move |figures: &Figures<'_>| {
             let more = figures.drawn(&more);
+            let drawn = figures.drawn(&other);
             html! {
                 (before)
                 (figures.drawn(&charts))
                 (table)
                 @if is_folded { (folded("more", MORE, &more, &of)) } @else { (more) }
+                @if !other.is_empty() { (folded("more", OTHER_LATENCIES, &drawn, &of)) }
                 (after)
                 @if let Some(evidence) = &evidence { (evidence) }
             }

@@ -46,6 +46,7 @@ impl Section for Rankings {
                 blocks: blocks(input, ranking, answer),
                 charts: input.page_charts(|| rates().into_iter().collect()),
                 more_charts: input.page_charts(|| trial_charts(input.run, ranking, answer)),
+                folded_charts: input.page_charts(|| other_latencies(input.run, ranking)),
                 ranking: Some(index),
                 folded: single_result(ranking),
                 ..Part::default()
@@ -53,6 +54,11 @@ impl Section for Rankings {
         };
         rankings.map(part).collect()
     }
+}
+
+/// The latencies over time of the kinds of operation and percentiles that the first chart omits.
+fn other_latencies(run: &Run, ranking: &Ranking) -> Vec<Chart> {
+    timeline::more_latencies(ranking, &representatives(run, ranking))
 }
 
 /// Describes the trial that represents a contender in every chart except that of the rates.

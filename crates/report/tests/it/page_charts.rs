@@ -362,3 +362,33 @@ fn a_rate_keeps_the_digits_that_its_rounding_hangs_on() {
     assert_eq!(units::number(drawn), "216,927");
     assert!(page.contains(">216,927</td>"));
 }
+
+#[test]
+fn latencies_over_time_of_every_kind_and_percentile_are_on_the_page_folded() {
+    let trial = |place: u32, engine: &str| {
+        let trial = valid(spec(place, engine, Durability::Sync, 1), 1_000.0);
+        let mut trial = sampled(trial, 10);
+        for second in &mut trial.measurement.as_mut().unwrap().timeline {
+            let times_ns = vec![1_000, 2_000];
+            second.latency_p50_ns.clone_from(&times_ns);
+            second.latency_p99_ns.clone_from(&times_ns);
+            second.latency_p999_ns.clone_from(&times_ns);
+            second.latency_max_ns = times_ns;
+        }
+        trial
+    };
+    let page = report(vec![trial(0, "lmdb"), trial(1, "redb")]).page();
+    let charts = pages::charts(&page);
+    for kind in ["read", "update"] {
+        for figure in ["p50", "p99", "p99.9", "max"] {
+            let title = format!("{figure} of {kind} over time");
+            let is_it = |chart: &&Value| chart["title"] == title.as_str();
+            assert_eq!(charts.iter().filter(is_it).count(), 1, "{title}");
+        }
+    }
+    let (open, folded) = page
+        .split_once("Latencies over time: other kinds of operation and percentiles")
+        .unwrap();
+    assert!(open.contains("p99 of update over time"));
+    assert!(folded.contains("p50 of update over time"));
+}

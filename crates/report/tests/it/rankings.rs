@@ -1,7 +1,8 @@
-//! What a ranking says of the isolation of its contenders.
+//! The ranks of a ranking, and what it says of the isolation of its contenders.
 
-use crate::support::{report, spec, terminal_line, valid};
+use crate::support::{contest, report, spec, terminal_line, valid};
 use trueput_findings::Run;
+use trueput_findings::answer::Answer;
 use trueput_record::folder::RankingSplit;
 use trueput_record::{Durability, Isolation, Outcome, TrialRecord};
 
@@ -73,4 +74,38 @@ fn a_split_ranking_has_its_isolation_in_the_heading_also_without_a_valid_trial()
     let text = terminal_line(&split);
     assert_has!(text, "4 workers, isolation read-committed");
     assert!(!text.contains("isolation not stated"), "{text}");
+}
+
+/// Only contenders before the first slower one share the leader's rank, however little is known of
+/// those after it.
+#[test]
+fn ranks_never_fall_so_that_they_never_run_6_7_1_9() {
+    let steady = [1_000.0, 1_010.0, 1_030.0, 990.0, 1_020.0];
+    let turned = [1_019.0, 989.0, 1_029.0, 1_009.0, 999.0];
+    let half = steady.map(|rate| rate / 2.0);
+    // A third of the leader's rate, and so uncertain that it may be above it.
+    let wild = [100.0, 1_250.0, 150.0, 1_300.0, 200.0];
+    let quarter = steady.map(|rate| rate / 4.0);
+    let run = contest(&[
+        ("redb", &steady),
+        ("lmdb", &turned),
+        ("sqlite", &half),
+        ("fjall", &wild),
+        ("bbolt", &quarter),
+    ]);
+    let rows = &Answer::of(&run).rankings[0].rows;
+    let ranks: Vec<_> = rows
+        .iter()
+        .map(|row| (row.rank, row.contender.as_str()))
+        .collect();
+    let expected = [
+        (Some(1), "redb"),
+        (Some(1), "lmdb"),
+        (Some(3), "sqlite"),
+        (Some(4), "fjall"),
+        (Some(5), "bbolt"),
+    ];
+    assert_eq!(ranks, expected);
+    // The control: nobody knows whether this one is slower either.
+    assert!(rows[3].verdict.is_inconclusive(), "{rows:?}");
 }

@@ -23,13 +23,27 @@ const MAX_MAPS: usize = 6;
 /// A percentile of a point, nanoseconds.
 type PercentileReader = fn(&LatencyPoint) -> u64;
 
+/// A percentile with its name.
+type LatencyPercentile = (&'static str, PercentileReader);
+
+/// A contender and its latencies over time.
+type LatencyLine = (String, Vec<LatencyPoint>);
+
+/// The percentile of several contenders that is drawn first.
+const DRAWN_FIRST: LatencyPercentile = ("p99", |point| point.p99_ns);
+
 /// The lines of a contender's latencies over time.
-const PERCENTILES: [(&str, PercentileReader); 4] = [
+const PERCENTILES: [LatencyPercentile; 4] = [
     ("p50", |point| point.p50_ns),
-    ("p99", |point| point.p99_ns),
+    DRAWN_FIRST,
     ("p99.9", |point| point.p999_ns),
     ("max", |point| point.max_ns),
 ];
+
+/// The most points of all the other charts of latencies of a ranking, and the most kinds of
+/// operation that have some: most readers leave them folded, and the page has to be sent.
+const MORE_POINTS: usize = 3_000;
+const MAX_TIMED_KINDS: usize = 6;
 
 /// The most events that are marked on a line.
 const MAX_MARKS: usize = 200;
@@ -84,33 +98,86 @@ pub(crate) fn over_time(ranking: &Ranking, trials: &[Representative<'_>]) -> Opt
 /// The latencies of the headline over time: the 99th percentile of each contender, or several
 /// percentiles of the only one; `None` if no trial has two points.
 pub(crate) fn latencies(ranking: &Ranking, trials: &[Representative<'_>]) -> Option<Chart> {
-    let budget = (MAX_POINTS / trials.len().max(1)).clamp(MIN_POINTS, ENOUGH_POINTS);
     let kind = &ranking.headline;
+    let most = (MAX_POINTS / trials.len().max(1)).clamp(MIN_POINTS, ENOUGH_POINTS);
+    match latency_lines(kind, trials, most).as_slice() {
+        [] => None,
+        [only] => Some(latencies_of_one(kind, only)),
+        several => Some(latencies_of_all(kind, DRAWN_FIRST, several)),
+    }
+}
+
+/// The other latencies over time, for a reader who wants another kind of operation or another
+/// percentile than [`latencies`] draws; empty if no trial has two points.
+pub(crate) fn more_latencies(ranking: &Ranking, trials: &[Representative<'_>]) -> Vec<Chart> {
+    let mut kinds = ranking.frequent_kinds();
+    kinds.truncate(MAX_TIMED_KINDS);
+    let lines = (trials.len() * kinds.len() * PERCENTILES.len()).max(1);
+    let most = (MORE_POINTS / lines).clamp(MIN_POINTS, ENOUGH_POINTS);
+    let mut charts = Vec::new();
+    for kind in kinds {
+        let is_headline = kind == ranking.headline;
+        match latency_lines(kind, trials, most).as_slice() {
+            [] => {}
+            [only] => charts.extend((!is_headline).then(|| latencies_of_one(kind, only))),
+            several => {
+                let is_new = |(name, _): &LatencyPercentile| !is_headline || *name != DRAWN_FIRST.0;
+                let others = PERCENTILES.into_iter().filter(is_new);
+                charts.extend(others.map(|one| latencies_of_all(kind, one, several)));
+            }
+        }
+    }
+    charts
+}
+
+/// The contenders whose latencies of a kind have at least two points, at most so many each.
+fn latency_lines(kind: &str, trials: &[Representative<'_>], most: usize) -> Vec<LatencyLine> {
     let points = trials.iter().map(|one| {
-        let points = latency_points(one.measurement, kind, budget);
+        let points = latency_points(one.measurement, kind, most);
         (one.cell.name(), points)
     });
-    let lines: Vec<_> = points.filter(|(_, points)| points.len() > 1).collect();
-    let groups: Vec<ChartGroup> = match lines.as_slice() {
-        [] => return None,
-        [(_, points)] => PERCENTILES
-            .iter()
-            .map(|(name, of)| group((*name).to_owned(), points, *of))
-            .collect(),
-        several => several
-            .iter()
-            .map(|(name, points)| group(name.clone(), points, |point| point.p99_ns))
-            .collect(),
-    };
-    let (figure, group, lines) = match lines.as_slice() {
-        [(name, _)] => ("Latency", "percentile", format!("percentiles of {name}")),
-        several => {
-            let lines = format!("a line for each of {} contenders", several.len());
-            ("p99", "contender", lines)
-        }
-    };
-    let title = format!("{figure} of {kind} over time");
-    Some(Chart {
+    points.filter(|(_, points)| points.len() > 1).collect()
+}
+
+/// The percentiles of the only contender.
+fn latencies_of_one(kind: &str, (contender, points): &LatencyLine) -> Chart {
+    let groups = PERCENTILES
+        .into_iter()
+        .map(|(name, of)| group(name.to_owned(), points, of))
+        .collect();
+    Chart {
+        groups,
+        ..latency_chart(
+            format!("Latency of {kind} over time"),
+            &format!("percentiles of {contender}"),
+            "percentile",
+        )
+    }
+}
+
+/// A percentile of each contender.
+fn latencies_of_all(
+    kind: &str,
+    (percentile, of): LatencyPercentile,
+    several: &[LatencyLine],
+) -> Chart {
+    let groups = several
+        .iter()
+        .map(|(name, points)| group(name.clone(), points, of))
+        .collect();
+    Chart {
+        groups,
+        ..latency_chart(
+            format!("{percentile} of {kind} over time"),
+            &format!("a line for each of {} contenders", several.len()),
+            "contender",
+        )
+    }
+}
+
+/// A chart of latencies over time without its lines.
+fn latency_chart(title: String, lines: &str, group: &'static str) -> Chart {
+    Chart {
         says: format!("{title} on a log scale, {lines}."),
         title,
         note: format!("Service time, log scale. {MEDIAN_REPEAT}"),
@@ -118,9 +185,8 @@ pub(crate) fn latencies(ranking: &Ranking, trials: &[Representative<'_>]) -> Opt
             ChartColumn::new("until, seconds", Unit::Seconds),
             ChartColumn::new("service time, ns", Unit::Nanoseconds),
         ],
-        groups,
         ..Chart::new(ChartKind::LatencyTimeline, group)
-    })
+    }
 }
 
 fn group(name: String, points: &[LatencyPoint], of: PercentileReader) -> ChartGroup {

@@ -15,6 +15,9 @@ pub struct Run {
     /// The path of the run for text and commands: for a bundle that of its file, although
     /// `folder` is where it was unpacked.
     pub shown_as: PathBuf,
+    /// The name by which this program was called, if people are to read it: the commands that a
+    /// report suggests begin with it. `None`: as when it made the run.
+    pub program: Option<String>,
     /// The plan, the machine and the program.
     pub manifest: RunManifest,
     /// The finished trials, in the order in which they ended.
@@ -43,11 +46,11 @@ pub struct TrialTotals {
 }
 
 impl Run {
-    /// The name with which the program was called: the commands that a report suggests begin with
-    /// it.
+    /// The name of the program with which the commands that a report suggests begin.
     #[must_use]
     pub fn program(&self) -> &str {
-        let typed = self.manifest.host.program.command.first();
+        let recorded = self.manifest.host.program.command.first();
+        let typed = self.program.as_ref().or(recorded);
         let typed = typed.filter(|name| !name.is_empty());
         typed.map_or("trueput", String::as_str)
     }
@@ -74,6 +77,7 @@ impl Run {
         Ok(Self {
             folder: run_folder.to_owned(),
             shown_as: shown_as.to_owned(),
+            program: None,
             manifest,
             trials: stored.trials,
             damaged: stored.damaged,
@@ -88,6 +92,7 @@ impl Run {
         Self {
             folder: folder.to_owned(),
             shown_as: folder.to_owned(),
+            program: None,
             manifest,
             trials,
             damaged: Vec::new(),

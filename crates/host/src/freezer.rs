@@ -57,8 +57,8 @@ pub struct Freezer {
 
 impl Freezer {
     /// Creates the freezer of these processes and their descendants, in the group of their memory
-    /// limit if they have one. Where no control group can be used, or from when on it cannot any
-    /// more, they are stopped by signals.
+    /// limit if they have one. Where no control group can be used, or once it cannot be used
+    /// any more, they are stopped by signals.
     #[must_use]
     pub fn new(roots: Vec<u32>, limit: Option<&MemoryGroup>) -> Self {
         let limited = limit.and_then(FreezerGroup::of_memory_limit);
@@ -180,7 +180,7 @@ impl Freezer {
         }
         match &self.mechanism {
             StopMechanism::Group(group) => {
-                // The group is there as long as this value is.
+                // Where this fails somebody has the group now; the limits of the trial end it.
                 let _ = group.set_frozen(false);
             }
             // Those that are stopped start and end nobody.

@@ -208,14 +208,13 @@ fn typed_name() -> String {
     called.unwrap_or_else(|| "trueput".to_owned())
 }
 
-/// A run as people read it: the commands in its report name this program as it was called now, not
-/// as it was when it made the run.
-pub fn called(report: &Run) -> Run {
-    let mut called = report.clone();
-    if let Some(first) = called.manifest.host.program.command.first_mut() {
-        *first = typed_name();
+/// A run as people read it: the commands that its report suggests name this program as it was
+/// called now.
+pub fn for_people(report: &Run) -> Run {
+    Run {
+        program: Some(typed_name()),
+        ..report.clone()
     }
-    called
 }
 
 /// Writes the run's answer with its warnings, or the whole report, and the paths of all results,
@@ -229,7 +228,7 @@ pub fn report(folder: &RunFolder, screen: Screen) -> Result<(), Failure> {
     let run_folder = format!("run folder: {}", folder.path().display());
     if screen.full {
         let style = screen.style(ChartsWhen::Auto);
-        let text = called(&report).render(Format::Terminal, style);
+        let text = for_people(&report).render(Format::Terminal, style);
         output::document(&text, Format::Terminal)?;
         output::line(&run_folder)?;
         return output::line(&describe_page(&page?));
@@ -252,7 +251,7 @@ pub fn everything(report: &Run) -> String {
 /// If standard output is closed.
 pub fn write_answer(report: &Run, screen: Screen, closing: &[String]) -> Result<(), Failure> {
     if report.manifest.search.is_some()
-        && let Some(answer) = called(report).render_search(screen.style(ChartsWhen::Never))
+        && let Some(answer) = for_people(report).render_search(screen.style(ChartsWhen::Never))
     {
         output::document(&answer, Format::Terminal)?;
         return closing.iter().try_for_each(|line| output::line(line));

@@ -24,6 +24,8 @@ enum Failure {
     Damaged(Damage),
     /// The driver does not open any database here; its reason.
     Refused(String),
+    /// The engine has an error as it closes a database that is whole.
+    Unclosed(Error),
 }
 
 /// What a commit and a close in good order have damaged.
@@ -32,9 +34,6 @@ enum LaterDamage {
     /// The engine has an error.
     #[error(transparent)]
     Engine(#[from] Error),
-    /// The engine has an error as it closes the database.
-    #[error("closing the database: {0}")]
-    Close(Error),
     /// The records are damaged.
     #[error("{0}")]
     Records(Damage),
@@ -105,6 +104,7 @@ impl OpenableEngine<'_> {
             Ok(Ok(())) => None,
             Ok(Err(Failure::Damaged(damage))) => Some(damage),
             Ok(Err(Failure::Refused(reason))) => return Err(TaskError::Refused(reason)),
+            Ok(Err(Failure::Unclosed(error))) => return Err(TaskError::Close(error)),
             Err(panic) => Some(damage(DamageKind::Crash, format!("it {panic}"))),
         };
         Ok(Inspection { found, damage })
@@ -122,10 +122,11 @@ impl OpenableEngine<'_> {
         *found = self.read_sequences(&*database)?;
         self.write_probe(&*database)
             .map_err(|error| damage(DamageKind::Unwritable, error))?;
-        let closed = database.close().map_err(LaterDamage::Close);
-        closed
-            .and_then(|()| self.examine_again(found))
+        let closed = database.close();
+        self.examine_again(found)
             .map_err(|later| damage(DamageKind::DamagedLater, later))?;
+        // Nothing is lost by it: it says nothing of the promise.
+        closed.map_err(Failure::Unclosed)?;
         let subject = &self.assignment.subject;
         let spec = subject.open_spec(&self.assignment.directory, &self.knobs);
         let checked = self.engine().check_files(&spec);
@@ -147,7 +148,7 @@ impl OpenableEngine<'_> {
         session.point_read(PROBE_KEY, &mut |value| is_there = value == PROBE_VALUE)?;
         drop(session);
         if is_there {
-            database.close().map_err(LaterDamage::Close)
+            Ok(())
         } else {
             Err(LaterDamage::CommitMissing)
         }

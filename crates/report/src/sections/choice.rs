@@ -6,7 +6,7 @@ use super::capacity::{
     ContenderNames, cache_note, curves, failure_blocks, figure_at_capacity, interval, left_out,
     mark_note, marked_rate, note, rate, storage_note, storage_of, unconfirmed,
 };
-use super::conclusion::called;
+use super::conclusion::with_program_name;
 use super::header;
 use super::search_stop::SearchStop;
 use super::tuning::{TuningView, gain_table, knob_shares, plan_blocks};
@@ -418,7 +418,7 @@ impl<'a> ChoiceView<'a> {
         let arrival = ["--arrival".to_owned(), arrival.to_string()];
         let command = |subcommand| {
             let words = trial_command(self.run, subcommand, &best.spec, &first.default.spec);
-            called(self.run, words)
+            with_program_name(self.run, words)
         };
         let mut capacity = command("capacity");
         capacity.extend(["--objective".to_owned(), quoted(&objective.to_string())]);

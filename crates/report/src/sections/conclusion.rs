@@ -50,8 +50,8 @@ pub(crate) fn program(run: &Run) -> String {
     quoted(run.program())
 }
 
-/// A command of this program with the name with which it was called.
-pub(crate) fn called(run: &Run, mut words: Vec<String>) -> Vec<String> {
+/// A command that begins with that name.
+pub(crate) fn with_program_name(run: &Run, mut words: Vec<String>) -> Vec<String> {
     if let Some(first) = words.first_mut() {
         *first = program(run);
     }

@@ -1,6 +1,6 @@
 //! The section on a search for knobs: by itself, and of a contender of a choice.
 
-use super::conclusion::{called, program};
+use super::conclusion::{program, with_program_name};
 use super::header;
 use super::search_stop::SearchStop;
 use super::{Part, Section, SectionInput};
@@ -547,7 +547,7 @@ fn name(configuration: &TunedConfiguration) -> String {
 
 /// The command that runs the winner beside the default.
 fn command(run: &Run, spec: &TrialSpec, winner: &TunedConfiguration) -> Vec<String> {
-    let mut words = called(run, trial_command(run, "ledger", spec, spec));
+    let mut words = with_program_name(run, trial_command(run, "ledger", spec, spec));
     let changes: Vec<_> = winner
         .changes
         .iter()

@@ -513,12 +513,13 @@ impl<'a> WorkerMonitor<'a> {
             let left = next.saturating_duration_since(now);
             self.receive(if awaits_others { TICK } else { TICK.min(left) });
         }
+        // A stopped worker may fail on the way; the user's interruption explains it.
+        if self.interrupted {
+            return Ok(());
+        }
         match self.take_failure() {
-            // A stopped worker may fail on the way; the user's interruption explains it.
-            Some(error) if !self.interrupted => {
-                Err(error.map_reason(|reason| self.with_faults(reason)))
-            }
-            _ => Ok(()),
+            Some(error) => Err(error.map_reason(|reason| self.with_faults(reason))),
+            None => Ok(()),
         }
     }
 
@@ -526,7 +527,7 @@ impl<'a> WorkerMonitor<'a> {
     fn take_failure(&mut self) -> Option<TrialError> {
         let error = self.failure.take()?;
         let process = self.failed_process.take();
-        let last_words = process.map(|index| self.processes.end_failed(index));
+        let last_words = process.map(|index| self.processes.await_failed_exit(index));
         Some(error.map_reason(|reason| reason.followed_by(&last_words.unwrap_or_default())))
     }
 

@@ -146,7 +146,7 @@ impl DelegatedWorker {
     fn outcome(&mut self, status: ExitStatus) -> TaskOutcome {
         match self.answer.take() {
             Some(TaskOutcome::Failed(reason)) => {
-                TaskOutcome::Failed(reason + &self.process.last_words())
+                TaskOutcome::Failed(reason + &self.process.describe_last_lines())
             }
             Some(answer) => answer,
             None => TaskOutcome::Ended {

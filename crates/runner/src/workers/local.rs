@@ -102,16 +102,15 @@ impl LocalWorkers {
     /// Waits for an event of any process, at most `limit`.
     pub fn receive(&mut self, limit: Duration) -> Option<(usize, WorkerEvent)> {
         let Ok((index, event)) = self.event.recv_timeout(limit) else {
-            self.end_groups();
+            self.kill_leftover_groups();
             return None;
         };
         self.members[index].closed |= matches!(event, WorkerEvent::Closed);
         Some((index, event))
     }
 
-    /// Notices processes that have ended without closing their pipe: one that they have forked
-    /// holds it, and is killed.
-    fn end_groups(&mut self) {
+    /// Kills what processes have forked that have ended without closing their pipe: it holds that.
+    fn kill_leftover_groups(&mut self) {
         for member in self.members.iter_mut().filter(|member| !member.closed) {
             // An error shows where its end is asked for.
             let _ = member.process.wait(Duration::ZERO);
@@ -143,9 +142,9 @@ impl LocalWorkers {
     }
 
     /// Ends a process that has said why it fails, and returns what it last wrote, as
-    /// [`WorkerProcess::end_failed`] does.
-    pub fn end_failed(&mut self, index: usize) -> String {
-        self.members[index].process.end_failed()
+    /// [`WorkerProcess::await_failed_exit`] does.
+    pub fn await_failed_exit(&mut self, index: usize) -> String {
+        self.members[index].process.await_failed_exit()
     }
 }
 

@@ -56,14 +56,15 @@ pub(crate) fn run_task_in(
                 workers
                     .exit_result(index)
                     .map_err(|end| TrialError::Failed(end.preceded_by(&format!("{name}: it "))))?;
-                let explained = answer.map(|answer| explain(answer, || workers.end_failed(index)));
+                let explained =
+                    answer.map(|answer| explain(answer, || workers.await_failed_exit(index)));
                 return explained
                     .ok_or_else(|| format!("{name}: it ended without an answer").into());
             }
         };
         match report {
             Report::Failed { message } => {
-                let last_words = workers.end_failed(index);
+                let last_words = workers.await_failed_exit(index);
                 return Err(format!("{name}: {message}{last_words}").into());
             }
             Report::Progress { fraction } => {
@@ -84,7 +85,7 @@ pub(crate) fn run_task_in(
 }
 
 /// Adds what its process last wrote to the failure that an answer reports, if it does: an engine
-/// may say more there. Of several failed checks, those with the first reason get it.
+/// may say more there. Checks that fail for one reason keep one text, by which they are grouped.
 fn explain(mut answer: Report, last_words: impl FnOnce() -> String) -> Report {
     match &mut answer {
         Report::Conformed { checks, .. } => {

@@ -119,9 +119,9 @@ impl TrialWorkers {
 
     /// Ends a process that has said why it fails, and returns what it last wrote to standard error,
     /// to follow the reason. Of one on another host that is not known.
-    pub fn end_failed(&mut self, index: usize) -> String {
+    pub fn await_failed_exit(&mut self, index: usize) -> String {
         match self {
-            Self::Local(local) => local.end_failed(index),
+            Self::Local(local) => local.await_failed_exit(index),
             Self::Hosts(_) => String::new(),
         }
     }

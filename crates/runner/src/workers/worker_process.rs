@@ -189,23 +189,23 @@ impl WorkerProcess {
             Ok(None) => "closed its pipe but did not exit".to_owned().into(),
             Err(error) => format!("cannot be waited for: {error}").into(),
         };
-        Err(end.followed_by(&self.last_words()))
+        Err(end.followed_by(&self.describe_last_lines()))
     }
 
     /// Waits for a process that has said why it fails, and kills it if it does not end. Returns the
     /// last lines of its standard error, to follow the reason; nothing if it wrote nothing.
-    pub fn end_failed(&mut self) -> String {
+    pub fn await_failed_exit(&mut self) -> String {
         if !matches!(self.wait(FAILURE_TIMEOUT), Ok(Some(_))) {
             self.kill();
             // One that a device keeps in the kernel is not waited for.
             let _ = self.wait(FAILURE_TIMEOUT);
         }
-        self.last_words()
+        self.describe_last_lines()
     }
 
     /// Returns the last lines of the standard error of a process that has ended, to follow a
     /// reason; nothing if it wrote nothing.
-    pub fn last_words(&self) -> String {
+    pub fn describe_last_lines(&self) -> String {
         let said = self.last_lines();
         if said.is_empty() {
             String::new()

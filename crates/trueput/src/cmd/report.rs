@@ -159,7 +159,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 /// The whole report of a run.
 fn whole(report: &Run, format: Format, style: Style) -> String {
     match format {
-        Format::Terminal => prepared_run::called(report).render(format, style),
+        Format::Terminal => prepared_run::for_people(report).render(format, style),
         _ => report.render(format, style),
     }
 }

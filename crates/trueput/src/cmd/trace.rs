@@ -19,7 +19,7 @@ Examples:
   trueput trace replay traffic.csv --engine lmdb,sqlite --durability process --workers 4
   trueput trace replay traffic.csv --engine rocksdb --speed 10       # ten times as fast
   trueput trace replay cluster12.csv --format twitter --closed --requests 1000000 --engine lmdb
-  trueput run micro --engine lmdb --record-trace 64MiB               # record one
+  trueput run micro --engine lmdb --set operations=100000 --record-trace 64MiB  # record one
   trueput trace replay results/RUN/traces/TRIAL.csv --engine sqlite  # and replay it
 
 docs/workloads/trace.md describes the formats. 'trueput run trace --set file=FILE' and a plan with \

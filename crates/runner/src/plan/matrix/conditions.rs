@@ -15,8 +15,8 @@ use trueput_record::value::{Settings, format_bytes};
 use trueput_record::{Conditions, TrialSpec};
 use trueput_workloads::DEFAULT_DURATION_S;
 
-/// The duration of a trial whose repeats go on until its ranking is decided: they are short, and as
-/// many as it takes.
+/// The default duration of a repeat in a run that decides: many short repeats decide sooner than
+/// few long ones.
 const DECIDING_DURATION_S: f64 = 1.0;
 
 impl Expansion<'_> {

@@ -40,9 +40,11 @@ const PERCENTILES: [LatencyPercentile; 4] = [
     ("max", |point| point.max_ns),
 ];
 
-/// The most points of all the other charts of latencies of a ranking, and the most kinds of
-/// operation that have some: most readers leave them folded, and the page has to be sent.
+/// The points that all the other charts of latencies of a ranking share, as far as each line has
+/// [`MIN_POINTS`]: most readers leave them folded, and the page has to be sent.
 const MORE_POINTS: usize = 3_000;
+
+/// The most kinds of operation that have charts of latencies.
 const MAX_TIMED_KINDS: usize = 6;
 
 /// The most events that are marked on a line.
@@ -145,14 +147,8 @@ fn latencies_of_one(kind: &str, (contender, points): &LatencyLine) -> Chart {
         .into_iter()
         .map(|(name, of)| group(name.to_owned(), points, of))
         .collect();
-    Chart {
-        groups,
-        ..latency_chart(
-            format!("Latency of {kind} over time"),
-            &format!("percentiles of {contender}"),
-            "percentile",
-        )
-    }
+    let lines = format!("percentiles of {contender}");
+    latency_chart("Latency", kind, &lines, "percentile", groups)
 }
 
 /// A percentile of each contender.
@@ -165,19 +161,21 @@ fn latencies_of_all(
         .iter()
         .map(|(name, points)| group(name.clone(), points, of))
         .collect();
-    Chart {
-        groups,
-        ..latency_chart(
-            format!("{percentile} of {kind} over time"),
-            &format!("a line for each of {} contenders", several.len()),
-            "contender",
-        )
-    }
+    let lines = format!("a line for each of {} contenders", several.len());
+    latency_chart(percentile, kind, &lines, "contender", groups)
 }
 
-/// A chart of latencies over time without its lines.
-fn latency_chart(title: String, lines: &str, group: &'static str) -> Chart {
+/// A chart of a figure of a kind's latency over time.
+fn latency_chart(
+    figure: &str,
+    kind: &str,
+    lines: &str,
+    group: &'static str,
+    groups: Vec<ChartGroup>,
+) -> Chart {
+    let title = format!("{figure} of {kind} over time");
     Chart {
+        groups,
         says: format!("{title} on a log scale, {lines}."),
         title,
         note: format!("Service time, log scale. {MEDIAN_REPEAT}"),

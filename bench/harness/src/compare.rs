@@ -2,6 +2,7 @@
 
 use crate::bare::external::Program;
 use crate::engines::{Contender, Loop, driver};
+use crate::harness::NULL_LOOPS;
 use crate::keys;
 use anyhow::{Context, Result, bail};
 use std::path::Path;
@@ -18,7 +19,7 @@ pub const COMPARISONS: [(&str, &str); 4] = [
 /// Prints the harness's cost on the null engine.
 pub fn null(rounds: usize) -> Result<()> {
     println!("CPU ns per operation on the null engine, latency recording on ({rounds} runs):");
-    for what in ["get", "put", "threen1"] {
+    for what in NULL_LOOPS {
         let run = |_| {
             let mut program = this_program()?;
             program.args(["null", what]);

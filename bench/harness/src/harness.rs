@@ -10,8 +10,15 @@ use trueput_record::{Conditions, VerifyLevel, WorkerKind};
 use trueput_runner::meter::{ClockMeter, Stage, WorkerCounters};
 use trueput_workloads::{JobTask, Meter};
 
+/// The loops that run on the null engine.
+pub const NULL_LOOPS: [&str; 3] = ["get", "put", "threen1"];
+
 /// Gets or puts on the null engine.
 const NULL_OPERATIONS: u64 = 2_000_000;
+
+/// The last number of the 3n+1 loop. Without one it goes on for as long as its trial lasts, and
+/// here nothing ends it.
+const THREEN1_FINISH: i64 = 100_000;
 
 /// Runs one loop on the engine's database in `folder`; returns the cost of an operation, CPU
 /// nanoseconds. The loop `load` makes the database that both sides read.
@@ -135,14 +142,15 @@ fn put_each(session: &mut dyn Session, meter: &mut dyn Meter, operations: u64) -
     Ok(())
 }
 
-/// The 3n+1 workload itself, 1 to 100,000, one worker: reads and updates together.
+/// The 3n+1 workload itself, one worker: reads and updates together.
 fn threen1(engine: &dyn Engine, database: &dyn Database, folder: &Path) -> Result<f64> {
     let workloads = trueput_workloads::registry();
     let workload = workloads
         .iter()
         .find(|workload| workload.info().name == "threen1");
     let workload = workload.context("no workload threen1")?;
-    let settings = parameter::resolve("threen1", workload.settings(), &Settings::new());
+    let given = Settings::from([("finish".to_owned(), THREEN1_FINISH.into())]);
+    let settings = parameter::resolve("threen1", workload.settings(), &given);
     let job = workload
         .job(
             &settings.map_err(|why| anyhow!(why))?,
@@ -169,4 +177,17 @@ fn threen1(engine: &dyn Engine, database: &dyn Database, folder: &Path) -> Resul
     let cpu_ns = cpu_ns_per_operation(1, || job.execute(&mut task).map(drop).map_err(Into::into))?;
     let operations: u64 = counters.counts(job.kinds().len()).iter().sum();
     Ok(cpu_ns / operations as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_loop_on_the_null_engine_ends_with_a_cost() {
+        for what in NULL_LOOPS {
+            let cost_ns = run_null(what).unwrap();
+            assert!(cost_ns > 0.0, "{what}: {cost_ns}");
+        }
+    }
 }

@@ -6,6 +6,7 @@ use crate::formats::{csv, html, json, markdown, terminal};
 use crate::sections;
 use std::path::PathBuf;
 use trueput_findings::Run;
+use trueput_findings::shell::quoted;
 use trueput_record::search::SearchSettings;
 
 /// The page's file in a run folder.
@@ -37,18 +38,18 @@ pub trait RunReport {
     fn page_path(&self) -> PathBuf;
 }
 
-/// What shows every column of a ranking, whichever command printed it.
-const REPORT_AS_CSV: &str = "trueput report --format csv";
-
-/// Likewise of a search or an ablation, whose tables are of no single trial.
-const REPORT_AS_JSON: &str = "trueput report --format json";
+/// The command that shows every column, whichever command printed a table. JSON has those of a
+/// search or an ablation, whose tables are of no single trial.
+fn report_as(run: &Run, format: &str) -> String {
+    format!("{} report --format {format}", quoted(run.program()))
+}
 
 impl RunReport for Run {
     fn render(&self, format: Format, style: Style) -> String {
         match format {
             Format::Terminal => {
                 let document = sections::document(self, style.charts);
-                terminal::render_with(&document, style, REPORT_AS_CSV)
+                terminal::render_with(&document, style, &report_as(self, "csv"))
             }
             Format::Markdown => markdown::render(&sections::document(self, Charts::Off)),
             Format::Csv => csv::render(std::slice::from_ref(self)),
@@ -57,7 +58,8 @@ impl RunReport for Run {
     }
 
     fn render_ablation(&self, style: Style) -> String {
-        terminal::render_with(&sections::ablation_document(self), style, REPORT_AS_JSON)
+        let document = sections::ablation_document(self);
+        terminal::render_with(&document, style, &report_as(self, "json"))
     }
 
     fn render_search(&self, style: Style) -> Option<String> {
@@ -68,7 +70,11 @@ impl RunReport for Run {
             // Its answer is that of a plan.
             SearchSettings::Decision(_) => return None,
         };
-        Some(terminal::render_with(&document, style, REPORT_AS_JSON))
+        Some(terminal::render_with(
+            &document,
+            style,
+            &report_as(self, "json"),
+        ))
     }
 
     fn page(&self) -> String {

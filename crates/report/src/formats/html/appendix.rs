@@ -240,8 +240,9 @@ pub(crate) fn again(report: &Run) -> (Vec<Block>, Block) {
     } else {
         "--html page.html"
     };
-    blocks.push(words(&format!("trueput report {folder} {page}")));
-    blocks.push(words(&format!("trueput report {folder} --format csv")));
+    let called = quoted(report.program());
+    blocks.push(words(&format!("{called} report {folder} {page}")));
+    blocks.push(words(&format!("{called} report {folder} --format csv")));
     let mut seen = BTreeSet::new();
     let cells = report
         .manifest
@@ -255,18 +256,14 @@ pub(crate) fn again(report: &Run) -> (Vec<Block>, Block) {
     };
     let each = Table::of(&cells)
         .text("first trial", 0, |spec| &spec.id)
-        .text("command", 0, |spec| one_cell(spec, repeats(spec)));
+        .text("command", 0, |spec| one_cell(&called, spec, repeats(spec)));
     let each = Block::Table(each.build());
     (blocks, each)
 }
 
 /// The command that runs a cell with its repeats, every setting spelled out.
-fn one_cell(spec: &TrialSpec, repeats: usize) -> String {
-    let mut words = vec![
-        "trueput".to_owned(),
-        "run".to_owned(),
-        spec.workload.clone(),
-    ];
+fn one_cell(called: &str, spec: &TrialSpec, repeats: usize) -> String {
+    let mut words = vec![called.to_owned(), "run".to_owned(), spec.workload.clone()];
     let mut option =
         |name: &str, value: String| words.extend([format!("--{name}"), quoted(&value)]);
     option("engine", spec.contender());

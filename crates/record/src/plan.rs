@@ -301,6 +301,12 @@ impl Origin {
 }
 
 impl PlanFile {
+    /// Whether repeats go on until the rankings are decided. A number of repeats is stronger.
+    #[must_use]
+    pub fn decides(&self) -> bool {
+        self.decide.is_some() && self.repeat == 1
+    }
+
     /// Creates a plan for a workload with default values: no engine yet, `sync`, four workers, one
     /// repeat, full verification.
     #[must_use]

@@ -163,8 +163,7 @@ fn check(arguments: &CheckArguments, registry: &Registry) -> Result<(), Failure>
     matrix.skipped.extend(named.skipped);
     let factor = arguments.disk.factor;
     let time = TimeEstimate::of(&matrix.trials, Path::new(EARLIER_RUNS));
-    // With a number of repeats the plan does not.
-    let decides = named.plan.decide.is_some() && named.plan.repeat == 1;
+    let decides = named.plan.decides();
     if arguments.json {
         let DiskSpace {
             expected_bytes,

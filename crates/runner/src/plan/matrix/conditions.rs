@@ -62,8 +62,7 @@ impl Expansion<'_> {
         let is_endless =
             resolved.is_ok_and(|settings| !self.workload.has_end(&settings, &conditions));
         if conditions.duration_s.is_none() && is_endless {
-            let decides = self.plan.decide.is_some() && self.plan.repeat == 1;
-            let default_s = if decides {
+            let default_s = if self.plan.decides() {
                 DECIDING_DURATION_S
             } else {
                 DEFAULT_DURATION_S

@@ -51,7 +51,7 @@ fn options(open: &Open) -> Result<(EnvOptions, DbOptions, TreeOptions), Failure>
         }
     }
     env.page_cache_size = size("page_cache_size");
-    env.use_checksums = size("use_checksums") > 0;
+    env.use_checksums = open.boolean("use_checksums") == Some(true);
     env.max_wal_size = size("max_wal_size") as u64;
     env.wal_write_batch_memory_limit = size("wal_write_batch_memory_limit");
     let interval = size("wal_background_sync_interval_ms") as u64;

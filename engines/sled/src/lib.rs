@@ -47,7 +47,7 @@ fn configured(open: &Open) -> sled::Config {
     config = config.segment_size(knob("segment_size") as usize);
     let flush_every_ms = knob("flush_every_ms") as u64;
     config = config.flush_every_ms((flush_every_ms > 0).then_some(flush_every_ms));
-    if knob("high_throughput") > 0 {
+    if open.boolean("high_throughput") == Some(true) {
         config = config.mode(sled::Mode::HighThroughput);
     }
     config

@@ -58,7 +58,7 @@ fn options(open: &Open) -> Options {
         .with_l0_stall_threshold(size("l0_stall_threshold"))
         .with_target_file_size(knob(open, "target_file_size"))
         .with_block_size(size("block_size"))
-        .with_wal_preallocation(knob(open, "wal_preallocation") == 1);
+        .with_wal_preallocation(open.boolean("wal_preallocation") == Some(true));
     options.level0_max_files = size("level0_max_files");
     options.max_bytes_for_level = knob(open, "max_bytes_for_level");
     let plain_levels = size("snappy_from_level");

@@ -4,6 +4,7 @@
 mod database;
 pub(crate) mod events;
 mod knobs;
+mod perf_context;
 mod session;
 mod settings;
 mod symbols;

@@ -129,7 +129,7 @@ impl Job for CustomJob {
     }
 
     fn needs_transactions(&self) -> bool {
-        let has_several = self.config.mix.iter().any(|it| it.steps().len() > 1);
+        let has_several = self.config.mix.max_operations() > 1;
         has_several || self.config.mix.has(Action::reads_first)
     }
 
@@ -193,7 +193,9 @@ impl Job for CustomJob {
             compressibility,
             ..
         } = &self.config;
-        let lasting = !(self.config.deletes() || self.config.inserts());
+        // The keys of a queue depend on the number of workers.
+        let changes = self.config.deletes() || self.config.inserts();
+        let lasting = !(changes || self.config.is_queue);
         lasting
             .then(|| format!("{records} x {key_bytes:?} + {value_bytes:?} to {compressibility} %"))
     }
@@ -222,7 +224,11 @@ impl Job for CustomJob {
             batch: self.config.load_batch,
             is_wanted: |_| true,
         };
-        let make = || self.config.maker(target.seed);
+        let partitions = self.config.partitions(target.workers);
+        let make = || {
+            let maker = self.config.maker(target.seed);
+            maker.map(|maker| maker.in_partitions(partitions))
+        };
         load_unless_loaded(&wanted, make, target, remains)
     }
 

@@ -8,6 +8,7 @@
 //! | operations | [`kinds::KindSet`], [`draws::OperationMix`] | their weights |
 //! | keys | [`Chooser`](crate::generate::distribution::Chooser) | distribution, key format |
 //! | lengths of keys | [`record::RecordKeys`] | all the same, or [`sized_keys::SizedKeys`] |
+//! | order of keys | [`partition::Partitions`] | that of all records, or by worker |
 //! | values | [`record::RecordMaker`] | [`draws::ValueLengths`], [`draws::RecordLengths`] |
 //! | versions | [`versions::TrialVersions`] | none |
 //! | expected | [`write_tracker::WriteTracker`], [`update_counts::UpdateValidator`] | one each |
@@ -33,6 +34,8 @@ pub(crate) mod final_check;
 pub(crate) mod inserts;
 pub(crate) mod kinds;
 pub(crate) mod load;
+pub(crate) mod partition;
+pub(crate) mod queue_scan;
 pub(crate) mod read_check;
 pub(crate) mod record;
 pub(crate) mod record_reader;

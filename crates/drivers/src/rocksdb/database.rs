@@ -1,6 +1,7 @@
 //! An open database of RocksDB, of any of its three kinds.
 
 use super::knobs::{self, RocksDbKnobs, Transactions};
+use super::perf_context::{CountingSession, TOMBSTONES_PASSED};
 use super::session::{TransactionFactory, TransactionSession};
 use super::symbols::{FlushFunctions, RocksDbLibrary};
 use super::{LIMITS, settings};
@@ -10,6 +11,7 @@ use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use trueput_engine::{
     CacheCount, CacheScope, CacheUse, Database, Durability, Error, OpenSpec, Result, Session, Value,
 };
@@ -22,6 +24,8 @@ pub(super) struct RocksDbDatabase {
     mode: TransactionMode,
     options: DatabaseOptions,
     directory: PathBuf,
+    /// The tombstones that iterators passed over, as far as sessions have told.
+    tombstones_passed: AtomicU64,
 }
 
 /// The kind of its transactions.
@@ -143,6 +147,7 @@ impl RocksDbDatabase {
             mode,
             options,
             directory,
+            tombstones_passed: AtomicU64::new(0),
         })
     }
 }
@@ -265,6 +270,15 @@ impl RocksDbDatabase {
         }
     }
 
+    /// Has the tombstones counted that a session's iterators pass over, if the library can.
+    fn counting<'db>(&'db self, session: impl Session + 'db) -> Box<dyn Session + 'db> {
+        let total = &self.tombstones_passed;
+        match self.symbols.perf_context {
+            Some(functions) => Box::new(CountingSession::new(session, functions, total)),
+            None => Box::new(session),
+        }
+    }
+
     /// The counters of RocksDB's statistics; empty if those are off.
     fn statistics(&self) -> BTreeMap<String, Value> {
         // SAFETY: the options live; the text is ours to free, null where statistics are off.
@@ -279,9 +293,9 @@ impl RocksDbDatabase {
 impl Database for RocksDbDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(match &self.mode {
-            TransactionMode::Batch => Box::new(BatchSession::new(&self.store)),
+            TransactionMode::Batch => self.counting(BatchSession::new(&self.store)),
             TransactionMode::Pessimistic(factory) | TransactionMode::Optimistic(factory) => {
-                Box::new(TransactionSession::new(self.symbols, &self.store, factory))
+                self.counting(TransactionSession::new(self.symbols, &self.store, factory))
             }
         })
     }
@@ -289,6 +303,10 @@ impl Database for RocksDbDatabase {
     fn counters(&self) -> Result<BTreeMap<String, Value>> {
         let mut counters = settings::properties(|name| self.store.property(name));
         counters.extend(self.statistics());
+        if self.symbols.perf_context.is_some() {
+            let passed = self.tombstones_passed.load(Ordering::Relaxed);
+            counters.insert(TOMBSTONES_PASSED.to_owned(), passed.into());
+        }
         Ok(counters)
     }
 

@@ -72,6 +72,15 @@ symbols! {
     }
 }
 
+symbols! {
+    /// The counters that RocksDB keeps for the calling thread.
+    PerfContextFunctions {
+        create: fn() -> Handle,
+        metric: fn(Handle, c_int) -> u64,
+        destroy: fn(Handle),
+    }
+}
+
 /// `std::string` in libstdc++'s layout, which the symbol's name confirms.
 #[repr(C)]
 struct StdString {
@@ -161,6 +170,8 @@ pub(super) struct RocksDbLibrary {
     pub(super) transactions: TransactionFunctions,
     /// Newer libraries have it: 11.8.1 does, 7.8.3 does not.
     pub(super) verify_checksum: Option<unsafe extern "C" fn(Handle, ErrorPointer)>,
+    /// `None` if the library does not export them.
+    pub(super) perf_context: Option<PerfContextFunctions>,
     version: VersionFunction,
 }
 
@@ -182,6 +193,7 @@ impl RocksDbLibrary {
                 transactions: TransactionFunctions::load(library, "rocksdb_transaction_")?,
                 // SAFETY: the type is that of `rocksdb/c.h`.
                 verify_checksum: unsafe { library.symbol("rocksdb_verify_checksum") }.ok(),
+                perf_context: PerfContextFunctions::load(library, "rocksdb_perfcontext_").ok(),
                 version: VersionFunction::of(library)?,
             })
         })

@@ -4,10 +4,11 @@
 use crate::support::{
     self, TestDatabase, deadlock, get, keeps_the_contract, levels, read, refusal, write,
 };
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
 use trueput_drivers::RocksDb;
-use trueput_engine::{Durability, Engine, Error, Mode, Value};
+use trueput_engine::{Direction, Durability, Engine, Error, KeyRange, Mode, Value};
 
 static ROCKSDB: RocksDb = RocksDb::new();
 
@@ -67,6 +68,43 @@ fn settings_are_read_back_from_rocksdb() {
     assert_eq!(settings["Version.rocksdb_version"], Value::from(version));
     let expected = "rocksdb.number.keys.written=1 background-errors=0";
     support::reports(&database.counters().unwrap(), expected);
+}
+
+#[test]
+fn the_tombstones_that_a_seek_passes_over_are_counted_once_the_session_tells() {
+    let Some(engine) = engine() else { return };
+    for kind in ["pessimistic", "optimistic", "batch"] {
+        let knobs = format!("transactions={kind}");
+        let database = TestDatabase::open(engine, Durability::Buffered, &knobs);
+        let mut session = database.session().unwrap();
+        for deletes in [false, true] {
+            session.begin(Mode::Write).unwrap();
+            for key in 0..100_u8 {
+                if !deletes {
+                    session.put(&[key], b"value").unwrap();
+                } else if key < 70 {
+                    session.delete(&[key]).unwrap();
+                }
+            }
+            session.commit().unwrap();
+        }
+        for (mode, passed) in [(Mode::Read, 70), (Mode::Write, 140)] {
+            session.begin(mode).unwrap();
+            let mut found = Vec::new();
+            let visit = &mut |key: &[u8], _: &[u8]| {
+                found.push(key[0]);
+                ControlFlow::Break(())
+            };
+            session
+                .scan(KeyRange::ALL, Direction::Forward, visit)
+                .unwrap();
+            session.commit().unwrap();
+            assert_eq!(found, [70]);
+            session.flush_counters().unwrap();
+            let expected = format!("perf_context.internal_delete_skipped_count={passed}");
+            support::reports(&database.counters().unwrap(), &expected);
+        }
+    }
 }
 
 #[test]

@@ -130,7 +130,7 @@ impl CustomConfig {
             Action::Put | Action::Insert => (0.0, record),
             Action::Update => (record, record),
             Action::ReadModifyWrite => (2.0 * record, record),
-            Action::Delete => (0.0, self.mean_key_bytes),
+            Action::Delete => (0.0, self.mean_key_bytes * f64::from(step.records)),
         };
         let volumes = transaction.steps().iter().map(volume);
         let sum = |sum: (f64, f64), one: (f64, f64)| (sum.0 + one.0, sum.1 + one.1);
@@ -167,7 +167,7 @@ impl CustomConfig {
     pub(super) fn turnover(&self) -> RecordTurnover {
         let each = |holds: fn(Action) -> bool| {
             let with_weights = self.mix.iter().zip(self.mix.proportions());
-            let counts = with_weights.map(|(one, weight)| weight * one.count(holds) as f64);
+            let counts = with_weights.map(|(one, weight)| weight * one.records_of(holds) as f64);
             counts.sum()
         };
         let is_put = if self.is_queue {
@@ -245,6 +245,11 @@ fn key_format(lengths: LengthDistribution) -> Result<KeyFormat, KeyError> {
 
 /// Refuses a part of the records or an operation for which the distribution has no meaning.
 fn check_choice(settings: &Settings, is_part: bool) -> Result<(), CustomError> {
+    let is_queue = settings.distribution == Popularity::Oldest;
+    if let Some(seek) = settings.operations.seek().filter(|_| !is_queue) {
+        let operation = seek.to_string();
+        return Err(CustomError::SeekWithoutQueue { operation });
+    }
     let name = match settings.distribution {
         Popularity::Latest => "latest",
         Popularity::Oldest => "oldest",
@@ -254,7 +259,7 @@ fn check_choice(settings: &Settings, is_part: bool) -> Result<(), CustomError> {
         let working_set = settings.working_set;
         return Err(CustomError::AgeOfPart { name, working_set });
     }
-    if name == "oldest" && settings.operations.has(Action::overwrites) {
+    if is_queue && settings.operations.has(Action::overwrites) {
         return Err(CustomError::QueueOverwrites);
     }
     Ok(())

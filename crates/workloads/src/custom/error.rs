@@ -1,6 +1,6 @@
 //! The mistakes in the settings of `custom`.
 
-use super::limits::{MAX_KINDS, MAX_SCAN_RECORDS, MAX_STEPS, MAX_VALUE_BYTES};
+use super::limits::{MAX_DELETED_RECORDS, MAX_KINDS, MAX_SCAN_RECORDS, MAX_STEPS, MAX_VALUE_BYTES};
 use crate::generate::key::{KeyError, MAX_KEY_BYTES};
 use crate::keyed::action::Action;
 use crate::keyed::error::RecordError;
@@ -11,7 +11,7 @@ use trueput_record::value::{ParseBytesError, format_bytes};
 pub enum CustomError {
     /// A step of a transaction is no known operation.
     #[error(
-        "unknown operation '{text}'{hint}; choose from {}(N)",
+        "unknown operation '{text}'{hint}; choose from {}(N), delete-range(N), first, last",
         Action::ALL.map(Action::word).join(", ")
     )]
     UnknownOperation {
@@ -26,6 +26,15 @@ pub enum CustomError {
          scan(50)"
     )]
     ScanLength {
+        /// The text as given.
+        text: String,
+    },
+    /// A range of deletes has no length, or one out of range.
+    #[error(
+        "'{text}' is not a range of deletes; write the number of records, 1 to \
+         {MAX_DELETED_RECORDS}, as in delete-range(8)"
+    )]
+    DeleteLength {
         /// The text as given.
         text: String,
     },
@@ -240,10 +249,18 @@ pub enum CustomError {
     },
     /// A queue has operations that overwrite records.
     #[error(
-        "distribution=oldest is a queue: give only insert, get, scan(N) and delete, or another \
-         distribution"
+        "distribution=oldest is a queue: give only insert, get, first, last, scan(N), delete and \
+         delete-range(N), or another distribution"
     )]
     QueueOverwrites,
+    /// An end of a queue is sought where there is none.
+    #[error(
+        "{operation} seeks an end of a queue: give distribution=oldest, or scan(1) in its place"
+    )]
+    SeekWithoutQueue {
+        /// The operation.
+        operation: String,
+    },
     /// Records are deleted in a trial that crashes.
     #[error(
         "with deletes it cannot verify what a crash lost: remove delete from operations, or \

@@ -1,61 +1,125 @@
 //! The grammar of `operations`: transactions with their weights.
 
 use super::error::CustomError;
-use super::limits::{MAX_KINDS, MAX_SCAN_RECORDS, MAX_STEPS};
+use super::limits::{MAX_DELETED_RECORDS, MAX_KINDS, MAX_SCAN_RECORDS, MAX_STEPS};
 use crate::keyed::action::Action;
+use crate::keyed::queue_scan::ScanStart;
 use crate::keyed::static_text::intern_all;
 use std::fmt;
 use trueput_record::suggest::did_you_mean;
+
+/// The word for a look at the oldest record of a queue.
+const FIRST: &str = "first";
+/// The word for a look at the newest record of a queue.
+const LAST: &str = "last";
+/// The word before the number of records, for deletes of neighbors.
+const DELETE_RANGE: &str = "delete-range";
 
 /// One operation of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
     pub action: Action,
-    /// The records that it reads or writes: more than one only in a scan.
+    /// The records that it reads or writes: more than one only in a scan or a range of deletes.
     pub records: u32,
+    /// Where a scan begins.
+    pub start: ScanStart,
 }
 
 impl Step {
-    /// Reads the word of an action; a scan has its number of records after it.
-    fn parse(text: &str) -> Result<Self, CustomError> {
-        let named = Action::from_word(text).filter(|action| *action != Action::Scan);
-        match (named, text.strip_prefix(Action::Scan.word())) {
-            (Some(action), _) if action.word() == text => Ok(Self { action, records: 1 }),
-            (_, Some(count)) => Ok(Self {
-                action: Action::Scan,
-                records: scan_length(text, count)?,
-            }),
-            (named, None) => {
-                // What a trace takes for the action is a word that is not written here.
-                let hint = match named {
-                    Some(action) => format!(" (did you mean '{}'?)", action.word()),
-                    None => did_you_mean(text, Action::ALL.map(Action::word)),
-                };
-                let text = text.to_owned();
-                Err(CustomError::UnknownOperation { text, hint })
-            }
+    /// An operation on one record.
+    const fn new(action: Action) -> Self {
+        Self {
+            action,
+            records: 1,
+            start: ScanStart::Record,
         }
     }
+
+    /// A scan of one record, from an end of the queue.
+    const fn seek(start: ScanStart) -> Self {
+        Self {
+            start,
+            ..Self::new(Action::Scan)
+        }
+    }
+
+    /// Reads the word of an operation; a scan or a range of deletes has its number of records after
+    /// it.
+    fn parse(text: &str) -> Result<Self, CustomError> {
+        if let Some(count) = text.strip_prefix(DELETE_RANGE) {
+            let records = record_count(count, MAX_DELETED_RECORDS);
+            let records = records.ok_or_else(|| CustomError::DeleteLength {
+                text: text.to_owned(),
+            })?;
+            return Ok(Self {
+                records,
+                ..Self::new(Action::Delete)
+            });
+        }
+        if let Some(count) = text.strip_prefix(Action::Scan.word()) {
+            let records = record_count(count, MAX_SCAN_RECORDS);
+            let records = records.ok_or_else(|| CustomError::ScanLength {
+                text: text.to_owned(),
+            })?;
+            return Ok(Self {
+                records,
+                ..Self::new(Action::Scan)
+            });
+        }
+        let named = Action::from_word(text).filter(|action| *action != Action::Scan);
+        match (text, named) {
+            (FIRST, _) => Ok(Self::seek(ScanStart::First)),
+            (LAST, _) => Ok(Self::seek(ScanStart::Last)),
+            (_, Some(action)) if action.word() == text => Ok(Self::new(action)),
+            _ => Err(unknown_operation(text, named)),
+        }
+    }
+
+    /// Whether it seeks an end of a queue.
+    pub(super) fn seeks(&self) -> bool {
+        self.start != ScanStart::Record
+    }
+
+    /// The operations as which it is done: each record of a range is deleted by its own.
+    fn operations(&self) -> usize {
+        if self.action == Action::Delete {
+            self.records as usize
+        } else {
+            1
+        }
+    }
+}
+
+/// The error for a word that is not written here; `named` is what a trace takes it for.
+fn unknown_operation(text: &str, named: Option<Action>) -> CustomError {
+    let hint = match named {
+        Some(action) => format!(" (did you mean '{}'?)", action.word()),
+        None => {
+            let words = Action::ALL.into_iter().map(Action::word);
+            did_you_mean(text, words.chain([FIRST, LAST, DELETE_RANGE]))
+        }
+    };
+    let text = text.to_owned();
+    CustomError::UnknownOperation { text, hint }
 }
 
 impl fmt::Display for Step {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.action {
-            Action::Scan => write!(formatter, "scan({})", self.records),
-            action => formatter.write_str(action.word()),
+        match (self.action, self.start, self.records) {
+            (Action::Scan, ScanStart::First, _) => formatter.write_str(FIRST),
+            (Action::Scan, ScanStart::Last, _) => formatter.write_str(LAST),
+            (Action::Scan, ScanStart::Record, records) => write!(formatter, "scan({records})"),
+            (Action::Delete, _, records @ 2..) => write!(formatter, "{DELETE_RANGE}({records})"),
+            (action, ..) => formatter.write_str(action.word()),
         }
     }
 }
 
-fn scan_length(text: &str, count: &str) -> Result<u32, CustomError> {
-    let digits = count.strip_prefix('(').and_then(|it| it.strip_suffix(')'));
-    let length = digits.and_then(|digits| digits.parse::<u64>().ok());
-    match length {
-        Some(length @ 1..=MAX_SCAN_RECORDS) => Ok(length as u32),
-        _ => Err(CustomError::ScanLength {
-            text: text.to_owned(),
-        }),
-    }
+/// Reads `(N)`: 1 to `max` records.
+fn record_count(text: &str, max: u64) -> Option<u32> {
+    let digits = text.strip_prefix('(')?.strip_suffix(')')?;
+    let count = digits.parse::<u64>().ok()?;
+    (1..=max).contains(&count).then_some(count as u32)
 }
 
 /// Operations that are done together, and how often.
@@ -68,10 +132,7 @@ pub(super) struct Transaction {
 
 impl Transaction {
     const NONE: Self = Self {
-        steps: [Step {
-            action: Action::Get,
-            records: 1,
-        }; MAX_STEPS],
+        steps: [Step::new(Action::Get); MAX_STEPS],
         length: 0,
         weight: 0.0,
     };
@@ -114,8 +175,18 @@ impl Transaction {
 
     /// The records that its operations read or write.
     pub(super) fn records(&self) -> usize {
-        let records = self.steps().iter().map(|step| step.records as usize);
-        records.sum()
+        self.records_of(|_| true)
+    }
+
+    /// The records that its operations read or write for whose action this holds.
+    pub(super) fn records_of(&self, holds: impl Fn(Action) -> bool) -> usize {
+        let steps = self.steps().iter().filter(|step| holds(step.action));
+        steps.map(|step| step.records as usize).sum()
+    }
+
+    /// The operations as which it is done.
+    pub(super) fn operations(&self) -> usize {
+        self.steps().iter().map(Step::operations).sum()
     }
 
     /// The number of its operations for whose action this holds.
@@ -219,6 +290,18 @@ impl TransactionMix {
     /// Whether any transaction has an operation for whose action this holds.
     pub(super) fn has(&self, holds: impl Fn(Action) -> bool) -> bool {
         self.iter().any(|transaction| transaction.count(&holds) > 0)
+    }
+
+    /// The first operation that seeks an end of a queue.
+    pub(super) fn seek(&self) -> Option<&Step> {
+        let mut steps = self.iter().flat_map(Transaction::steps);
+        steps.find(|step| step.seeks())
+    }
+
+    /// The operations as which the longest transaction is done.
+    pub(super) fn max_operations(&self) -> usize {
+        let operations = self.iter().map(Transaction::operations);
+        operations.max().unwrap_or(0)
     }
 
     /// The names of the transactions, as they are written.

@@ -12,7 +12,8 @@ parameters! {
     /// Every setting.
     pub(super) struct Settings {
         /// Transactions and their weights: get, put, update, read-modify-write, insert, delete,
-        /// scan(N), or several joined by +; insert*8 is eight of them.
+        /// delete-range(N), scan(N), first, last, or several joined by +; insert*8 is eight of
+        /// them.
         operations: Text<TransactionMix> = "get:50 update:50" by TransactionMix::parse as
             "operation[+operation...]:weight, with spaces between",
         /// Records to load.

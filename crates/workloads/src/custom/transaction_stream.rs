@@ -2,34 +2,65 @@
 //! generation, the worker and the number of workers, so that verification can draw them again.
 
 use super::config::{CustomConfig, Maker};
-use super::limits::{MAX_KINDS, MAX_STEPS};
-use super::mix::TransactionMix;
+use super::limits::MAX_KINDS;
+use super::mix::{Step, TransactionMix};
 use crate::Result;
-use crate::generate::distribution::{Chooser, share_start};
+use crate::generate::distribution::Chooser;
 use crate::generate::random::Random;
 use crate::keyed::action::Action;
 use crate::keyed::draws::{OperationMix, RecordLengths};
 use crate::keyed::executor::PlannedOperation;
 use crate::keyed::expected_state::{ReplayableJob, WriteStream};
 use crate::keyed::inserts::InsertNumbers;
+use crate::keyed::partition::{Partition, Partitions};
+use crate::keyed::queue_scan::{QueueScan, ScanStart};
 use std::ops::Range;
 use trueput_record::random::mix;
 
 /// One worker's records in the order of their age: its share of the loaded ones, then those that it
 /// inserted. No other worker takes any of them.
 struct Queue {
-    loaded: Range<u64>,
+    partition: Partition,
     /// Records taken out.
     taken: u64,
 }
 
 impl Queue {
-    /// The oldest record, and whether there is one: the next to be inserted if not.
-    fn oldest(&self, inserted: &InsertNumbers) -> (u64, bool) {
-        let loaded = self.loaded.end - self.loaded.start;
-        match self.taken.checked_sub(loaded) {
-            None => (self.loaded.start + self.taken, true),
-            Some(nth) => (inserted.nth(nth), nth < inserted.count()),
+    /// The records that are in it, of which `inserted` were inserted at all.
+    fn left(&self, inserted: u64) -> u64 {
+        (self.partition.loaded() + inserted).saturating_sub(self.taken)
+    }
+
+    /// Plans a read: of its oldest record, or from it on, or of its newest one. The record of an
+    /// empty queue is the next to be inserted.
+    fn plan_read(&self, step: Step, inserted: u64) -> PlannedOperation {
+        let left = self.left(inserted);
+        let place = match step.start {
+            ScanStart::Last => self.taken + left.saturating_sub(1),
+            ScanStart::First | ScanStart::Record => self.taken,
+        };
+        let scan = QueueScan {
+            partition: self.partition,
+            start: step.start,
+            place,
+            left,
+        };
+        PlannedOperation {
+            exists: left > 0,
+            records: step.records,
+            queue_scan: (step.action == Action::Scan).then_some(scan),
+            ..PlannedOperation::new(step.action, self.partition.item(place))
+        }
+    }
+
+    /// Takes its oldest record out, or asks for the next one to be inserted if it is empty.
+    fn plan_delete(&mut self, inserted: u64) -> PlannedOperation {
+        let exists = self.left(inserted) > 0;
+        let item = self.partition.item(self.taken);
+        self.taken += u64::from(exists);
+        PlannedOperation {
+            exists,
+            ..PlannedOperation::new(Action::Delete, item)
         }
     }
 }
@@ -43,14 +74,14 @@ pub(super) struct TransactionStream {
     write_chooser: Chooser,
     /// Chooses the record of a read, with `latest` also among this worker's own inserts.
     read_chooser: Chooser,
+    records: u64,
     chosen_from: u64,
     reads_inserted: bool,
     /// In the place of the choosers.
     queue: Option<Queue>,
     inserted: InsertNumbers,
-    /// The operations of the last transaction drawn.
-    operations: [PlannedOperation; MAX_STEPS],
-    length: usize,
+    /// The operations of the last transaction drawn. It has room for those of any.
+    operations: Vec<PlannedOperation>,
 }
 
 impl TransactionStream {
@@ -68,9 +99,8 @@ impl TransactionStream {
         let chooser = config.choice.chooser(config.chosen_from, worker, workers)?;
         // Trials that share a load do not repeat each other.
         let seed = mix(seed ^ u64::from(generation).rotate_left(32));
-        let share = |worker| share_start(config.records, worker, workers);
-        let queue = config.is_queue.then(|| Queue {
-            loaded: share(worker)..share(worker + 1),
+        let queue = config.partitions(workers).map(|partitions| Queue {
+            partition: partitions.partition(worker),
             taken: 0,
         });
         Ok(Self {
@@ -79,12 +109,12 @@ impl TransactionStream {
             random: Random::for_worker(seed, worker, "custom"),
             read_chooser: chooser.clone(),
             write_chooser: chooser,
+            records: config.records,
             chosen_from: config.chosen_from,
             reads_inserted: config.reads_inserted,
             queue,
             inserted: InsertNumbers::new(config.records, worker, workers),
-            operations: [PlannedOperation::FIRST_GET; MAX_STEPS],
-            length: 0,
+            operations: Vec::with_capacity(config.mix.max_operations()),
         })
     }
 
@@ -94,47 +124,65 @@ impl TransactionStream {
     pub(super) fn next_transaction(&mut self) -> usize {
         let kind = self.kinds.next(&mut self.random);
         let transaction = *self.mix.get(kind);
-        let steps = transaction.steps();
-        for (index, step) in steps.iter().enumerate() {
-            let (item, exists) = self.choose(step.action);
-            self.operations[index] = PlannedOperation {
-                action: step.action,
-                item,
-                exists,
-                records: step.records,
-                value_bytes: None,
-            };
+        self.operations.clear();
+        for step in transaction.steps() {
+            match step.action {
+                Action::Delete => self.plan_deletes(step.records),
+                _ => self.plan(*step),
+            }
         }
-        self.length = steps.len();
         kind
     }
 
-    /// The record of an operation, and whether it may be there.
+    /// Plans one operation.
     #[inline]
-    fn choose(&mut self, action: Action) -> (u64, bool) {
-        let random = &mut self.random;
-        let item = match (action, &mut self.queue) {
-            (Action::Insert, _) => self.inserted.next(),
-            (_, Some(queue)) => {
-                let (item, exists) = queue.oldest(&self.inserted);
-                queue.taken += u64::from(exists && action == Action::Delete);
-                return (item, exists);
+    fn plan(&mut self, step: Step) {
+        let inserted = self.inserted.count();
+        let queue = self.queue.as_ref().filter(|_| !step.action.writes());
+        let planned = queue.map(|queue| queue.plan_read(step, inserted));
+        let planned = planned.unwrap_or_else(|| PlannedOperation {
+            records: step.records,
+            ..PlannedOperation::new(step.action, self.choose(step.action))
+        });
+        self.operations.push(planned);
+    }
+
+    /// Plans the deletes of so many neighbors, one by one: fewer at the end of the loaded records,
+    /// and of a queue as many as it has, or one that finds nothing.
+    #[inline]
+    fn plan_deletes(&mut self, records: u32) {
+        let records = u64::from(records);
+        if let Some(queue) = &mut self.queue {
+            let inserted = self.inserted.count();
+            for _ in 0..records.min(queue.left(inserted)).max(1) {
+                self.operations.push(queue.plan_delete(inserted));
             }
-            (Action::Get | Action::Scan, None) if self.reads_inserted => {
+        } else {
+            let first = self.choose(Action::Delete);
+            let end = self.records.min(first + records);
+            let deletes = (first..end).map(|item| PlannedOperation::new(Action::Delete, item));
+            self.operations.extend(deletes);
+        }
+    }
+
+    /// Chooses the record of an operation, by the distribution.
+    #[inline]
+    fn choose(&mut self, action: Action) -> u64 {
+        let random = &mut self.random;
+        match action {
+            Action::Insert => self.inserted.next(),
+            Action::Get | Action::Scan if self.reads_inserted => {
                 self.inserted.choose(&mut self.read_chooser, random)
             }
-            (Action::Get | Action::Scan, None) => {
-                self.read_chooser.next_among(self.chosen_from, random)
-            }
+            Action::Get | Action::Scan => self.read_chooser.next_among(self.chosen_from, random),
             _ => self.write_chooser.next_among(self.chosen_from, random),
-        };
-        (item, true)
+        }
     }
 
     /// The operations of the last transaction drawn.
     #[inline]
     pub(super) fn operations(&self) -> &[PlannedOperation] {
-        &self.operations[..self.length]
+        &self.operations
     }
 }
 
@@ -186,6 +234,11 @@ impl ReplayableJob for CustomConfig {
             && !self
                 .mix
                 .has(|action| action.mutates() && !action.reads_first())
+    }
+
+    fn partitions(&self, workers: u32) -> Option<Partitions> {
+        let partitions = Partitions::new(self.records, workers);
+        self.is_queue.then_some(partitions)
     }
 
     fn maker(&self, seed: u64) -> Result<Maker> {

@@ -1,7 +1,6 @@
 //! One worker's share: transactions of one or several operations.
 
 use super::config::CustomConfig;
-use super::limits::MAX_STEPS;
 use super::mix::Transaction;
 use super::transaction_stream::TransactionStream;
 use crate::generate::value::Values;
@@ -33,10 +32,11 @@ impl<'w> Worker<'w> {
         let max_records = config.mix.iter().map(Transaction::records).max();
         let reader = RecordReader::new(config, maker, table, task, max_records.unwrap_or(0));
         let (counts, doing) = (config.counts_writes(), "doing a transaction");
+        let max_operations = config.mix.max_operations();
         Ok(Self {
             config,
             stream: config.stream(seed, generation, task.worker, task.workers)?,
-            executor: TransactionExecutor::new(reader, counts, MAX_STEPS, doing, task),
+            executor: TransactionExecutor::new(reader, counts, max_operations, doing, task),
         })
     }
 

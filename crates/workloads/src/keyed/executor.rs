@@ -5,6 +5,7 @@
 use super::action::Action;
 use super::draws::ValueLengths;
 use super::expected_state::worker_findings;
+use super::queue_scan::QueueScan;
 use super::read_check::RecordState;
 use super::record_reader::{GET, POINT_READ, RecordReader};
 use super::transaction::retry;
@@ -22,19 +23,34 @@ pub(crate) struct PlannedOperation {
     pub exists: bool,
     /// The records that it covers: more than one only in a scan.
     pub records: u32,
+    /// The scan of the worker's queue that it does; `None`: it is none, or one of all records.
+    pub queue_scan: Option<QueueScan>,
     /// The length of the value that it stores, bytes; `None`: that of the record's version.
     pub value_bytes: Option<u32>,
 }
 
 impl PlannedOperation {
-    /// A look-up of the first record.
-    pub(crate) const FIRST_GET: Self = Self {
-        action: Action::Get,
-        item: 0,
-        exists: true,
-        records: 1,
-        value_bytes: None,
-    };
+    /// An operation on one record that is there. What it stores is as long as the record's version.
+    pub(crate) fn new(action: Action, item: u64) -> Self {
+        Self {
+            action,
+            item,
+            exists: true,
+            records: 1,
+            queue_scan: None,
+            value_bytes: None,
+        }
+    }
+
+    /// The records whose least numbers are noted before the transaction, from its record on. What
+    /// is in a queue is known without them.
+    fn noted_records(&self) -> u32 {
+        if self.queue_scan.is_some() {
+            0
+        } else {
+            self.records
+        }
+    }
 }
 
 /// Does the transactions of one worker.
@@ -88,7 +104,7 @@ impl<'w, L: ValueLengths> TransactionExecutor<'w, L> {
         task: &mut JobTask<'_>,
     ) -> Result<()> {
         self.begin_writes(operations);
-        let covered = operations.iter().map(|it| (it.item, it.records));
+        let covered = operations.iter().map(|it| (it.item, it.noted_records()));
         self.reader.note_floors(covered);
         self.transact(operations, task)?;
         for write in &mut self.writes[..operations.len()] {
@@ -174,10 +190,13 @@ impl<'w, L: ValueLengths> TransactionExecutor<'w, L> {
                 }
                 Action::Scan => {
                     let (item, records) = (planned.item, planned.records);
-                    self.reader.scan(session, item, records, floor)?;
+                    match planned.queue_scan {
+                        Some(scan) => self.reader.scan_queue(session, (item, records), scan)?,
+                        None => self.reader.scan(session, item, records, floor)?,
+                    }
                 }
             }
-            floor += planned.records as usize;
+            floor += planned.noted_records() as usize;
         }
         Ok(())
     }

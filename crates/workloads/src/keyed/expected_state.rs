@@ -3,6 +3,7 @@
 
 use super::draws::ValueLengths;
 use super::inserts::InsertNumbers;
+use super::partition::Partitions;
 use super::read_check::{ReadCounts, ReadFault, RecordState};
 use super::record::RecordMaker;
 use super::versions::{FIRST_VERSION, MAX_NUMBER, TrialVersions};
@@ -79,7 +80,13 @@ pub(crate) trait ReplayableJob {
     /// that the last number is the count of the writes unless one was lost.
     fn counts_writes(&self) -> bool;
 
-    /// The generator of a seed's records.
+    /// The partitions in which the keys of each worker's records lie together; `None` if the keys
+    /// of all records are in the order of their numbers.
+    fn partitions(&self, _workers: u32) -> Option<Partitions> {
+        None
+    }
+
+    /// The generator of a seed's records, not in partitions yet.
     ///
     /// # Errors
     /// The values' parameters do not fit.

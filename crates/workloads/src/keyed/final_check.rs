@@ -100,20 +100,22 @@ fn unchecked_part(ended: &ExecutionSummary) -> String {
 
 /// The failures of one check, and the first of them.
 #[derive(Default)]
-struct FailureCount {
+pub(crate) struct FailureCount {
     wrong: u64,
     first: Option<String>,
 }
 
 impl FailureCount {
-    fn note(&mut self, reason: impl FnOnce() -> String) {
+    /// Counts a failure; the text is only built for the first one.
+    pub(crate) fn note(&mut self, reason: impl FnOnce() -> String) {
         self.wrong += 1;
         if self.first.is_none() {
             self.first = Some(reason());
         }
     }
 
-    fn check(&self, name: &str, when_right: impl FnOnce() -> String) -> Check {
+    /// The check that there was none; `when_right` gives its text then.
+    pub(crate) fn check(&self, name: &str, when_right: impl FnOnce() -> String) -> Check {
         match &self.first {
             None => Check::new(name, true, when_right()),
             Some(first) => Check::new(name, false, format!("{} wrong; first, {first}", self.wrong)),
@@ -144,10 +146,11 @@ fn scan_database(
 ) -> Result<DatabaseCheck> {
     let mut session = target.open_session()?;
     let records = job.records();
+    let maker = job.maker(target.seed)?;
     let mut checker = RecordChecker {
         records,
         fills: job.fills(),
-        maker: job.maker(target.seed)?,
+        maker: maker.in_partitions(job.partitions(target.workers)),
         level: ended.verify,
         may_miss: ended.crashed == Some(Survival::ConsistentPrefix),
         expected,
@@ -160,16 +163,16 @@ fn scan_database(
         doing,
         |session| -> EngineResult<()> {
             found = DatabaseCheck::default();
-            let mut next = 0;
+            let mut position = ScanPosition::default();
             let visit = &mut |key: &[u8], value: &[u8]| {
-                checker.check_record(&mut found, &mut next, key, value);
+                checker.check_record(&mut found, &mut position, key, value);
                 if found.records_found.is_multiple_of(PROGRESS_STEP) {
                     (target.progress)(found.records_found as f64 / records as f64);
                 }
                 ControlFlow::Continue(())
             };
             session.scan(KeyRange::ALL, Direction::Forward, visit)?;
-            checker.check_missing(&mut found, next, records);
+            checker.check_missing(&mut found, position.next_loaded, records);
             Ok(())
         },
     )?;
@@ -185,6 +188,15 @@ fn scan_database(
     Ok(found)
 }
 
+/// How far the scan has come.
+#[derive(Default)]
+struct ScanPosition {
+    /// The record before, and the place of its key among all keys.
+    former: Option<(u64, u64)>,
+    /// The loaded records below this one were met, or noted as missing.
+    next_loaded: u64,
+}
+
 struct RecordChecker<'s, L> {
     records: u64,
     /// Whether the trial itself filled the database.
@@ -197,11 +209,11 @@ struct RecordChecker<'s, L> {
 }
 
 impl<L: ValueLengths> RecordChecker<'_, L> {
-    /// Looks at the next record of the scan; `next` is its number where none is missing.
+    /// Looks at the next record of the scan.
     fn check_record(
         &mut self,
         found: &mut DatabaseCheck,
-        next: &mut u64,
+        position: &mut ScanPosition,
         key: &[u8],
         value: &[u8],
     ) {
@@ -212,14 +224,20 @@ impl<L: ValueLengths> RecordChecker<'_, L> {
                 .note(|| format!("a key of {} bytes that no record has", key.len()));
             return;
         };
-        if item < *next {
+        let place = self.maker.key_place(item);
+        if let Some((former, former_place)) = position.former
+            && place <= former_place
+        {
             found
                 .order
-                .note(|| format!("record {item} after record {}", *next - 1));
+                .note(|| format!("record {item} after record {former}"));
             return;
         }
-        self.check_missing(found, *next, item.min(self.records));
-        *next = item.saturating_add(1);
+        position.former = Some((item, place));
+        // Loaded records have the order of their keys also where inserted ones are between them.
+        let loaded = self.maker.loaded_before(item, self.records);
+        self.check_missing(found, position.next_loaded, loaded);
+        position.next_loaded = loaded + u64::from(item < self.records);
         if self.expected.check_presence(item).is_err() {
             found
                 .records

@@ -2,6 +2,7 @@
 
 use super::draws::ValueLengths;
 use super::error::StoredValueError;
+use super::partition::{KeyNumbers, Partitions};
 use super::read_check::RecordState;
 use super::sized_keys::SizedKeys;
 use crate::generate::key::{KeyBuffer, KeyFormat};
@@ -72,6 +73,8 @@ pub(crate) enum RecordKeys {
     Sized(SizedKeys),
     /// Listed.
     Listed(Arc<KeyTable>),
+    /// Generated, of one length or each of its own, and those of each partition together.
+    Partitioned(KeyNumbers, Box<Self>),
 }
 
 impl From<KeyFormat> for RecordKeys {
@@ -88,7 +91,42 @@ impl RecordKeys {
             Self::Generated(format) => format.write(item, buffer),
             Self::Sized(keys) => keys.write(item, buffer),
             Self::Listed(table) => table.key(item),
+            Self::Partitioned(numbers, keys) => keys.write(numbers.number(item), buffer),
         }
+    }
+
+    /// The item of a key, if it has one ([`KeyFormat::read`]).
+    #[inline]
+    fn read(&mut self, key: &[u8]) -> Option<u64> {
+        match self {
+            Self::Generated(format) => format.read(key),
+            Self::Sized(keys) => keys.read(key),
+            Self::Listed(table) => table.find(key),
+            Self::Partitioned(numbers, keys) => numbers.item(keys.read(key)?),
+        }
+    }
+
+    /// The first key that a number may have, whatever the length; `None` of listed keys.
+    fn first_key<'b>(&self, number: u64, buffer: &'b mut KeyBuffer) -> Option<&'b [u8]> {
+        match self {
+            Self::Generated(format) => Some(format.write(number, buffer)),
+            Self::Sized(keys) => Some(keys.first_key(number, buffer)),
+            Self::Listed(_) | Self::Partitioned(..) => None,
+        }
+    }
+
+    /// The keys that a worker's partition may have: from the first key on, up to the second, which
+    /// is of the next partition. `None` without partitions.
+    pub(crate) fn bounds(&self, worker: u32) -> Option<[Box<[u8]>; 2]> {
+        let Self::Partitioned(_, keys) = self else {
+            return None;
+        };
+        let mut buffer = KeyBuffer::default();
+        let mut bound = |worker| -> Option<Box<[u8]>> {
+            let key = keys.first_key(KeyNumbers::start(worker), &mut buffer)?;
+            Some(key.into())
+        };
+        Some([bound(worker)?, bound(worker + 1)?])
     }
 }
 
@@ -161,6 +199,15 @@ impl<L: ValueLengths> RecordMaker<L> {
         }
     }
 
+    /// Puts the keys of each partition together, if there are partitions.
+    pub(crate) fn in_partitions(self, partitions: Option<Partitions>) -> Self {
+        let keys = match partitions {
+            Some(all) => RecordKeys::Partitioned(KeyNumbers::new(all), Box::new(self.keys)),
+            None => self.keys,
+        };
+        Self { keys, ..self }
+    }
+
     #[inline]
     fn is_read_whole(&self, item: u64) -> bool {
         match self.whole_reads {
@@ -216,10 +263,22 @@ impl<L: ValueLengths> RecordMaker<L> {
     /// The item of a key, if it has one ([`KeyFormat::read`]).
     #[inline]
     pub(crate) fn item(&mut self, key: &[u8]) -> Option<u64> {
+        self.keys.read(key)
+    }
+
+    /// The place of an item's key among the keys of all items, in their order.
+    pub(crate) fn key_place(&mut self, item: u64) -> u64 {
         match &mut self.keys {
-            RecordKeys::Generated(format) => format.read(key),
-            RecordKeys::Sized(keys) => keys.read(key),
-            RecordKeys::Listed(table) => table.find(key),
+            RecordKeys::Partitioned(numbers, _) => numbers.number(item),
+            _ => item,
+        }
+    }
+
+    /// The number of loaded records, of `records`, whose keys are before that of an item.
+    pub(crate) fn loaded_before(&self, item: u64, records: u64) -> u64 {
+        match &self.keys {
+            RecordKeys::Partitioned(numbers, _) => numbers.loaded_before(item),
+            _ => item.min(records),
         }
     }
 

@@ -2,13 +2,15 @@
 
 use super::draws::ValueLengths;
 use super::expected_state::{ReplayableJob, tracker_of};
+use super::queue_scan::{QueueCheck, QueueScan, ScanStart};
 use super::read_check::{ReadCounts, ReadFault, ReadValidator, RecordState};
 use super::record::{RecordKeys, RecordMaker};
-use super::scan::{ScanCheck, scan_first};
+use super::scan::{ScanCheck, scan_first, scan_some};
 use super::write_tracker::{WriteTable, WriteTracker};
 use crate::JobTask;
 use crate::generate::key::KeyBuffer;
 use std::hint::black_box;
+use std::ops::Bound;
 use trueput_engine::{KeyRange, Result, Session, ValueVisitor};
 
 /// The way to get a record.
@@ -36,6 +38,8 @@ pub(crate) struct RecordReader<'w, L> {
     verifies: bool,
     /// Whether a read finds out the version of its record.
     identifies: bool,
+    /// The ends of the keys of the worker's partition; `None` where there are no partitions.
+    bounds: Option<[Box<[u8]>; 2]>,
     /// The least numbers that the operations of the transaction may read, one for each record that
     /// an operation covers, in the order of the operations.
     floors: Vec<u32>,
@@ -51,12 +55,14 @@ impl<'w, L: ValueLengths> RecordReader<'w, L> {
         max_records: usize,
     ) -> Self {
         let verifies = task.verifies_reads();
+        let maker = maker.in_partitions(job.partitions(task.workers));
         let maker = if verifies {
             maker.comparing_reads(task.verify)
         } else {
             maker
         };
         Self {
+            bounds: maker.keys().bounds(task.worker),
             keys: maker.keys().clone(),
             key: KeyBuffer::default(),
             maker,
@@ -150,6 +156,38 @@ impl<'w, L: ValueLengths> RecordReader<'w, L> {
         if verifies && shown < wanted {
             // The scan ended early: the remaining records must not exist.
             check.check_missing(item.checked_add(wanted));
+        }
+        self.reads = check.reads;
+        Ok(())
+    }
+
+    /// Does a scan of the worker's queue, of so many records at most, and checks it. `item` is the
+    /// record of [`ScanStart::Record`].
+    pub(crate) fn scan_queue(
+        &mut self,
+        session: &mut dyn Session,
+        (item, records): (u64, u32),
+        scan: QueueScan,
+    ) -> Result<()> {
+        let (wanted, verifies) = (u64::from(records), self.verifies);
+        let mut range = match &self.bounds {
+            Some([lower, upper]) => KeyRange::between(lower, upper),
+            None => KeyRange::ALL,
+        };
+        if scan.start == ScanStart::Record {
+            range.lower = Bound::Included(self.keys.write(item, &mut self.key));
+        }
+        let mut check = QueueCheck::new(&mut self.maker, &self.tracker, scan, wanted, self.reads);
+        let shown = scan_some(session, range, scan.direction(), wanted, |key, value| {
+            if verifies {
+                check.check_record(key, value);
+            } else {
+                black_box((key.first().copied(), value.first().copied()));
+            }
+        })?;
+        self.lacks_record |= shown == 0;
+        if verifies && shown < wanted {
+            check.finish();
         }
         self.reads = check.reads;
         Ok(())

@@ -14,10 +14,23 @@ pub(crate) fn scan_first(
     session: &mut dyn Session,
     range: KeyRange<'_>,
     limit: u64,
+    visit: impl FnMut(&[u8], &[u8]),
+) -> Result<u64> {
+    scan_some(session, range, Direction::Forward, limit, visit)
+}
+
+/// Shows records of a range in either order: at most `limit`, and at least one if there is any.
+/// Returns their number.
+#[inline]
+pub(crate) fn scan_some(
+    session: &mut dyn Session,
+    range: KeyRange<'_>,
+    direction: Direction,
+    limit: u64,
     mut visit: impl FnMut(&[u8], &[u8]),
 ) -> Result<u64> {
     let mut shown = 0;
-    session.scan(range, Direction::Forward, &mut |key, value| {
+    session.scan(range, direction, &mut |key, value| {
         visit(key, value);
         shown += 1;
         if shown < limit {

@@ -51,6 +51,11 @@ impl SizedKeys {
         &self.key[..length]
     }
 
+    /// The first key that an item may have, whatever its length.
+    pub(crate) fn first_key<'b>(&self, item: u64, buffer: &'b mut KeyBuffer) -> &'b [u8] {
+        self.prefix.write(item, buffer)
+    }
+
     /// The item of a key; `None` if no item has exactly this key.
     pub(crate) fn read(&mut self, key: &[u8]) -> Option<u64> {
         let (prefix, filler) = key.split_at_checked(self.prefix.longest())?;

@@ -187,6 +187,7 @@ impl TraceConfig {
             item: operation.key.into(),
             exists: true,
             records: self.records_of(operation),
+            queue_scan: None,
             value_bytes: Some(self.bytes(operation.size) as u32),
         }
     }

@@ -81,6 +81,11 @@ fn a_delete_changes_data_if_it_found_its_record_for_certain() {
         custom("get:1~delete:1", PROCESSES, &[(90, 5), (400, 300)]),
         Some(25)
     );
+    // Those that found all of their records.
+    assert_eq!(
+        custom("delete-range(5):1", THREADS, &[(400, 300)]),
+        Some(100)
+    );
     // With puts in between the order of two deletes is not known.
     assert_eq!(
         custom("put:1~delete:1", THREADS, &[(50, 0), (400, 300)]),

@@ -2,6 +2,7 @@
 //! finds, and the mistakes in its settings.
 
 mod faults;
+mod queue;
 mod settings;
 
 use crate::micro::harness::{Bench, assert_right, timed};
@@ -12,7 +13,7 @@ use trueput_record::{Conditions, Survival, VerifyLevel};
 use trueput_workloads::custom::Custom;
 
 /// Mixes that together have every operation, alone and in transactions.
-const MIXES: [&str; 8] = [
+const MIXES: [&str; 9] = [
     "get:50~update:50",
     "get:30~put:70",
     "read-modify-write:1~insert:1",
@@ -20,10 +21,11 @@ const MIXES: [&str; 8] = [
     "get+get+update+update:10~scan(5)+get+read-modify-write:3~get:9",
     "insert+update+get:2~scan(40):1",
     "put+delete+get:5~delete+delete:1~update+put:2~scan(9)+delete:1",
+    "delete-range(7):1~put*4+delete-range(3)+get:2~insert+scan(9):1",
     "insert:1",
 ];
 
-/// Every distribution but the histogram.
+/// Every distribution but the histogram and a queue.
 const DISTRIBUTIONS: [&str; 8] = [
     "uniform",
     "zipfian",
@@ -146,31 +148,6 @@ fn it_runs_on_engines_on_disk_and_on_one_that_keeps_nothing() {
 }
 
 #[test]
-fn a_queue_hands_out_each_record_once_and_the_oldest_first() {
-    for mix in [
-        "insert:1~get+delete:1",
-        "insert:1~get+delete:3",
-        "delete:1",
-        "insert+get+delete:2~scan(5)+delete+delete:1~get:1",
-    ] {
-        for workers in [1, 3] {
-            let given = format!("operations={mix} distribution=oldest operationcount=2000");
-            assert_right(&counted(workers, &given).run().1, &given);
-            let bench = counted(workers, &given).in_processes();
-            assert_right(&bench.run().1, &given);
-        }
-    }
-    // As many out as in: what is left are the newest.
-    let given = "operations=insert+delete:1 distribution=oldest operationcount=1000";
-    let bench = counted(1, given);
-    let (_, conclusion) = bench.run();
-    assert_eq!(conclusion.results["records_at_end"], 300_u64.into());
-    let keys: Vec<_> = bench.records().into_iter().map(|(key, _)| key).collect();
-    let expected = (1_000..1_300).map(|item| format!("{item:016x}").into_bytes());
-    assert_eq!(keys, expected.collect::<Vec<_>>());
-}
-
-#[test]
 fn kinds_are_the_transactions_as_written_and_their_counts_follow_the_weights() {
     let bench = counted(
         1,
@@ -209,6 +186,13 @@ fn figures_follow_from_the_transactions() {
     assert_eq!(reads.commits(&[5, 10]), Some(0));
     assert!(!reads.needs_transactions());
     assert!(reads.load_key().is_some());
+    let given = "operations=delete-range(5):1~delete-range(1):1 key_bytes=20";
+    let bench = counted(1, given);
+    let volumes = bench.job.volumes();
+    let bytes = volumes.iter().map(|it| (it.read_bytes, it.written_bytes));
+    assert_eq!(bytes.collect::<Vec<_>>(), [(0.0, 100.0), (0.0, 20.0)]);
+    assert_eq!(bench.job.kinds(), ["delete-range(5)", "delete"]);
+    assert!(bench.job.needs_transactions());
     let other = counted(1, "operations=delete:1");
     let deletes = &other.job;
     assert_eq!(deletes.live_bytes(&[5]), None);

@@ -145,13 +145,19 @@ fn a_mix_that_empties_its_database_says_so_before_it_runs() {
         "test=mix delete_percent=50 records=100 operations=9999",
     );
     assert!(emptying.unwrap().contains("empty the database"));
-    let queue = "operations=insert:1~delete:3 distribution=oldest records=10 operationcount=999";
-    assert!(caution(&Custom, queue).is_some());
+    for queue in [
+        "operations=insert:1~delete:3 distribution=oldest records=10 operationcount=999",
+        "operations=insert:1~first+delete-range(3):1 distribution=oldest records=10 \
+         operationcount=999",
+    ] {
+        assert!(caution(&Custom, queue).is_some());
+    }
     for lasting in [
         "operations=get:90~update:10",
         "operations=put:50~delete:10",
         "operations=get:90~delete:10 records=100000 operationcount=1000",
         "operations=insert:1~delete:1 distribution=oldest",
+        "operations=insert*3:1~first+delete-range(3):1 distribution=oldest",
     ] {
         assert_eq!(caution(&Custom, lasting), None, "{lasting}");
     }

@@ -45,6 +45,61 @@ fn the_last_put_a_delete_and_an_insert_are_missed_if_they_are_lost() {
 }
 
 #[test]
+fn a_head_that_comes_back_is_seen_by_the_next_seek_and_at_the_end() {
+    for given in [
+        "operations=first+delete:1~insert:1 distribution=oldest operationcount=600",
+        "operations=first+delete-range(5):1~insert*5:1 distribution=oldest operationcount=200",
+    ] {
+        assert_right(&counted(1, given).run().1, "the control");
+        let bench = counted(1, given).with(Fault::LosesDelete(107));
+        let failures = failures(&bench.run().1);
+        let reads = &failures["reads"];
+        assert!(reads.contains("present without a write (first record 107)"));
+        assert!(failures["records"].contains("record 107 is there and should not be"));
+        assert_eq!(failures.len(), 2, "{failures:?}");
+    }
+    // Without a seek only the end shows it.
+    let ranges = "operations=delete-range(5):1~insert*5:1 distribution=oldest operationcount=200";
+    let bench = counted(1, ranges).with(Fault::LosesDelete(107));
+    assert_eq!(failed(&bench), ["records"]);
+    let once = "operations=delete-range(50):1 distribution=sequential operationcount=1";
+    let bench = counted(1, once).with(Fault::LosesDelete(40));
+    assert_eq!(failed(&bench), ["records"]);
+    for given in [ranges, once] {
+        assert_right(&counted(1, given).run().1, given);
+    }
+}
+
+#[test]
+fn a_head_or_an_end_that_a_seek_skips_is_missed() {
+    for mix in ["first:1", "last:1", "first+delete:1~insert:1", "scan(3):1"] {
+        let given = format!("operations={mix} distribution=oldest operationcount=200");
+        assert_right(&counted(2, &given).run().1, "the control");
+        let bench = counted(2, &given).with(Fault::SkipsFirstRecord);
+        let failures = failures(&bench.run().1);
+        assert!(failures["reads"].contains("missing"), "{failures:?}");
+        assert_eq!(failures.len(), 1, "what is stored is right: {failures:?}");
+    }
+}
+
+#[test]
+fn a_record_of_a_queue_that_was_never_stored_is_missed_when_its_turn_comes() {
+    // The 300 loaded records come first, and then those that were inserted.
+    let given = "operations=insert+first+delete:1 distribution=oldest operationcount=1000";
+    assert_right(&counted(1, given).run().1, "the control");
+    let bench = counted(1, given).with(Fault::LosesPut(100));
+    let failures = failures(&bench.run().1);
+    let expected = "1 missing (first record 400)";
+    assert!(failures["reads"].contains(expected), "{failures:?}");
+    assert_eq!(failures.len(), 1, "it was deleted in vain: {failures:?}");
+    // At the end of a queue that is read whole.
+    let given = "operations=insert+scan(900):1 distribution=oldest operationcount=50";
+    assert_right(&counted(1, given).run().1, "the control");
+    let bench = counted(1, given).with(Fault::LosesPut(49));
+    assert_eq!(failed(&bench), ["reads", "records"]);
+}
+
+#[test]
 fn wrong_reads_are_seen() {
     let given = "operations=scan(20)+get:1~get:1~update:2 operationcount=4000 working_set=0.1";
     for fault in [Fault::ShowsFormerValue(5), Fault::SkipsRecords(10)] {

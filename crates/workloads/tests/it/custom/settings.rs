@@ -75,7 +75,37 @@ fn a_mistake_in_the_operations_is_named_with_what_would_be_right() {
         ),
         ("operations=scan(0):1", "'scan(0)' is not a scan"),
         ("operations=get:1~get:2", "get is there twice"),
+        (
+            "operations=delete:1~delete-range(1):2",
+            "delete is there twice",
+        ),
+        ("operations=frist:1", "did you mean 'first'?"),
+        ("operations=take:1", "scan(N), delete-range(N), first, last"),
+        (
+            "operations=delete-range:1",
+            "write the number of records, 1 to 10000, as in delete-range(8)",
+        ),
+        (
+            "operations=delete-range(10001):1",
+            "'delete-range(10001)' is not a range of deletes",
+        ),
     ]);
+}
+
+#[test]
+fn an_end_is_sought_only_of_a_queue() {
+    assert_refused(&[
+        (
+            "operations=first+delete:1",
+            "first seeks an end of a queue: give distribution=oldest, or scan(1) in its place",
+        ),
+        (
+            "operations=get:1~insert+last:1 distribution=latest",
+            "last seeks an end of a queue",
+        ),
+    ]);
+    let queue = "operations=first+delete:1~insert+last:1 distribution=oldest";
+    assert!(job(queue).is_ok());
 }
 
 #[test]
@@ -127,7 +157,7 @@ fn a_mistake_in_a_setting_is_named_with_what_would_be_right() {
         ),
         (
             "distribution=oldest operations=insert:1~update+delete:1",
-            "give only insert, get, scan(N) and delete",
+            "give only insert, get, first, last, scan(N), delete and delete-range(N)",
         ),
         ("size=100B value_bytes=1KiB", "less than one record"),
         ("working_set=0", "working_set"),

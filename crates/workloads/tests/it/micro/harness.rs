@@ -167,6 +167,16 @@ impl Bench {
         log.iter().filter(is_kept).cloned().collect()
     }
 
+    /// The scans that reached the engine: the key that each began at, and the records shown.
+    pub fn scans(&self) -> Vec<(Vec<u8>, u64)> {
+        let log = self.log.lock().unwrap();
+        let scan = |call: &Call| match call {
+            Call::Scan(start, shown) => Some((start.clone(), *shown)),
+            _ => None,
+        };
+        log.iter().filter_map(scan).collect()
+    }
+
     /// Every record, in the order of a scan.
     pub fn records(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
         let mut session = self.database.session().unwrap();

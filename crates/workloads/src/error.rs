@@ -3,6 +3,7 @@
 use crate::custom::CustomError;
 use crate::history::HistoryError;
 use crate::micro::MicroError;
+use crate::pgbench::PgbenchError;
 use crate::storage::StorageError;
 use crate::threen1::ThreeN1Error;
 use crate::tpcc::TpccError;
@@ -23,6 +24,9 @@ pub enum JobError {
     /// Of `micro`.
     #[error(transparent)]
     Micro(#[from] MicroError),
+    /// Of `pgbench`.
+    #[error(transparent)]
+    Pgbench(#[from] PgbenchError),
     /// Of `log-flush` and `io-thrash`.
     #[error(transparent)]
     Storage(#[from] StorageError),

@@ -23,6 +23,7 @@
 //! Nothing here allocates, locks or formats within the measured loop, except to report an error.
 
 pub(crate) mod action;
+pub(crate) mod backoff;
 pub(crate) mod capacity;
 pub(crate) mod changing_writes;
 pub(crate) mod depletion;

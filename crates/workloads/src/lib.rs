@@ -10,10 +10,13 @@
 //!
 //! - `custom`: your own workload
 //! - `error`: the errors of jobs
+//! - `fixed_text`: text of bounded length
 //! - `generate`: random choices: items by a distribution, keys, values
 //! - `history`: random transactions whose history is checked for isolation
 //! - `keyed`: the core that micro, ycsb, custom and trace share
 //! - `micro`: fifteen tests after db_bench and Symas
+//! - `pgbench`: pgbench's built-in scripts
+//! - `sql`: SQL that several workloads share
 //! - `storage`: workloads on files, without an engine: log-flush, io-thrash
 //! - `threads`: work that several threads share
 //! - `threen1`: the 3n+1 benchmark
@@ -23,10 +26,13 @@
 
 pub mod custom;
 mod error;
+pub mod fixed_text;
 pub mod generate;
 pub mod history;
 mod keyed;
 pub mod micro;
+pub mod pgbench;
+mod sql;
 pub mod storage;
 mod threads;
 pub mod threen1;
@@ -58,6 +64,7 @@ pub fn registry() -> &'static [&'static dyn Workload] {
         &custom::Custom,
         &trace::TraceWorkload,
         &tpcc::Tpcc,
+        &pgbench::Pgbench,
         &history::HistoryWorkload,
         &storage::log_flush::LogFlush,
         &storage::io_thrash::IoThrash,

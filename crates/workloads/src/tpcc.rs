@@ -11,11 +11,8 @@ pub mod scale;
 pub mod sql;
 pub mod store;
 pub mod tables;
-pub mod text;
 pub mod transaction;
 
-mod backoff;
-mod columns;
 mod conditions;
 mod consistency;
 mod district;

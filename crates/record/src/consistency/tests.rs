@@ -374,6 +374,7 @@ fn no_more_is_done_than_a_trace_or_a_setting_has() {
         ("trace", ("requests", 320), Some(5_000)),
         ("ycsb", ("operationcount", 320), None),
         ("ycsb", ("operationcount", 0), None),
+        ("pgbench", ("transactions", 320), None),
         ("w", ("operationcount", 1), None),
     ] {
         assert_eq!(of(workload, setting, requests), [""; 0], "{workload}");
@@ -387,6 +388,12 @@ fn no_more_is_done_than_a_trace_or_a_setting_has() {
             ("operationcount", 319),
             None,
             "operationcount is 319",
+        ),
+        (
+            "pgbench",
+            ("transactions", 319),
+            None,
+            "transactions is 319",
         ),
     ] {
         let found = of(workload, setting, requests);

@@ -3,8 +3,8 @@
 use super::random::{RandomConstants, happens, last_name, uniform};
 use super::rows::DISTRICTS;
 use super::scale::Scale;
-use super::text::FixedText;
 use super::transaction_mix::{TransactionMix, TransactionType};
+use crate::fixed_text::FixedText;
 use crate::generate::random::Random;
 
 /// Selects a customer of a district, by number or by name.

@@ -8,7 +8,7 @@ use super::rows::{
     StockRow, WarehouseRow,
 };
 use super::scale::Scale;
-use super::text::FixedText;
+use crate::fixed_text::FixedText;
 use crate::generate::random::Random;
 
 /// 2026-01-01 00:00 UTC. The load takes one date for all rows, so that a seed decides every byte.

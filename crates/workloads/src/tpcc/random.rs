@@ -1,7 +1,7 @@
 //! The specification's random numbers and strings (clauses 2.1.6 and 4.3.2).
 
 use super::rows::Address;
-use super::text::FixedText;
+use crate::fixed_text::FixedText;
 use crate::generate::random::Random;
 
 const LETTERS_AND_DIGITS: &[u8; 62] =

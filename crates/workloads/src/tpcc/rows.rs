@@ -1,9 +1,11 @@
 //! The rows of the nine tables (clause 1.3). Money is in cents, taxes and discounts in parts of
 //! ten thousand, moments in microseconds since 1970-01-01 00:00 UTC.
 
-use super::columns::ColumnType::{self, Fixed, Large, Moment, Money, Number, Rate, Small, Text};
-use super::columns::{Column, ColumnReader, ColumnValue};
-use super::text::FixedText;
+use crate::fixed_text::FixedText;
+use crate::sql::columns::ColumnType::{
+    self, Fixed, Large, Moment, Money, Number, Rate, Small, Text,
+};
+use crate::sql::columns::{Column, ColumnReader, ColumnValue};
 use std::fmt;
 use trueput_engine::{Datum, Result};
 

@@ -2,7 +2,7 @@
 //! trips as one statement per step of a transaction allows.
 
 mod deliver;
-mod dialect;
+mod functions;
 mod load;
 mod order;
 mod pay;
@@ -11,14 +11,14 @@ mod procedures;
 mod schema;
 mod state;
 
-use super::columns::{ColumnReader, money, number};
 use super::procedures::Procedures;
 use super::rows::{DistrictKey, Table};
 use super::tables::{Tables, Visitor};
-pub(super) use dialect::has_procedures;
-use dialect::{DialectSyntax, syntax};
+use crate::sql::columns::{ColumnReader, money, number};
+use crate::sql::dialect::{DialectSyntax, syntax};
+use crate::sql::{change_rows, read_rows, session_sql};
+pub(super) use functions::has_procedures;
 use std::collections::HashMap;
-use std::ops::ControlFlow;
 use trueput_engine::sql::Statement;
 use trueput_engine::{Datum, Error, Mode, Result, Session, Sql};
 
@@ -89,7 +89,7 @@ impl<'s> SqlTables<'s> {
     /// # Errors
     /// [`Error::Unsupported`] if the session does not speak SQL.
     pub fn new(session: &'s mut dyn Session) -> Result<Self> {
-        let dialect = session.sql().ok_or_else(no_sql)?.dialect();
+        let dialect = session_sql(session)?.dialect();
         Ok(Self {
             session,
             syntax: syntax(dialect),
@@ -109,7 +109,7 @@ impl<'s> SqlTables<'s> {
     }
 
     fn sql(&mut self) -> Result<&mut dyn Sql> {
-        self.session.sql().ok_or_else(no_sql)
+        session_sql(self.session)
     }
 
     /// The statement that is meant, about `count` rows; `text` writes it, with `?` for parameters.
@@ -148,13 +148,7 @@ impl<'s> SqlTables<'s> {
         statement: Statement,
         parameters: &[Datum<'_>],
     ) -> Result<()> {
-        let changed = self.execute(statement, parameters)?;
-        if changed == expected as u64 {
-            return Ok(());
-        }
-        Err(Error::engine(format!(
-            "{subject}: {changed} rows changed, not {expected}"
-        )))
+        change_rows(self.sql()?, subject, expected, statement, parameters)
     }
 
     /// Reads every row of a query.
@@ -162,17 +156,9 @@ impl<'s> SqlTables<'s> {
         &mut self,
         statement: Statement,
         parameters: &[Datum<'_>],
-        mut read: impl FnMut(&mut ColumnReader<'_>) -> Result<()>,
+        read: impl FnMut(&mut ColumnReader<'_>) -> Result<()>,
     ) -> Result<()> {
-        let mut outcome = Ok(());
-        self.sql()?.query(statement, parameters, &mut |row| {
-            outcome = read(&mut ColumnReader(row));
-            match outcome {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(_) => ControlFlow::Break(()),
-            }
-        })?;
-        outcome
+        read_rows(self.sql()?, statement, parameters, read)
     }
 
     /// Shows every row of a query to a visitor.
@@ -226,10 +212,6 @@ fn district_parameters(district: DistrictKey) -> [Datum<'static>; 2] {
 fn numbered_parameters(district: DistrictKey, id: u32) -> [Datum<'static>; 3] {
     let [warehouse, district] = district_parameters(district);
     [warehouse, district, number(id)]
-}
-
-fn no_sql() -> Error {
-    Error::Unsupported("this engine does not support SQL".to_owned())
 }
 
 /// A condition that a row is one of `count` pairs of numbers, two parameters each.

@@ -17,7 +17,7 @@ use super::rows::{
     Address, CustomerRow, DistrictKey, DistrictRow, HistoryRow, ItemRow, NewOrderRow, OrderLineRow,
     OrderRow, StockRow, Table, WarehouseRow,
 };
-use super::text::FixedText;
+use crate::fixed_text::FixedText;
 use std::fmt;
 use trueput_engine::{Mode, Result};
 

@@ -1,6 +1,5 @@
 //! One worker: its terminals' users key in, wait for the answer, and think.
 
-use super::backoff::Backoff;
 use super::input::{Delivery, Input, TerminalUsers};
 use super::procedures::NewOrderOutcome;
 use super::rows::Table;
@@ -9,6 +8,7 @@ use super::store;
 use super::tables::Tables;
 use super::transaction::{self, TransactionBuffers};
 use super::{consistency, kinds};
+use crate::keyed::backoff::Backoff;
 use crate::keyed::transaction::retry_with_backoff;
 use crate::{JobTask, Meter, Result, WorkerFindings};
 use trueput_engine::Error as EngineError;
@@ -198,17 +198,11 @@ impl Terminal<'_> {
         mut attempt: impl FnMut(&mut dyn Tables, &mut TransactionBuffers) -> Result<T, EngineError>,
     ) -> Result<T> {
         let backoff = &mut self.backoff;
-        let back_off = |conflicts| {
-            let pause = backoff.pause_after(conflicts);
-            if !pause.is_zero() {
-                std::thread::sleep(pause);
-            }
-        };
         let (tables, scratch) = (&mut *self.tables, &mut self.scratch);
         retry_with_backoff(
             &mut *self.meter,
             || doing.to_owned(),
-            back_off,
+            |conflicts| backoff.pause(conflicts),
             |_| attempt(tables, scratch),
         )
     }

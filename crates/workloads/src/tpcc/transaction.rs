@@ -13,7 +13,7 @@ use super::tables::{
     CustomerChange, DeliveredOrder, Item, ReadIntent, Stock, StockChange, StockKey, Tables,
     UndeliveredOrder,
 };
-use super::text::FixedText;
+use crate::fixed_text::FixedText;
 use std::fmt::Write;
 use trueput_engine::{Error, Mode, Result};
 

@@ -1,8 +1,8 @@
-//! Helpers of several workloads' tests: changing a database behind a workload's back, reading the
-//! results of its verification, and settings.
+//! Helpers of several workloads' tests: engines by name, changing a database behind a workload's
+//! back, reading the results of its verification, and settings.
 
 use std::collections::BTreeMap;
-use trueput_engine::{Database, Mode, Session, Value};
+use trueput_engine::{Database, Engine, Mode, Session, Value};
 use trueput_record::value::Settings;
 use trueput_workloads::JobResults;
 
@@ -14,6 +14,23 @@ pub fn settings(given: &str) -> Settings {
         (name.to_owned(), Value::parse(&value.replace('~', " ")))
     };
     given.split_whitespace().map(setting).collect()
+}
+
+/// The engine of this name.
+pub fn engine(name: &str) -> &'static dyn Engine {
+    let engines = trueput_drivers::registry().iter();
+    let found = engines.copied().find(|engine| engine.info().name == name);
+    found.unwrap()
+}
+
+/// The engine, unless it is not on this machine; then it says why.
+pub fn installed(name: &str) -> Option<&'static dyn Engine> {
+    let engine = engine(name);
+    let missing = engine.build().err();
+    missing
+        .iter()
+        .for_each(|reason| eprintln!("skipped: {reason}"));
+    missing.is_none().then_some(engine)
 }
 
 /// Changes records behind the workload's back.

@@ -3,12 +3,12 @@
 //! its length in one byte, or in two if it may be longer than 255, followed by its bytes.
 
 use super::keys::KeySpace;
+use crate::fixed_text::FixedText;
 use crate::tpcc::rows::{
     Address, CustomerRow, DistrictRow, HistoryRow, ItemRow, NewOrderRow, OrderLineRow, OrderRow,
     StockRow, WarehouseRow,
 };
 use crate::tpcc::tables::Stock;
-use crate::tpcc::text::FixedText;
 use trueput_engine::key::KeyBuffer;
 
 /// Stands for a moment that is not set.

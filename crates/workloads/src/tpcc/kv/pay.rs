@@ -3,6 +3,7 @@
 use super::codec::StoredRow;
 use super::keys::{self, KeySpace, district_key, warehouse_key};
 use super::{KeyValue, codec, damaged, missing};
+use crate::fixed_text::FixedText;
 use crate::tpcc::input::CustomerSelector;
 use crate::tpcc::rows::{
     CustomerRow, DistrictKey, DistrictRow, HistoryRow, OrderRow, WarehouseRow,
@@ -11,7 +12,6 @@ use crate::tpcc::tables::{
     CustomerChange, DeliveredOrder, DeliveryTables, Payee, PaymentTables, ReadIntent,
     UndeliveredOrder,
 };
-use crate::tpcc::text::FixedText;
 use codec::customer_at::{BALANCE, DELIVERY_COUNT, PAYMENT_COUNT, YTD_PAYMENT};
 use std::ops::ControlFlow;
 use trueput_engine::{Direction, Error, Result};

@@ -1,7 +1,7 @@
 //! Delivery, clause 2.7.4.2: all districts of a warehouse in six statements.
 
 use super::{SqlTables, StatementKind, one_of_pairs};
-use crate::tpcc::columns::{money, number};
+use crate::sql::columns::{money, number};
 use crate::tpcc::tables::{DeliveredOrder, DeliveryTables, UndeliveredOrder};
 use trueput_engine::{Datum, Error, Result};
 

@@ -1,6 +1,6 @@
 //! The tables made, filled and finished (clause 4.3), and rows inserted.
 
-use super::{SqlTables, StatementKind, schema};
+use super::{SqlTables, StatementKind, functions, schema};
 use crate::tpcc::rows::{Table, TableRow};
 use crate::tpcc::tables::{Rows, TableLoad};
 use trueput_engine::{Datum, Result};
@@ -22,8 +22,11 @@ impl TableLoad for SqlTables<'_> {
             let create = schema::create(table, self.syntax);
             self.sql()?.batch(&create)?;
         }
-        if let Some(functions) = self.syntax.procedures.filter(|_| self.has_procedures) {
-            self.sql()?.batch(functions)?;
+        if self.has_procedures {
+            let dialect = self.sql()?.dialect();
+            if let Some(functions) = functions::functions(dialect) {
+                self.sql()?.batch(functions)?;
+            }
         }
         Ok(())
     }

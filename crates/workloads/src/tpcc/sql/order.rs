@@ -1,8 +1,8 @@
 //! New-order, clause 2.4.2.2, and stock-level, clause 2.8.2.2.
 
-use super::dialect::DialectSyntax;
 use super::{SqlTables, StatementKind, district_parameters, numbered_parameters};
-use crate::tpcc::columns::{ColumnReader, number};
+use crate::sql::columns::{ColumnReader, number};
+use crate::sql::dialect::DialectSyntax;
 use crate::tpcc::rows::{DistrictKey, NewOrderRow, OrderLineRow, OrderRow};
 use crate::tpcc::tables::{
     BuyerState, Item, NewOrderTables, OrderNumber, Stock, StockChange, StockKey, StockLevelTables,
@@ -260,8 +260,8 @@ impl SqlTables<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::dialect::syntax;
     use super::*;
+    use crate::sql::dialect::syntax;
     use trueput_engine::Dialect;
 
     #[test]

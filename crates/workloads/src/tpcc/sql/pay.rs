@@ -1,7 +1,7 @@
 //! Payment, clause 2.5.2.2, and order-status, clause 2.6.2.2.
 
 use super::{SqlTables, StatementKind, district_parameters, numbered_parameters, schema};
-use crate::tpcc::columns::{ColumnReader, ColumnType, money, number};
+use crate::sql::columns::{ColumnReader, ColumnType, money, number};
 use crate::tpcc::input::CustomerSelector;
 use crate::tpcc::rows::{CustomerRow, DistrictKey, HistoryRow, OrderLineRow, OrderRow, TableRow};
 use crate::tpcc::tables::{CustomerChange, OrderStatusTables, Payee, PaymentTables, ReadIntent};

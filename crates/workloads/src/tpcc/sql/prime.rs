@@ -1,7 +1,7 @@
 //! Tables read into the server's cache, as transactions will find them there.
 
 use super::{SqlTables, StatementKind, schema};
-use crate::tpcc::columns::number;
+use crate::sql::columns::number;
 use crate::tpcc::rows::Table;
 use std::ops::ControlFlow;
 use trueput_engine::sql::Statement;

@@ -1,10 +1,10 @@
 //! The transactions as functions of the server: one statement each, in a transaction of its own.
 
 use super::{SqlTables, StatementKind};
-use crate::tpcc::columns::{ColumnReader, money, number};
+use crate::fixed_text::FixedText;
+use crate::sql::columns::{ColumnReader, money, number};
 use crate::tpcc::input::{CustomerSelector, Delivery, NewOrder, OrderStatus, Payment, StockLevel};
 use crate::tpcc::procedures::{NewOrderOutcome, Procedures};
-use crate::tpcc::text::FixedText;
 use crate::tpcc::transaction;
 use std::hint::black_box;
 use trueput_engine::{Datum, Error, Result};

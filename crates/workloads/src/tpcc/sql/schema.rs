@@ -1,8 +1,8 @@
 //! The statements that make and fill the nine tables (clause 1.3) and the two secondary indexes.
 //! There are no foreign keys, as the peers' tables have none by default.
 
-use super::dialect::DialectSyntax;
-use crate::tpcc::columns::Column;
+use crate::sql::columns::Column;
+use crate::sql::dialect::DialectSyntax;
 use crate::tpcc::rows::{
     CustomerRow, DistrictRow, HistoryRow, ItemRow, NewOrderRow, OrderLineRow, OrderRow, StockRow,
     Table, TableRow, WarehouseRow,
@@ -111,8 +111,8 @@ pub(super) fn insert(table: Table, rows: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::dialect::syntax;
     use super::*;
+    use crate::sql::dialect::syntax;
     use trueput_engine::Dialect;
 
     #[test]

@@ -1,7 +1,7 @@
 //! Reads the rows that the consistency conditions are checked by (clause 3.3.2), and whole tables.
 
 use super::{SqlTables, StatementKind, district_parameters, schema};
-use crate::tpcc::columns::number;
+use crate::sql::columns::number;
 use crate::tpcc::rows::{DistrictKey, Table};
 use crate::tpcc::tables::{
     CustomerState, DistrictState, HistoryState, LineState, OrderState, TableContents, Visitor,

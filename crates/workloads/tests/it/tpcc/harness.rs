@@ -3,7 +3,7 @@
 use crate::counting_meter::{CountingMeter, in_threads, sum_up};
 use crate::job_bench::{self, JobBench, deref_to_job_bench};
 use crate::support::assert_all_right;
-pub use crate::support::failures;
+pub use crate::support::{engine, failures, installed};
 use trueput_engine::Engine;
 use trueput_engine::testing::{Fault, FaultyDatabase};
 use trueput_record::Conditions;
@@ -24,22 +24,6 @@ pub fn job_under(given: &str, conditions: &Conditions) -> Result<Box<dyn Job>, S
 
 pub fn job(given: &str) -> Result<Box<dyn Job>, String> {
     job_under(given, &Conditions::default())
-}
-
-pub fn engine(name: &str) -> &'static dyn Engine {
-    let engines = trueput_drivers::registry().iter();
-    let found = engines.copied().find(|engine| engine.info().name == name);
-    found.unwrap()
-}
-
-/// The engine, unless it is not on this machine; then it says why.
-pub fn installed(name: &str) -> Option<&'static dyn Engine> {
-    let engine = engine(name);
-    let missing = engine.build().err();
-    missing
-        .iter()
-        .for_each(|reason| eprintln!("skipped: {reason}"));
-    missing.is_none().then_some(engine)
 }
 
 /// The checks of the suite of atomicity and isolation.

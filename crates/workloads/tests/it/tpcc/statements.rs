@@ -2,113 +2,21 @@
 //! Informix and of InterSystems IRIS, over tables of SQLite's, which takes the same statements.
 
 use super::harness::{Bench, engine};
-use trueput_engine::sql::{RowVisitor, Statement};
+use crate::statement_session::StatementSession;
+use trueput_engine::Dialect;
 use trueput_engine::testing::Fault;
-use trueput_engine::{
-    Datum, Dialect, Direction, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor,
-};
+use trueput_workloads::fixed_text::FixedText;
 use trueput_workloads::tpcc::input::{CustomerSelector, Line, NewOrder, Payment};
 use trueput_workloads::tpcc::procedures::NewOrderOutcome;
 use trueput_workloads::tpcc::store::{TableStore, tables};
-use trueput_workloads::tpcc::text::FixedText;
 use trueput_workloads::tpcc::transaction::{TransactionBuffers, new_order, payment};
-
-/// A session of SQLite's that takes another dialect and records the statements that it gets.
-struct DialectSession<'d> {
-    inner: Box<dyn Session + 'd>,
-    dialect: Dialect,
-    prepared: Vec<(Statement, String)>,
-    sent: Vec<String>,
-}
-
-impl DialectSession<'_> {
-    fn note(&mut self, statement: Statement) {
-        let known = self.prepared.iter().find(|(known, _)| *known == statement);
-        self.sent.push(known.unwrap().1.clone());
-    }
-}
-
-impl Sql for DialectSession<'_> {
-    fn dialect(&self) -> Dialect {
-        self.dialect
-    }
-
-    fn batch(&mut self, statements: &str) -> Result<()> {
-        self.inner.sql().unwrap().batch(statements)
-    }
-
-    fn prepare(&mut self, text: &str) -> Result<Statement> {
-        let statement = self.inner.sql().unwrap().prepare(text)?;
-        self.prepared.push((statement, text.to_owned()));
-        Ok(statement)
-    }
-
-    fn execute(&mut self, statement: Statement, parameters: &[Datum<'_>]) -> Result<u64> {
-        self.note(statement);
-        self.inner.sql().unwrap().execute(statement, parameters)
-    }
-
-    fn query(
-        &mut self,
-        statement: Statement,
-        parameters: &[Datum<'_>],
-        visitor: &mut RowVisitor<'_>,
-    ) -> Result<u64> {
-        self.note(statement);
-        let sql = self.inner.sql().unwrap();
-        sql.query(statement, parameters, visitor)
-    }
-}
-
-impl Session for DialectSession<'_> {
-    fn begin(&mut self, mode: Mode) -> Result<()> {
-        self.inner.begin(mode)
-    }
-
-    fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
-        self.inner.get(key, visitor)
-    }
-
-    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.inner.put(key, value)
-    }
-
-    fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.inner.delete(key)
-    }
-
-    fn scan(
-        &mut self,
-        range: KeyRange<'_>,
-        direction: Direction,
-        visitor: &mut RecordVisitor<'_>,
-    ) -> Result<u64> {
-        self.inner.scan(range, direction, visitor)
-    }
-
-    fn commit(&mut self) -> Result<()> {
-        self.inner.commit()
-    }
-
-    fn abort(&mut self) -> Result<()> {
-        self.inner.abort()
-    }
-
-    fn sql(&mut self) -> Option<&mut dyn Sql> {
-        Some(self)
-    }
-}
 
 /// The statements of a dialect for an order of two items, a payment by number and one by name, and
 /// the number that the order got.
 fn sent_in(bench: &Bench, dialect: Dialect) -> ([Vec<String>; 3], u32) {
     bench.target(|target| {
-        let mut session = DialectSession {
-            inner: target.database.session().unwrap(),
-            dialect,
-            prepared: Vec::new(),
-            sent: Vec::new(),
-        };
+        let session = StatementSession::new(target.database.session().unwrap());
+        let mut session = session.speaking(dialect);
         let mut scratch = TransactionBuffers::default();
         let lines = [1, 2].map(|item| Line {
             item,

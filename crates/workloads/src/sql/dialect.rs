@@ -6,12 +6,12 @@ mod mariadb;
 mod postgresql;
 mod sqlite;
 
-use crate::tpcc::columns::ColumnType;
+use super::columns::ColumnType;
 use trueput_engine::Dialect;
 
 /// The clause that limits a query to a number of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RowLimit {
+pub(crate) enum RowLimit {
     /// `SELECT … LIMIT n`.
     Limit,
     /// `SELECT FIRST n …`.
@@ -21,39 +21,36 @@ pub(super) enum RowLimit {
 }
 
 /// The syntax that differs between dialects.
-pub(super) struct DialectSyntax {
+pub(crate) struct DialectSyntax {
     /// Parameters are `$1`, `$2` … and not `?`.
-    pub(super) is_numbered: bool,
+    pub(crate) is_numbered: bool,
     /// The type of a column.
-    pub(super) column_type: fn(ColumnType) -> String,
+    pub(crate) column_type: fn(ColumnType) -> String,
     /// The text after a table's closing parenthesis; the argument is whether it has a primary key.
-    pub(super) table_end: fn(bool) -> &'static str,
+    pub(crate) table_end: fn(bool) -> &'static str,
     /// The text at a query's end that locks the rows that it reads.
-    pub(super) lock: &'static str,
+    pub(crate) lock: &'static str,
     /// Whether rows that are read to be written must first be updated to their own values: queries
     /// cannot lock their rows, and the server does not lock the whole database.
-    pub(super) locks_by_update: bool,
+    pub(crate) locks_by_update: bool,
     /// `UPDATE … RETURNING` gives the rows that it has changed.
-    pub(super) has_returning: bool,
+    pub(crate) has_returning: bool,
     /// A parameter can be an array: `= ANY(…)`.
-    pub(super) has_arrays: bool,
+    pub(crate) has_arrays: bool,
     /// `INSERT … VALUES (…), (…)` inserts several rows.
-    pub(super) has_rows: bool,
-    pub(super) paging: RowLimit,
+    pub(crate) has_rows: bool,
+    pub(crate) paging: RowLimit,
     /// The type to which a standalone parameter of money is cast; `None` if a parameter carries its
     /// type.
-    pub(super) money: Option<&'static str>,
+    pub(crate) money: Option<&'static str>,
     /// The same for a whole number.
-    pub(super) integer: Option<&'static str>,
+    pub(crate) integer: Option<&'static str>,
     /// The statements that refresh the planner's statistics.
-    pub(super) analyze: fn(&[&str]) -> Vec<String>,
-    /// The statements that make the transactions as functions of the server, where they are
-    /// written.
-    pub(super) procedures: Option<&'static str>,
+    pub(crate) analyze: fn(&[&str]) -> Vec<String>,
 }
 
 /// The syntax of a dialect.
-pub(super) fn syntax(dialect: Dialect) -> &'static DialectSyntax {
+pub(crate) fn syntax(dialect: Dialect) -> &'static DialectSyntax {
     match dialect {
         Dialect::Postgresql => &postgresql::SYNTAX,
         Dialect::Mariadb => &mariadb::SYNTAX,
@@ -61,11 +58,6 @@ pub(super) fn syntax(dialect: Dialect) -> &'static DialectSyntax {
         Dialect::Informix => &informix::SYNTAX,
         Dialect::Iris => &iris::SYNTAX,
     }
-}
-
-/// Whether the transactions exist as functions of a server with this dialect.
-pub fn has_procedures(dialect: Dialect) -> bool {
-    syntax(dialect).procedures.is_some()
 }
 
 /// The standard's type, for dialects without one of their own.
@@ -92,7 +84,7 @@ fn for_each(tables: &[&str], start: &str) -> Vec<String> {
 
 impl DialectSyntax {
     /// A statement that was written with `?`, as this dialect has its parameters.
-    pub(super) fn parameters(&self, statement: &str) -> String {
+    pub(crate) fn parameters(&self, statement: &str) -> String {
         if !self.is_numbered {
             return statement.to_owned();
         }
@@ -111,17 +103,17 @@ impl DialectSyntax {
     }
 
     /// A standalone parameter of money.
-    pub(super) fn money_parameter(&self) -> String {
+    pub(crate) fn money_parameter(&self) -> String {
         cast(self.money)
     }
 
     /// A standalone integer parameter.
-    pub(super) fn integer_parameter(&self) -> String {
+    pub(crate) fn integer_parameter(&self) -> String {
         cast(self.integer)
     }
 
     /// A query for the first row of `rest`, the query's text from `FROM` on.
-    pub(super) fn first(&self, columns: &str, rest: &str) -> String {
+    pub(crate) fn first(&self, columns: &str, rest: &str) -> String {
         match self.paging {
             RowLimit::Limit => format!("SELECT {columns} {rest} LIMIT 1"),
             RowLimit::First => format!("SELECT FIRST 1 {columns} {rest}"),
@@ -130,7 +122,7 @@ impl DialectSyntax {
     }
 
     /// A condition that `column` is one of `count` numbers, and how many parameters it has.
-    pub(super) fn one_of(&self, column: &str, count: usize) -> String {
+    pub(crate) fn one_of(&self, column: &str, count: usize) -> String {
         if self.has_arrays {
             return format!("{column} = ANY(?)");
         }
@@ -139,7 +131,7 @@ impl DialectSyntax {
 
     /// The number of rows with this many columns in one `INSERT`: within the limits of every
     /// server, including the 999 parameters of the oldest SQLite.
-    pub(super) fn rows_at_once(&self, columns: usize) -> usize {
+    pub(crate) fn rows_at_once(&self, columns: usize) -> usize {
         const MAX_ROWS: usize = 100;
         const MAX_PARAMETERS: usize = 900;
         if self.has_rows {

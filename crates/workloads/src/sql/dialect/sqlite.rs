@@ -2,7 +2,7 @@
 //! the database, not rows.
 
 use super::{DialectSyntax, RowLimit, standard_type};
-use crate::tpcc::columns::ColumnType;
+use crate::sql::columns::ColumnType;
 
 pub(super) static SYNTAX: DialectSyntax = DialectSyntax {
     is_numbered: false,
@@ -17,7 +17,6 @@ pub(super) static SYNTAX: DialectSyntax = DialectSyntax {
     money: None,
     integer: None,
     analyze: |_| vec!["ANALYZE".to_owned()],
-    procedures: None,
 };
 
 fn column_type(kind: ColumnType) -> String {

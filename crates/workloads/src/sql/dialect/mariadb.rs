@@ -1,7 +1,7 @@
 //! MariaDB, with InnoDB or MyRocks, as the session's default is.
 
 use super::{DialectSyntax, RowLimit, for_each, standard_type};
-use crate::tpcc::columns::ColumnType;
+use crate::sql::columns::ColumnType;
 
 pub(super) static SYNTAX: DialectSyntax = DialectSyntax {
     is_numbered: false,
@@ -16,7 +16,6 @@ pub(super) static SYNTAX: DialectSyntax = DialectSyntax {
     money: Some("DECIMAL(12, 2)"),
     integer: Some("SIGNED"),
     analyze: |tables| for_each(tables, "ANALYZE TABLE"),
-    procedures: None,
 };
 
 fn column_type(kind: ColumnType) -> String {

@@ -1,7 +1,7 @@
 //! PostgreSQL.
 
 use super::{DialectSyntax, RowLimit, for_each, standard_type};
-use crate::tpcc::columns::ColumnType;
+use crate::sql::columns::ColumnType;
 
 pub(super) static SYNTAX: DialectSyntax = DialectSyntax {
     is_numbered: true,
@@ -16,7 +16,6 @@ pub(super) static SYNTAX: DialectSyntax = DialectSyntax {
     money: Some("DECIMAL(12, 2)"),
     integer: Some("INTEGER"),
     analyze: |tables| for_each(tables, "VACUUM ANALYZE"),
-    procedures: Some(include_str!("postgresql.sql")),
 };
 
 /// Text is ordered by its bytes, regardless of the database's own collation.

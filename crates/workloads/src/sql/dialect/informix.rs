@@ -1,7 +1,7 @@
 //! Informix, written to the "IBM Informix Guide to SQL: Syntax" (14.10) and not run here.
 
 use super::{DialectSyntax, RowLimit, for_each, standard_type};
-use crate::tpcc::columns::ColumnType;
+use crate::sql::columns::ColumnType;
 
 pub(super) static SYNTAX: DialectSyntax = DialectSyntax {
     is_numbered: false,
@@ -19,7 +19,6 @@ pub(super) static SYNTAX: DialectSyntax = DialectSyntax {
     money: Some("DECIMAL(12, 2)"),
     integer: Some("INTEGER"),
     analyze: |tables| for_each(tables, "UPDATE STATISTICS MEDIUM FOR TABLE"),
-    procedures: None,
 };
 
 fn column_type(kind: ColumnType) -> String {

@@ -1,7 +1,7 @@
 //! InterSystems IRIS, written to its "SQL Reference" (2024.1) and not run here.
 
 use super::{DialectSyntax, RowLimit, for_each, standard_type};
-use crate::tpcc::columns::ColumnType;
+use crate::sql::columns::ColumnType;
 
 pub(super) static SYNTAX: DialectSyntax = DialectSyntax {
     is_numbered: false,
@@ -17,7 +17,6 @@ pub(super) static SYNTAX: DialectSyntax = DialectSyntax {
     money: Some("NUMERIC(12, 2)"),
     integer: Some("INTEGER"),
     analyze: |tables| for_each(tables, "TUNE TABLE"),
-    procedures: None,
 };
 
 fn column_type(kind: ColumnType) -> String {

@@ -11,22 +11,30 @@ const MAX_PAUSE: Duration = Duration::from_millis(100);
 
 /// The backoff of one worker after conflicts: drawn at random each time, so that two workers that
 /// collided do not collide again.
-pub(super) struct Backoff {
+pub(crate) struct Backoff {
     first_us: u64,
     random: Random,
 }
 
 impl Backoff {
     /// The pauses of a worker, the first at most `first_us` microseconds; 0: no pauses.
-    pub(super) fn new(first_us: u64, seed: u64, worker: u32) -> Self {
+    pub(crate) fn new(first_us: u64, seed: u64, worker: u32) -> Self {
         Self {
             first_us,
-            random: Random::for_worker(seed, worker, "tpcc pauses"),
+            random: Random::for_worker(seed, worker, "pauses"),
+        }
+    }
+
+    /// Waits before a transaction is tried again that has met this many conflicts, from 1.
+    pub(crate) fn pause(&mut self, conflicts: u32) {
+        let pause = self.pause_after(conflicts);
+        if !pause.is_zero() {
+            std::thread::sleep(pause);
         }
     }
 
     /// The pause before a transaction is tried again that has met this many conflicts, from 1.
-    pub(super) fn pause_after(&mut self, conflicts: u32) -> Duration {
+    fn pause_after(&mut self, conflicts: u32) -> Duration {
         if self.first_us == 0 {
             return Duration::ZERO;
         }

@@ -1,12 +1,12 @@
 //! The columns of SQL tables: their types, how values become parameters, and how a row of a result
 //! is read, one column after the other.
 
-use super::text::FixedText;
+use crate::fixed_text::FixedText;
 use trueput_engine::{Datum, Error, Result};
 
 /// The type of a column, which each dialect writes in its own way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ColumnType {
+pub(crate) enum ColumnType {
     /// A whole number in four bytes.
     Number,
     /// A whole number in two bytes.
@@ -26,7 +26,7 @@ pub(super) enum ColumnType {
 }
 
 /// A column: its name, its type, and whether it may be empty.
-pub(super) type Column = (&'static str, ColumnType, bool);
+pub(crate) type Column = (&'static str, ColumnType, bool);
 
 /// Digits of money after the decimal point.
 const MONEY_SCALE: u8 = 2;
@@ -34,7 +34,7 @@ const MONEY_SCALE: u8 = 2;
 const RATE_SCALE: u8 = 4;
 
 /// Money as a parameter, from cents.
-pub(super) fn money(cents: i64) -> Datum<'static> {
+pub(crate) fn money(cents: i64) -> Datum<'static> {
     Datum::Decimal {
         units: cents,
         scale: MONEY_SCALE,
@@ -50,12 +50,12 @@ fn rate(parts: i64) -> Datum<'static> {
 }
 
 /// A whole number as a parameter.
-pub(super) fn number(number: impl Into<i64>) -> Datum<'static> {
+pub(crate) fn number(number: impl Into<i64>) -> Datum<'static> {
     Datum::Integer(number.into())
 }
 
 /// The columns of a row that are still to be taken.
-pub(super) struct ColumnReader<'r>(pub(super) &'r [Datum<'r>]);
+pub(crate) struct ColumnReader<'r>(pub(crate) &'r [Datum<'r>]);
 
 impl<'r> ColumnReader<'r> {
     fn take(&mut self) -> Result<Datum<'r>> {
@@ -78,7 +78,7 @@ impl<'r> ColumnReader<'r> {
     }
 
     /// A whole number.
-    pub(super) fn integer<T: TryFrom<i64>>(&mut self) -> Result<T> {
+    pub(crate) fn integer<T: TryFrom<i64>>(&mut self) -> Result<T> {
         let found = self.units(0)?;
         T::try_from(found).map_err(|_| type_error("a smaller number", Some(Datum::Integer(found))))
     }
@@ -93,22 +93,22 @@ impl<'r> ColumnReader<'r> {
     }
 
     /// A whole number, or nothing.
-    pub(super) fn optional_integer<T: TryFrom<i64>>(&mut self) -> Result<Option<T>> {
+    pub(crate) fn optional_integer<T: TryFrom<i64>>(&mut self) -> Result<Option<T>> {
         self.optional(Self::integer)
     }
 
     /// Money, in cents.
-    pub(super) fn cents(&mut self) -> Result<i64> {
+    pub(crate) fn cents(&mut self) -> Result<i64> {
         self.units(MONEY_SCALE)
     }
 
     /// A tax or a discount, in parts of ten thousand.
-    pub(super) fn rate(&mut self) -> Result<i64> {
+    pub(crate) fn rate(&mut self) -> Result<i64> {
         self.units(RATE_SCALE)
     }
 
     /// Text.
-    pub(super) fn text<const N: usize>(&mut self) -> Result<FixedText<N>> {
+    pub(crate) fn text<const N: usize>(&mut self) -> Result<FixedText<N>> {
         match self.take()? {
             Datum::Text(text) => FixedText::new(text)
                 .ok_or_else(|| type_error("shorter text", Some(Datum::Text(text)))),
@@ -125,18 +125,18 @@ impl<'r> ColumnReader<'r> {
     }
 
     /// A point in time, or nothing.
-    pub(super) fn optional_moment(&mut self) -> Result<Option<i64>> {
+    pub(crate) fn optional_moment(&mut self) -> Result<Option<i64>> {
         self.optional(Self::moment)
     }
 
     /// A value of one or several columns.
-    pub(super) fn value<T: ColumnValue>(&mut self, column_type: ColumnType) -> Result<T> {
+    pub(crate) fn value<T: ColumnValue>(&mut self, column_type: ColumnType) -> Result<T> {
         T::read(column_type, self)
     }
 }
 
 /// A field of a row: one column, or several of one type.
-pub(super) trait ColumnValue: Sized {
+pub(crate) trait ColumnValue: Sized {
     /// Whether the column may be empty.
     const IS_OPTIONAL: bool = false;
 

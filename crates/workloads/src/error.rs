@@ -5,6 +5,7 @@ use crate::history::HistoryError;
 use crate::micro::MicroError;
 use crate::pgbench::PgbenchError;
 use crate::storage::StorageError;
+use crate::sysbench::SysbenchError;
 use crate::threen1::ThreeN1Error;
 use crate::tpcc::TpccError;
 use crate::trace::TraceError;
@@ -30,6 +31,9 @@ pub enum JobError {
     /// Of `log-flush` and `io-thrash`.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// Of `sysbench`.
+    #[error(transparent)]
+    Sysbench(#[from] SysbenchError),
     /// Of `threen1`.
     #[error(transparent)]
     ThreeN1(#[from] ThreeN1Error),

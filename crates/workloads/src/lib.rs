@@ -18,6 +18,7 @@
 //! - `pgbench`: pgbench's built-in scripts
 //! - `sql`: SQL that several workloads share
 //! - `storage`: workloads on files, without an engine: log-flush, io-thrash
+//! - `sysbench`: sysbench's OLTP scripts
 //! - `threads`: work that several threads share
 //! - `threen1`: the 3n+1 benchmark
 //! - `tpcc`: the transactions of TPC-C
@@ -34,6 +35,7 @@ pub mod micro;
 pub mod pgbench;
 mod sql;
 pub mod storage;
+pub mod sysbench;
 mod threads;
 pub mod threen1;
 pub mod tpcc;
@@ -65,6 +67,7 @@ pub fn registry() -> &'static [&'static dyn Workload] {
         &trace::TraceWorkload,
         &tpcc::Tpcc,
         &pgbench::Pgbench,
+        &sysbench::Sysbench,
         &history::HistoryWorkload,
         &storage::log_flush::LogFlush,
         &storage::io_thrash::IoThrash,

@@ -13,11 +13,12 @@ const TRACE_REQUESTS: &str = "trace_requests";
 
 /// Settings that state the operations of all workers together, each of which is counted once; 0
 /// states none.
-const AMOUNTS: [(&str, &str); 4] = [
+const AMOUNTS: [(&str, &str); 5] = [
     (TRACE, "requests"),
     ("ycsb", "operationcount"),
     ("custom", "operationcount"),
     ("pgbench", "transactions"),
+    ("sysbench", "events"),
 ];
 
 /// Returns what the counts contradict.

@@ -395,6 +395,7 @@ fn no_more_is_done_than_a_trace_or_a_setting_has() {
             None,
             "transactions is 319",
         ),
+        ("sysbench", ("events", 319), None, "events is 319"),
     ] {
         let found = of(workload, setting, requests);
         assert!(found.len() == 1 && found[0].contains(said), "{found:?}");

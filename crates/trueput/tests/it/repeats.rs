@@ -184,6 +184,7 @@ fn a_trial_that_would_have_no_end_is_given_ten_seconds() {
         ("custom", &[Some(10.0)]),
         ("tpcc", &[Some(10.0)]),
         ("pgbench", &[Some(10.0)]),
+        ("sysbench", &[Some(10.0)]),
         // The controls: what has an end, or was given a duration, is left as it is.
         ("micro --set test=fill-random --rate 1000", &[None]),
         ("micro --set test=delete-random", &[None]),
@@ -192,6 +193,7 @@ fn a_trial_that_would_have_no_end_is_given_ten_seconds() {
         ("ycsb --rate 1000 --set operationcount=500", &[None]),
         ("tpcc --set transactions=500", &[None]),
         ("pgbench --set transactions=500", &[None]),
+        ("sysbench --set events=500", &[None]),
         ("threen1 --rate 1000 --set finish=1000", &[None]),
         ("threen1 --set finish=1000", &[None]),
         ("ycsb --rate 1000 --duration 3", &[Some(3.0)]),

@@ -19,6 +19,7 @@ mod read_bytes;
 mod statement_session;
 mod storage;
 mod support;
+mod sysbench;
 mod threen1;
 mod tpcc;
 mod trace;

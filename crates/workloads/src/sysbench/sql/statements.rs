@@ -1,0 +1,216 @@
+//! The texts of the statements: those of sysbench's `oltp_common.lua` and of the scripts on k, with
+//! `?` for parameters, and those of load and verification.
+
+use crate::sql::columns::ColumnType;
+use crate::sql::dialect::DialectSyntax;
+use crate::sysbench::tables::RangeQuery;
+use trueput_engine::Dialect;
+
+/// The kind of a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum StatementKind {
+    PointSelect,
+    Range(RangeQuery),
+    SumRange,
+    IndexUpdate,
+    NonIndexUpdate,
+    Delete,
+    /// Of as many rows as are said.
+    Insert,
+    /// Likewise, of id and k alone.
+    InsertPairs,
+    /// Of as many values as are said.
+    RandomPoints,
+    /// Of as many ranges as are said.
+    RandomRanges,
+    Rows,
+    Pairs,
+    IndexEntries,
+}
+
+/// The name of a table.
+pub(super) fn table_name(table: u32) -> String {
+    format!("sbtest{table}")
+}
+
+/// The columns that an insert gives values.
+pub(super) fn columns(kind: StatementKind) -> &'static [&'static str] {
+    match kind {
+        StatementKind::InsertPairs => &["id", "k"],
+        _ => &["id", "k", "c", "pad"],
+    }
+}
+
+/// The text of a statement about a table, for `count` rows, values or ranges where it has several.
+pub(super) fn text(kind: StatementKind, table: u32, count: usize, dialect: Dialect) -> String {
+    let name = table_name(table);
+    let by_id = "WHERE id = ?";
+    let in_range = "WHERE id BETWEEN ? AND ?";
+    match kind {
+        StatementKind::PointSelect => format!("SELECT c FROM {name} {by_id}"),
+        StatementKind::Range(RangeQuery::Simple) => format!("SELECT c FROM {name} {in_range}"),
+        StatementKind::Range(RangeQuery::Order) => {
+            format!("SELECT c FROM {name} {in_range} ORDER BY c")
+        }
+        StatementKind::Range(RangeQuery::Distinct) => {
+            format!("SELECT DISTINCT c FROM {name} {in_range} ORDER BY c")
+        }
+        StatementKind::SumRange => format!("SELECT SUM(k) FROM {name} {in_range}"),
+        StatementKind::IndexUpdate => format!("UPDATE {name} SET k = k + 1 {by_id}"),
+        StatementKind::NonIndexUpdate => format!("UPDATE {name} SET c = ? {by_id}"),
+        StatementKind::Delete => format!("DELETE FROM {name} {by_id}"),
+        StatementKind::Insert | StatementKind::InsertPairs => insert(&name, columns(kind), count),
+        StatementKind::RandomPoints => {
+            let values = vec!["?"; count].join(", ");
+            format!("SELECT id, k, c, pad FROM {name} WHERE k IN ({values})")
+        }
+        StatementKind::RandomRanges => {
+            let ranges = vec!["k BETWEEN ? AND ?"; count].join(" OR ");
+            format!("SELECT COUNT(k) FROM {name} WHERE {ranges}")
+        }
+        StatementKind::Rows => format!("SELECT id, k, c, pad FROM {name} ORDER BY id"),
+        StatementKind::Pairs => format!("SELECT id, k FROM {name} ORDER BY id"),
+        StatementKind::IndexEntries => {
+            let hint = index_hint(table, dialect);
+            format!("SELECT k, id FROM {name}{hint} ORDER BY k, id")
+        }
+    }
+}
+
+fn insert(name: &str, columns: &[&str], count: usize) -> String {
+    let row = format!("({})", vec!["?"; columns.len()].join(", "));
+    let rows = vec![row.as_str(); count].join(", ");
+    format!("INSERT INTO {name} ({}) VALUES {rows}", columns.join(", "))
+}
+
+/// The words that have a query read its rows from the index on k, in dialects that have such words.
+fn index_hint(table: u32, dialect: Dialect) -> String {
+    let index = index_name(table);
+    match dialect {
+        Dialect::Sqlite => format!(" INDEXED BY {index}"),
+        Dialect::Mariadb => format!(" FORCE INDEX ({index})"),
+        Dialect::Postgresql | Dialect::Informix | Dialect::Iris => String::new(),
+    }
+}
+
+/// The statement that has the planner use the index in the transaction, in dialects without a hint.
+pub(super) fn before_index_scan(dialect: Dialect) -> Option<&'static str> {
+    match dialect {
+        Dialect::Postgresql => Some("SET LOCAL enable_seqscan = off"),
+        _ => None,
+    }
+}
+
+fn index_name(table: u32) -> String {
+    format!("k_{table}")
+}
+
+/// The statement that makes a table.
+pub(super) fn create(table: u32, of_pairs: bool, syntax: &DialectSyntax) -> String {
+    let numbers = (syntax.column_type)(ColumnType::Number);
+    let fixed = |length| (syntax.column_type)(ColumnType::Fixed(length));
+    let texts = if of_pairs {
+        String::new()
+    } else {
+        format!("c {} NOT NULL, pad {} NOT NULL, ", fixed(120), fixed(60))
+    };
+    // SQLite's `WITHOUT ROWID` is left out: the key is then the number by which rows are stored.
+    let end = (syntax.table_end)(false);
+    let name = table_name(table);
+    format!(
+        "CREATE TABLE {name} (id {numbers} NOT NULL, k {numbers} NOT NULL, {texts}\
+         PRIMARY KEY (id)){end}"
+    )
+}
+
+/// The statement that makes the index on k of a table.
+pub(super) fn create_index(table: u32) -> String {
+    let (index, name) = (index_name(table), table_name(table));
+    format!("CREATE INDEX {index} ON {name} (k)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sql::dialect::syntax;
+
+    fn written(kind: StatementKind, count: usize) -> String {
+        text(kind, 2, count, Dialect::Mariadb)
+    }
+
+    #[test]
+    fn statements_are_sysbenchs() {
+        for (kind, count, expected) in [
+            (
+                StatementKind::PointSelect,
+                0,
+                "SELECT c FROM sbtest2 WHERE id = ?",
+            ),
+            (
+                StatementKind::Range(RangeQuery::Distinct),
+                0,
+                "SELECT DISTINCT c FROM sbtest2 WHERE id BETWEEN ? AND ? ORDER BY c",
+            ),
+            (
+                StatementKind::IndexUpdate,
+                0,
+                "UPDATE sbtest2 SET k = k + 1 WHERE id = ?",
+            ),
+            (
+                StatementKind::Insert,
+                1,
+                "INSERT INTO sbtest2 (id, k, c, pad) VALUES (?, ?, ?, ?)",
+            ),
+            (
+                StatementKind::InsertPairs,
+                2,
+                "INSERT INTO sbtest2 (id, k) VALUES (?, ?), (?, ?)",
+            ),
+            (
+                StatementKind::RandomPoints,
+                3,
+                "SELECT id, k, c, pad FROM sbtest2 WHERE k IN (?, ?, ?)",
+            ),
+            (
+                StatementKind::RandomRanges,
+                2,
+                "SELECT COUNT(k) FROM sbtest2 WHERE k BETWEEN ? AND ? OR k BETWEEN ? AND ?",
+            ),
+        ] {
+            assert_eq!(written(kind, count), expected);
+        }
+    }
+
+    #[test]
+    fn the_index_is_read_where_the_dialect_can_be_made_to() {
+        let entries = |dialect| text(StatementKind::IndexEntries, 1, 0, dialect);
+        assert_eq!(
+            entries(Dialect::Sqlite),
+            "SELECT k, id FROM sbtest1 INDEXED BY k_1 ORDER BY k, id"
+        );
+        assert_eq!(
+            entries(Dialect::Mariadb),
+            "SELECT k, id FROM sbtest1 FORCE INDEX (k_1) ORDER BY k, id"
+        );
+        assert_eq!(
+            entries(Dialect::Postgresql),
+            "SELECT k, id FROM sbtest1 ORDER BY k, id"
+        );
+        assert!(before_index_scan(Dialect::Postgresql).is_some());
+    }
+
+    #[test]
+    fn tables_have_sysbenchs_columns_in_each_dialects_types() {
+        let made = |dialect| create(1, false, syntax(dialect));
+        let columns = "CREATE TABLE sbtest1 (id INTEGER NOT NULL, k INTEGER NOT NULL, \
+                       c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL, PRIMARY KEY (id))";
+        assert_eq!(made(Dialect::Sqlite), columns);
+        let informix = format!("{columns} LOCK MODE ROW");
+        assert_eq!(made(Dialect::Informix), informix);
+        assert_eq!(
+            create(1, true, syntax(Dialect::Sqlite)),
+            "CREATE TABLE sbtest1 (id INTEGER NOT NULL, k INTEGER NOT NULL, PRIMARY KEY (id))"
+        );
+        assert_eq!(create_index(1), "CREATE INDEX k_1 ON sbtest1 (k)");
+    }
+}

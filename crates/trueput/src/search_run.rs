@@ -193,10 +193,12 @@ fn refuse_own_times(spec: &TrialSpec, target: &str, registry: &Registry) -> Resu
     let workload = registry.workload(&spec.workload).map_err(Failure::usage)?;
     let settings = resolve(&spec.workload, workload.settings(), &spec.settings);
     let job = workload.job(&settings.map_err(Failure::usage)?, &spec.conditions);
-    match job.map_err(Failure::usage)?.scheduled_per_s() {
+    let job = job.map_err(Failure::usage)?;
+    match job.scheduled_per_s() {
         Some(_) => Err(Failure::usage(format!(
             "the requests of '{target}' come at times of their own, whatever the knobs: make each \
-             when the last has ended, by --set pace=closed"
+             when the last has ended, by --set {}",
+            job.closed_loop_setting()
         ))),
         None => Ok(()),
     }

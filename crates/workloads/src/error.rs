@@ -3,6 +3,7 @@
 use crate::custom::CustomError;
 use crate::history::HistoryError;
 use crate::micro::MicroError;
+use crate::mixgraph::MixgraphError;
 use crate::pgbench::PgbenchError;
 use crate::storage::StorageError;
 use crate::sysbench::SysbenchError;
@@ -25,6 +26,9 @@ pub enum JobError {
     /// Of `micro`.
     #[error(transparent)]
     Micro(#[from] MicroError),
+    /// Of `mixgraph`.
+    #[error(transparent)]
+    Mixgraph(#[from] MixgraphError),
     /// Of `pgbench`.
     #[error(transparent)]
     Pgbench(#[from] PgbenchError),

@@ -15,6 +15,7 @@
 //! - `history`: random transactions whose history is checked for isolation
 //! - `keyed`: the core that micro, ycsb, custom and trace share
 //! - `micro`: fifteen tests after db_bench and Symas
+//! - `mixgraph`: RocksDB's mixgraph, and the fit of its parameters to a trace
 //! - `pgbench`: pgbench's built-in scripts
 //! - `sql`: SQL that several workloads share
 //! - `storage`: workloads on files, without an engine: log-flush, io-thrash
@@ -32,6 +33,7 @@ pub mod generate;
 pub mod history;
 mod keyed;
 pub mod micro;
+pub mod mixgraph;
 pub mod pgbench;
 mod sql;
 pub mod storage;
@@ -64,6 +66,7 @@ pub fn registry() -> &'static [&'static dyn Workload] {
         &micro::Micro,
         &ycsb::Ycsb,
         &custom::Custom,
+        &mixgraph::Mixgraph,
         &trace::TraceWorkload,
         &tpcc::Tpcc,
         &pgbench::Pgbench,
@@ -279,6 +282,12 @@ pub trait Job: Send + Sync {
     /// When each unit of a worker of `workers` is due; `None` without [`Job::scheduled_per_s`].
     fn due_times(&self, _worker: u32, _workers: u32) -> Option<DueTimes<'_>> {
         None
+    }
+
+    /// The setting with which a job of [`Job::scheduled_per_s`] does each unit when the last has
+    /// ended, as it is given on the command line; empty for other jobs.
+    fn closed_loop_setting(&self) -> &'static str {
+        ""
     }
 
     /// Bytes moved per operation, in the order of [`Job::kinds`]; empty if it is not known.

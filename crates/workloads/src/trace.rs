@@ -8,6 +8,7 @@ mod error;
 mod format;
 mod grammar;
 mod kinds;
+mod observations;
 mod reader;
 mod settings;
 mod stored;
@@ -33,6 +34,7 @@ use config::TraceConfig;
 pub use error::{FileError, LineError, TraceError};
 pub use grammar::FormatChoice;
 use kinds::Kind;
+pub(crate) use observations::{Observations, observe};
 use settings::{FILE, Pace, Settings};
 use std::path::Path;
 use stored::Operation;
@@ -150,6 +152,10 @@ impl Job for TraceJob {
         Some(Box::new(
             starts.map(move |start| self.config().due_ns(*start, speed)),
         ))
+    }
+
+    fn closed_loop_setting(&self) -> &'static str {
+        "pace=closed"
     }
 
     fn check_capabilities(&self, capabilities: &Capabilities) -> Result<(), JobError> {

@@ -13,10 +13,11 @@ const TRACE_REQUESTS: &str = "trace_requests";
 
 /// Settings that state the operations of all workers together, each of which is counted once; 0
 /// states none.
-const AMOUNTS: [(&str, &str); 5] = [
+const AMOUNTS: [(&str, &str); 6] = [
     (TRACE, "requests"),
     ("ycsb", "operationcount"),
     ("custom", "operationcount"),
+    ("mixgraph", "mix_accesses"),
     ("pgbench", "transactions"),
     ("sysbench", "events"),
 ];

@@ -390,6 +390,12 @@ fn no_more_is_done_than_a_trace_or_a_setting_has() {
             "operationcount is 319",
         ),
         (
+            "mixgraph",
+            ("mix_accesses", 319),
+            None,
+            "mix_accesses is 319",
+        ),
+        (
             "pgbench",
             ("transactions", 319),
             None,

@@ -1,4 +1,4 @@
-//! `trueput trace`: replays a trace of requests, or shows what is in it.
+//! `trueput trace`: replays a trace of requests, shows what is in it, or fits a workload to it.
 
 use crate::failure::{EXIT_CODES, Failure, USAGE};
 use crate::output;
@@ -11,6 +11,7 @@ use trueput_record::plan::PlanFile;
 use trueput_record::text::escape_line;
 use trueput_record::value::format_bytes;
 use trueput_runner::Registry;
+use trueput_workloads::mixgraph::{self, MixgraphFit, fit_trace};
 use trueput_workloads::trace::{FormatChoice, NAME, SizeSummary, TraceSummary, summarize};
 
 const EXAMPLES: &str = "\
@@ -21,9 +22,10 @@ Examples:
   trueput trace replay cluster12.csv --format twitter --closed --requests 1000000 --engine lmdb
   trueput run micro --engine lmdb --set operations=100000 --record-trace 64MiB  # record one
   trueput trace replay results/RUN/traces/TRIAL.csv --engine sqlite  # and replay it
+  trueput trace fit traffic.csv > fit.toml        # then: trueput run fit.toml --engine lmdb
 
-docs/workloads/trace.md describes the formats. 'trueput run trace --set file=FILE' and a plan with \
-workload = \"trace\" do the same as replay.";
+docs/workloads/trace.md describes the formats, docs/workloads/mixgraph.md the fit. 'trueput run \
+trace --set file=FILE' and a plan with workload = \"trace\" do the same as replay.";
 
 /// What to do with a trace.
 #[derive(Debug, Subcommand)]
@@ -33,6 +35,8 @@ pub enum Command {
     Replay(Box<ReplayArguments>),
     /// Show what is in a trace: operations, keys, sizes, times, popularity, damaged lines
     Describe(DescribeArguments),
+    /// Fit the distributions of mixgraph to a trace, and print the plan that runs them
+    Fit(FitArguments),
 }
 
 /// The arguments of `trueput trace replay`.
@@ -73,6 +77,29 @@ pub struct DescribeArguments {
     json: bool,
 }
 
+/// How the plan of a fit is run, which the plan itself says.
+const RUN_OF_FIT: &str =
+    "trueput run fit.toml --engine lmdb,sqlite --durability process --duration 60";
+
+/// The most key ranges that are fitted.
+const MAX_KEY_RANGES: u64 = 1_000;
+
+/// The arguments of `trueput trace fit`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct FitArguments {
+    /// The trace
+    #[arg(value_name = "FILE")]
+    file: String,
+    /// Format of the trace [default: recognized by its first line]
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    format: Option<FormatName>,
+    /// Fit the hotness of so many ranges of neighboring keys, too
+    #[arg(long, value_name = "N",
+        value_parser = clap::value_parser!(u64).range(2..=MAX_KEY_RANGES))]
+    key_ranges: Option<u64>,
+}
+
 /// A format, on the command line.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum FormatName {
@@ -108,6 +135,7 @@ pub fn run(command: &Command, registry: &Registry) -> Result<ExitCode, Failure> 
     match command {
         Command::Replay(arguments) => replay(arguments, registry),
         Command::Describe(arguments) => describe(arguments),
+        Command::Fit(arguments) => fit(arguments),
     }
 }
 
@@ -143,6 +171,31 @@ fn describe(arguments: &DescribeArguments) -> Result<ExitCode, Failure> {
         0 => ExitCode::SUCCESS,
         _ => ExitCode::from(USAGE),
     })
+}
+
+fn fit(arguments: &FitArguments) -> Result<ExitCode, Failure> {
+    let format = arguments.format.map_or(FormatChoice::Auto, Into::into);
+    let key_ranges = arguments.key_ranges.unwrap_or(0);
+    let fit = fit_trace(&arguments.file, format, key_ranges).map_err(Failure::usage)?;
+    output::write(&plan_of(&arguments.file, &fit))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The plan of a fit, as TOML.
+fn plan_of(file: &str, fit: &MixgraphFit) -> String {
+    let mut lines = vec![
+        format!("# Fitted to {} by 'trueput trace fit'.", escape_line(file)),
+        "#".to_owned(),
+        format!("#   {RUN_OF_FIT}"),
+        "#".to_owned(),
+    ];
+    lines.extend(fit.notes.iter().map(|note| format!("# - {note}")));
+    let settings = fit.settings.iter();
+    let settings = settings.map(|(name, value)| format!("{name} = {value}"));
+    let head = format!("\nworkload = \"{}\"\n\n[settings]", mixgraph::NAME);
+    lines.push(head);
+    lines.extend(settings);
+    lines.join("\n") + "\n"
 }
 
 /// The summary in lines, for people.

@@ -170,6 +170,55 @@ fn transactions_of_several_operations_are_recorded_whole() {
 }
 
 #[test]
+fn a_fit_of_a_trace_is_a_plan_that_runs() {
+    let mut text = "time,operation,key,size\n".to_owned();
+    for number in 0..2_000_u32 {
+        // Low keys come more often: each number is a remainder of many.
+        let key = number % (1 + number % 61);
+        let (operation, size) = match number % 10 {
+            0..7 => ("get", 0),
+            7..9 => ("put", 20 + number * 37 % 200),
+            _ => ("scan", 1 + number * 13 % 50),
+        };
+        text += &format!(
+            "{}.{:03},{operation},k{key},{size}\n",
+            number / 1_000,
+            number % 1_000
+        );
+    }
+    let bench = Bench::new();
+    bench.write("traffic.csv", &text);
+    let plan = bench.stdout_of("trace fit traffic.csv");
+    assert_contains(
+        &plan,
+        &[
+            "# Fitted to traffic.csv",
+            "workload = \"mixgraph\"",
+            "num = 61\n",
+            "mix_get_ratio = 0.7\n",
+            "sine_mix_rate = true\n",
+        ],
+    );
+    bench.write("fit.toml", &plan);
+    bench.run_expecting(
+        ALL_WELL,
+        "run fit.toml --engine lmdb --durability process --workers 2 --set mix_accesses=500",
+    );
+    let counted = counts(&bench.trials()[0]);
+    assert_eq!(counted.values().sum::<u64>(), 500);
+    assert_eq!(counted.keys().collect::<Vec<_>>(), ["get", "put", "seek"]);
+    let ranges = bench.stdout_of("trace fit traffic.csv --key-ranges 4");
+    assert_contains(&ranges, &["keyrange_num = 4\n"]);
+    for (line, says) in [
+        ("trace fit example", "too few to fit a distribution to"),
+        ("trace fit traffic.csv --key-ranges 1", "--key-ranges"),
+        ("trace fit nowhere.csv", "cannot be read"),
+    ] {
+        assert_contains(&bench.refusal_of(line), &[says]);
+    }
+}
+
+#[test]
 fn a_full_buffer_ends_the_recording_and_not_the_trial() {
     let bench = Bench::new();
     let output = bench.run_expecting(

@@ -13,6 +13,7 @@ mod generate;
 mod history;
 mod job_bench;
 mod micro;
+mod mixgraph;
 mod not_found;
 mod pgbench;
 mod read_bytes;

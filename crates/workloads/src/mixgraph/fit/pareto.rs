@@ -1,0 +1,186 @@
+//! The sizes of values and the lengths of scans, as a generalized Pareto distribution.
+//!
+//! The parameters are those of the greatest likelihood (Grimshaw, "Computing maximum likelihood
+//! estimates for the generalized Pareto distribution", Technometrics 35, 1993). With t = k / sigma,
+//! the best k for a t is the mean of ln(1 + t x), so that only t is searched for. The method of
+//! probability-weighted moments needs a finite mean, which lengths of scans need not have.
+
+use super::least_squares::maximize;
+use crate::mixgraph::lengths::GeneralizedPareto;
+
+/// A distribution of lengths.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct ParetoFit {
+    pub pareto: GeneralizedPareto,
+    /// The greatest distance of its distribution function from that of the lengths.
+    pub distance: f64,
+    /// The longest length.
+    pub longest: u64,
+}
+
+/// The excess of lengths over a location.
+struct Excess {
+    /// Each with its part of all.
+    parts: Vec<(f64, f64)>,
+    mean: f64,
+    median: f64,
+    longest: f64,
+}
+
+impl Excess {
+    /// The best k for a t.
+    fn shape(&self, t: f64) -> f64 {
+        let logarithms = self
+            .parts
+            .iter()
+            .map(|(excess, part)| part * (t * excess).ln_1p());
+        logarithms.sum()
+    }
+
+    /// The logarithm of the likelihood of a length, on average, with the best k for a t.
+    fn likelihood(&self, t: f64) -> f64 {
+        if self.is_exponential(t) {
+            return -(self.mean.ln() + 1.0);
+        }
+        let k = self.shape(t);
+        // Below -1 there is no greatest likelihood.
+        if k < -1.0 {
+            return f64::NEG_INFINITY;
+        }
+        -((k / t).ln() + k + 1.0)
+    }
+
+    /// Whether t is so small that k is 0.
+    fn is_exponential(&self, t: f64) -> bool {
+        (t * self.mean).abs() < 1e-9
+    }
+
+    /// Values of t, in their order, of which one is near the best.
+    fn candidates(&self) -> Vec<f64> {
+        let limited = [
+            0.99, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.03, 0.01,
+        ];
+        let limited = limited.into_iter().map(|part| -part / self.longest);
+        let unlimited = (-50..=50).map(|step| 10_f64.powf(f64::from(step) / 10.0) / self.median);
+        limited.chain([0.0]).chain(unlimited).collect()
+    }
+}
+
+/// Fits a distribution to lengths that were rounded up; `None` if there are none.
+pub(super) fn fit_pareto(lengths: &[u32]) -> Option<ParetoFit> {
+    let mut sorted = lengths.to_vec();
+    sorted.sort_unstable();
+    let (shortest, longest) = (*sorted.first()?, *sorted.last()?);
+    let pareto = if shortest == longest {
+        // Of one length only: rounding up always gives it.
+        GeneralizedPareto {
+            theta: f64::from(shortest) - 0.5,
+            k: 0.0,
+            sigma: 1e-3,
+        }
+    } else {
+        fit_excess(&sorted, f64::from(shortest) - 1.0)
+    };
+    let count = sorted.len() as f64;
+    let (mut distance, mut below) = (0.0_f64, 0);
+    for same in sorted.chunk_by(|one, next| one == next) {
+        below += same.len();
+        let at_most = pareto.at_most(same[0].into());
+        distance = distance.max((at_most - below as f64 / count).abs());
+    }
+    Some(ParetoFit {
+        pareto,
+        distance,
+        longest: longest.into(),
+    })
+}
+
+/// Fits the distribution of sorted lengths with this location, which is below all of them.
+fn fit_excess(sorted: &[u32], theta: f64) -> GeneralizedPareto {
+    // Lengths are rounded up: on average they were half of one shorter.
+    let excess = |length: u32| f64::from(length) - theta - 0.5;
+    let count = sorted.len() as f64;
+    let same = sorted.chunk_by(|one, next| one == next);
+    let parts: Vec<(f64, f64)> = same
+        .map(|same| (excess(same[0]), same.len() as f64 / count))
+        .collect();
+    let seen = Excess {
+        mean: parts.iter().map(|(excess, part)| excess * part).sum(),
+        median: excess(sorted[sorted.len() / 2]),
+        longest: parts.last().map_or(1.0, |(excess, _)| *excess),
+        parts,
+    };
+    let candidates = seen.candidates();
+    let likelihood = |at: &usize| seen.likelihood(candidates[*at]);
+    let all = 0..candidates.len();
+    let best = all.max_by(|one, other| likelihood(one).total_cmp(&likelihood(other)));
+    let best = best.unwrap_or_default();
+    let from = candidates[best.saturating_sub(1)];
+    let to = candidates[(best + 1).min(candidates.len() - 1)];
+    let t = maximize(from, to, |t| seen.likelihood(t));
+    if seen.is_exponential(t) {
+        return GeneralizedPareto {
+            theta,
+            k: 0.0,
+            sigma: seen.mean,
+        };
+    }
+    let k = seen.shape(t);
+    GeneralizedPareto {
+        theta,
+        k,
+        sigma: k / t,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::random::Random;
+
+    fn drawn(pareto: GeneralizedPareto, seed: u64) -> Vec<u32> {
+        let mut random = Random::new(seed);
+        let mut draw = || pareto.length(1.0 - random.unit_f64());
+        (0..100_000)
+            .map(|_| u32::try_from(draw()).unwrap_or(u32::MAX))
+            .collect()
+    }
+
+    #[test]
+    fn distributions_are_found_again() {
+        // The published ones of values and of scans, an exponential one, one with a longest length.
+        let cases = [
+            (0.0, 0.261_5, 25.45),
+            (0.0, 2.517, 14.236),
+            (200.0, 0.0, 300.0),
+            (11.0, -0.4, 500.0),
+        ];
+        for (seed, (theta, k, sigma)) in (1..).zip(cases) {
+            let right = GeneralizedPareto { theta, k, sigma };
+            let fit = fit_pareto(&drawn(right, seed)).unwrap();
+            let found = fit.pareto;
+            assert!((found.k - k).abs() < 0.03 + 0.02 * k.abs(), "{found:?}");
+            assert!((found.sigma / sigma - 1.0).abs() < 0.04, "{found:?}");
+            assert!((found.theta - theta).abs() <= 2.0, "{found:?}");
+            assert!(fit.distance < 0.02, "{fit:?}");
+        }
+    }
+
+    #[test]
+    fn one_length_is_drawn_again_as_it_is() {
+        let fit = fit_pareto(&[77; 5]).unwrap();
+        assert_eq!(fit.longest, 77);
+        for unit in [1e-9, 0.1, 0.5, 0.999, 1.0] {
+            assert_eq!(fit.pareto.length(unit), 77);
+        }
+        assert_eq!(fit_pareto(&[]), None);
+    }
+
+    #[test]
+    fn lengths_that_no_such_distribution_has_show_a_great_distance() {
+        let mut two_sizes = vec![10; 1_000];
+        two_sizes.extend([1_000; 1_000]);
+        let fit = fit_pareto(&two_sizes).unwrap();
+        assert!(fit.distance > 0.1, "{fit:?}");
+    }
+}

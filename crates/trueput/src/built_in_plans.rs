@@ -29,13 +29,14 @@ macro_rules! embedded {
 }
 
 /// The built-in plans; the one to run first comes first.
-pub static ALL: [BuiltInPlan; 22] = embedded![
+pub static ALL: [BuiltInPlan; 23] = embedded![
     "first-look",
     "first-look-long",
     "threen1-engines",
     "threen1-commits",
     "threen1-words",
     "ycsb",
+    "insert-benchmark",
     "larger-than-memory",
     "which-engine",
     "symas-small",

@@ -2,6 +2,7 @@
 
 use crate::custom::CustomError;
 use crate::history::HistoryError;
+use crate::insert_benchmark::InsertBenchmarkError;
 use crate::micro::MicroError;
 use crate::mixgraph::MixgraphError;
 use crate::pgbench::PgbenchError;
@@ -23,6 +24,9 @@ pub enum JobError {
     /// Of `history`.
     #[error(transparent)]
     History(#[from] HistoryError),
+    /// Of `insert-benchmark`.
+    #[error(transparent)]
+    InsertBenchmark(#[from] InsertBenchmarkError),
     /// Of `micro`.
     #[error(transparent)]
     Micro(#[from] MicroError),

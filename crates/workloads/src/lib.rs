@@ -13,6 +13,7 @@
 //! - `fixed_text`: text of bounded length
 //! - `generate`: random choices: items by a distribution, keys, values
 //! - `history`: random transactions whose history is checked for isolation
+//! - `insert_benchmark`: Mark Callaghan's insert benchmark
 //! - `keyed`: the core that micro, ycsb, custom and trace share
 //! - `micro`: fifteen tests after db_bench and Symas
 //! - `mixgraph`: RocksDB's mixgraph, and the fit of its parameters to a trace
@@ -31,6 +32,7 @@ mod error;
 pub mod fixed_text;
 pub mod generate;
 pub mod history;
+pub mod insert_benchmark;
 mod keyed;
 pub mod micro;
 pub mod mixgraph;
@@ -71,6 +73,7 @@ pub fn registry() -> &'static [&'static dyn Workload] {
         &tpcc::Tpcc,
         &pgbench::Pgbench,
         &sysbench::Sysbench,
+        &insert_benchmark::InsertBenchmark,
         &history::HistoryWorkload,
         &storage::log_flush::LogFlush,
         &storage::io_thrash::IoThrash,
@@ -113,6 +116,12 @@ pub trait Workload: Send + Sync {
     /// or the work has an end. One that does not end gets [`DEFAULT_DURATION_S`], so that
     /// contenders are measured for the same time.
     fn has_end(&self, _settings: &ParameterValues, _conditions: &Conditions) -> bool {
+        true
+    }
+
+    /// Whether a duration that a plan gives applies to trials with these settings. A plan whose
+    /// trials are the steps of one benchmark has steps that end by their work alone.
+    fn takes_duration(&self, _settings: &ParameterValues) -> bool {
         true
     }
 
@@ -337,6 +346,12 @@ pub trait Job: Send + Sync {
     /// its own.
     fn load_key(&self) -> Option<String> {
         None
+    }
+
+    /// Whether the job begins with a new database although trials with its [`Job::load_key`] came
+    /// before: it makes what those after it share.
+    fn begins_anew(&self) -> bool {
+        false
     }
 
     /// About how many bytes the database will take on a frugal engine, for the free-disk check.

@@ -64,8 +64,8 @@ pub(crate) fn open_database_folder(
     resolved: &ResolvedTrial,
 ) -> Result<TrialDatabase, DatabaseFolderError> {
     let reusable = load_key_of(spec, resolved).and_then(|key| context.take_reusable(&key));
-    if context.prepared.has_copy_of(spec) {
-        // No other repeat has changed the copy.
+    if context.prepared.has_copy_of(spec) || resolved.job.begins_anew() {
+        // No other trial has changed the copy, or what is made anew.
         if let Some(reusable) = &reusable {
             context.drop_database(reusable);
         }

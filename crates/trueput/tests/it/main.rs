@@ -42,6 +42,7 @@ mod repeats;
 mod replaced_libraries;
 mod secrets;
 mod servers;
+mod steps;
 mod strangers;
 mod support;
 mod tidy;

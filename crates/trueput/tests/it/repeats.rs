@@ -199,6 +199,19 @@ fn a_trial_that_would_have_no_end_is_given_ten_seconds() {
         ("threen1 --rate 1000 --set finish=1000", &[None]),
         ("threen1 --set finish=1000", &[None]),
         ("ycsb --rate 1000 --duration 3", &[Some(3.0)]),
+        // Of the steps of a benchmark those that end by themselves take no duration.
+        (
+            "insert-benchmark --set step=l.i0,l.i1,qr100",
+            &[None, None, Some(10.0)],
+        ),
+        (
+            "insert-benchmark --set step=l.x,l.i2,qp100 --duration 3",
+            &[None, None, Some(3.0)],
+        ),
+        (
+            "insert-benchmark --set step=l.i2 --set insert_rows=0 --duration 3",
+            &[Some(3.0)],
+        ),
     ] {
         assert_eq!(durations(plan), expected, "{plan}");
     }

@@ -11,6 +11,7 @@ mod counting_meter;
 mod custom;
 mod generate;
 mod history;
+mod insert_benchmark;
 mod job_bench;
 mod micro;
 mod mixgraph;

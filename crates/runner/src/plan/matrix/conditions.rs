@@ -54,13 +54,18 @@ impl Expansion<'_> {
     }
 
     /// Returns the conditions of a trial with those settings: work that is not counted gets a
-    /// duration.
+    /// duration, and work that ends by itself in a plan with other work has none.
     pub(super) fn with_end(&self, settings: &Settings, conditions: &Conditions) -> Conditions {
         let mut conditions = conditions.clone();
         let name = &self.plan.workload;
-        let resolved = resolve(name, self.workload.settings(), settings);
-        let is_endless =
-            resolved.is_ok_and(|settings| !self.workload.has_end(&settings, &conditions));
+        let Ok(settings) = resolve(name, self.workload.settings(), settings) else {
+            return conditions;
+        };
+        if !self.workload.takes_duration(&settings) {
+            conditions.duration_s = None;
+            return conditions;
+        }
+        let is_endless = !self.workload.has_end(&settings, &conditions);
         if conditions.duration_s.is_none() && is_endless {
             let default_s = if self.plan.decides() {
                 DECIDING_DURATION_S

@@ -21,6 +21,8 @@ use crate::workers::trace_file::part_path;
 use hdrhistogram::Histogram;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use trueput_engine::{CacheCount, CacheScope, Database, NativeProgram, Session, panics};
@@ -78,6 +80,7 @@ pub(super) fn run_threads(
         .map(|_| WorkerCounters::default())
         .collect();
     let gate = Gate::default();
+    let first_start = FirstStart::default();
     let (sender, messages) = channel();
     let run = std::thread::scope(|scope| {
         for (index, counters) in sessions.zip(&counters) {
@@ -86,6 +89,7 @@ pub(super) fn run_threads(
                 assignment,
                 database: &*database,
                 gate: &gate,
+                first_start: &first_start,
                 control,
             };
             let sender = sender.clone();
@@ -96,6 +100,7 @@ pub(super) fn run_threads(
             counters: &counters,
             kinds,
             gate: &gate,
+            first_start: &first_start,
             control,
             reporter,
             conditions: &assignment.spec.conditions,
@@ -184,6 +189,7 @@ struct WorkerContext<'a> {
     assignment: &'a Assignment,
     database: &'a dyn Database,
     gate: &'a Gate,
+    first_start: &'a FirstStart,
     control: &'a WorkerControl,
 }
 
@@ -274,6 +280,7 @@ impl WorkerContext<'_> {
             meter.begin();
             let mut task = self.task(session, &mut meter, &mut attachment, index);
             result.start_ns = stopped_time.running_ns()?;
+            self.first_start.note(result.start_ns);
             let executed = self.resolved.job.execute(&mut task);
             result.end_ns = stopped_time.running_ns()?;
             result.stopped_ns = read_monotonic_ns()?.saturating_sub(result.end_ns);
@@ -388,6 +395,7 @@ impl WorkerContext<'_> {
         };
         if self.gate.wait() {
             output.result.start_ns = read_monotonic_ns()?;
+            self.first_start.note(output.result.start_ns);
             if let Some(ended) = program.run(kinds, counters, &self.control.stage)? {
                 output.result.end_ns = ended.end_ns;
                 output.result.findings = ended.findings;
@@ -416,10 +424,46 @@ struct ThreadMonitor<'a> {
     counters: &'a [WorkerCounters],
     kinds: usize,
     gate: &'a Gate,
+    first_start: &'a FirstStart,
     control: &'a WorkerControl,
     reporter: &'a Reporter,
     conditions: &'a Conditions,
     database: &'a dyn Database,
+}
+
+/// When the measured part began.
+#[derive(Debug, Clone, Copy)]
+struct MeasuredSince {
+    /// The moment: that of the release, or of the end of the warm-up.
+    moment: Instant,
+    /// The time for which the process had been stopped before.
+    stopped: Duration,
+    /// The release on the clock of the measured part; `None` after a warm-up, when all are at work.
+    released_ns: Option<u64>,
+}
+
+/// When the first worker of a process began. A worker may wait for a processor after its release,
+/// and its time counts from its start.
+#[derive(Debug)]
+struct FirstStart(AtomicU64);
+
+impl Default for FirstStart {
+    fn default() -> Self {
+        Self(AtomicU64::new(u64::MAX))
+    }
+}
+
+impl FirstStart {
+    /// Notes the start of a worker, nanoseconds on the clock of the measured part.
+    fn note(&self, start_ns: u64) {
+        self.0.fetch_min(start_ns, Relaxed);
+    }
+
+    /// Returns the time from the release to the first start; to now if nobody has begun.
+    fn lateness(&self, released_ns: u64, now_ns: u64) -> Duration {
+        let start_ns = self.0.load(Relaxed).min(now_ns);
+        Duration::from_nanos(start_ns.saturating_sub(released_ns))
+    }
 }
 
 /// The output of the workers of a process, and the resources that it used.
@@ -457,6 +501,7 @@ impl ThreadMonitor<'_> {
         // What is stopped from now on does not count.
         let stopped_before = self.control.stopped_time.total();
         let began = Instant::now();
+        let began_ns = self.control.stopped_time.running_ns()?;
         self.gate.open(released);
         let measured = began + Duration::from_secs_f64(self.conditions.warm_up_s);
         while self.receive_until(measured, &mut outputs)? {}
@@ -466,7 +511,11 @@ impl ThreadMonitor<'_> {
         };
         self.control.stage.measure();
         let mut latencies = IntervalLatencies::new(self.kinds, self.counters);
-        let since = (measured, stopped_before);
+        let since = MeasuredSince {
+            moment: measured,
+            stopped: stopped_before,
+            released_ns: (!warms_up).then_some(began_ns),
+        };
         let stalls = self.follow(since, &mut outputs, &mut latencies)?;
         let usage = own_usage()? - before;
         let cache = count.map(cache_share).transpose()?;
@@ -484,21 +533,31 @@ impl ThreadMonitor<'_> {
         count.map_err(WorkerError::of_engine(READING_CACHE))
     }
 
-    /// Follows the measured part, which began at `measured`, with the stopped time before that, to
-    /// its end, and returns the intervals in which this process did not run.
+    /// Returns how long after their release the first worker began: at least until now if none has.
+    fn lateness(&self, since: MeasuredSince) -> Result<Duration, WorkerError> {
+        let Some(released_ns) = since.released_ns else {
+            return Ok(Duration::ZERO);
+        };
+        let now_ns = self.control.stopped_time.running_ns()?;
+        Ok(self.first_start.lateness(released_ns, now_ns))
+    }
+
+    /// Follows the measured part to its end, and returns the intervals in which this process did
+    /// not run.
     fn follow(
         &self,
-        (measured, stopped_before): (Instant, Duration),
+        since: MeasuredSince,
         outputs: &mut Vec<WorkerOutput>,
         latencies: &mut IntervalLatencies<'_>,
     ) -> Result<Vec<ProcessStall>, WorkerError> {
         let (mut waking, mut stalls) = (LateWakeup::begin(), Vec::new());
         let duration = self.conditions.duration_s.map(Duration::from_secs_f64);
         // While the process is stopped the trial's clock stands still.
-        let stopped = || self.control.stopped_time.total() - stopped_before;
-        let after = |time: Duration| measured + time + stopped();
+        let stopped = || self.control.stopped_time.total() - since.stopped;
         let (mut seconds, mut awake) = (1, Instant::now());
         while outputs.len() < self.counters.len() {
+            let measured = since.moment + self.lateness(since)?;
+            let after = |time: Duration| measured + time + stopped();
             let second_ends = Duration::from_secs(seconds);
             // Before the others: a stop between them must not end the trial early.
             let now = Instant::now();
@@ -611,4 +670,20 @@ fn open_loop_result(
             .unwrap_or_default(),
         late: all().map(|one| one.late).sum(),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_counts_from_the_first_start_of_a_worker() {
+        let first = FirstStart::default();
+        assert_eq!(first.lateness(1_000, 1_700), Duration::from_nanos(700));
+        first.note(5_000);
+        first.note(3_000);
+        first.note(4_000);
+        assert_eq!(first.lateness(1_000, 9_000), Duration::from_nanos(2_000));
+        assert_eq!(first.lateness(3_000, 9_000), Duration::ZERO);
+    }
 }

@@ -35,14 +35,14 @@ use client::Clients;
 use kinds::Kind;
 use kv::ROW_KEY_BYTES;
 use purchase::Index;
-use settings::{GivenSettings, Settings, index_bytes};
+use settings::{GivenSettings, STEP, Settings, index_bytes};
 use step::Step;
 use store::TableStore;
 use tables::QUERY_ROWS;
 use trueput_engine::{Capabilities, Dialect, Parameter, ParameterValues};
 use trueput_record::measurement::Measurement;
 use trueput_record::plan::Dimensions;
-use trueput_record::{Conditions, Survival, WorkerKind};
+use trueput_record::{Conditions, Survival, TrialSpec, WorkerKind};
 
 /// How many times the bytes of its keys and values a row with its index entries takes: B+trees fill
 /// pages to two thirds where keys come in no order, and log-structured engines keep what was
@@ -222,8 +222,11 @@ impl Job for InsertBenchmarkJob {
         Some(self.settings.load_key())
     }
 
-    fn begins_anew(&self) -> bool {
-        self.settings.step == Step::Load
+    /// A step goes on after another step of its repeat. One that a decision or a search repeats
+    /// would find its own rows and indexes otherwise, and an older database each time.
+    fn goes_on_after(&self, before: &TrialSpec, trial: &TrialSpec) -> bool {
+        let is_another_step = before.settings.get(STEP) != trial.settings.get(STEP);
+        self.settings.step != Step::Load && is_another_step && before.repeat == trial.repeat
     }
 
     /// The steps that follow have indexes, on the database that l.i0 makes.

@@ -348,10 +348,10 @@ pub trait Job: Send + Sync {
         None
     }
 
-    /// Whether the job begins with a new database although trials with its [`Job::load_key`] came
-    /// before: it makes what those after it share.
-    fn begins_anew(&self) -> bool {
-        false
+    /// Whether `trial`, which is this job's, goes on with the database that the trial `before`
+    /// left, which has the same [`Job::load_key`]; if not, it begins with a new one.
+    fn goes_on_after(&self, _before: &TrialSpec, _trial: &TrialSpec) -> bool {
+        true
     }
 
     /// About how many bytes the database will take on a frugal engine, for the free-disk check.

@@ -63,21 +63,20 @@ pub(crate) fn open_database_folder(
     spec: &TrialSpec,
     resolved: &ResolvedTrial,
 ) -> Result<TrialDatabase, DatabaseFolderError> {
-    let reusable = load_key_of(spec, resolved).and_then(|key| context.take_reusable(&key));
-    if context.prepared.has_copy_of(spec) || resolved.job.begins_anew() {
-        // No other trial has changed the copy, or what is made anew.
-        if let Some(reusable) = &reusable {
-            context.drop_database(reusable);
+    if let Some(left) = load_key_of(spec, resolved).and_then(|key| context.take_reusable(&key)) {
+        // No other trial has changed the copy.
+        let has_copy = context.prepared.has_copy_of(spec);
+        if !has_copy && resolved.job.goes_on_after(&left.spec, spec) {
+            let folder = context.area.trial_folder(&left.id)?.0;
+            return Ok(TrialDatabase {
+                id: left.id,
+                generation: left.generation,
+                place: trial_file_system::find_existing(&folder),
+                existing: ExistingDatabase::Loaded,
+                prepared: None,
+            });
         }
-    } else if let Some(reusable) = reusable {
-        let folder = context.area.trial_folder(&reusable.id)?.0;
-        return Ok(TrialDatabase {
-            id: reusable.id,
-            generation: reusable.generation,
-            place: trial_file_system::find_existing(&folder),
-            existing: ExistingDatabase::Loaded,
-            prepared: None,
-        });
+        context.drop_database(&left);
     }
     if let Some((copy, directory)) = prepared_copy::restore(context, spec) {
         return Ok(TrialDatabase {

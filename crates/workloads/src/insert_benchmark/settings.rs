@@ -14,6 +14,9 @@ use trueput_record::plan::Dimensions;
 /// transactions begin at its start, and the last second may be one more.
 const SPARE_SECONDS: u64 = 2;
 
+/// The setting with the step.
+pub(super) const STEP: &str = "step";
+
 parameters! {
     /// The settings as a plan gives them.
     pub(super) struct GivenSettings {
@@ -180,7 +183,7 @@ pub(super) fn check_given(given: &Dimensions) -> Result<(), IneffectiveSetting> 
         let steps = [Step::LargeTransactions, Step::SmallTransactions];
         steps.iter().any(|step| *value == Value::from(step.word()))
     };
-    let steps = given.get("step").map_or(&[][..], Vec::as_slice);
+    let steps = given.get(STEP).map_or(&[][..], Vec::as_slice);
     if given.contains_key("insert_rows") && !steps.iter().any(is_counted) {
         return Err(IneffectiveSetting {
             name: "insert_rows",

@@ -65,18 +65,37 @@ fn a_client_has_a_connection_for_each_of_its_parts() {
 }
 
 #[test]
-fn steps_share_a_database_whatever_they_do_and_l_i0_begins_anew() {
+fn steps_share_a_database_whatever_they_do() {
     let job = |given: &str| job(given).unwrap();
     let key = |given: &str| job(given).load_key().unwrap();
     for step in ["l.x", "l.i1", "qr1000"] {
         let given = format!("step={step} insert_rows=77");
         assert_eq!(key(&given), key("step=l.i0"));
-        assert!(!job(&given).begins_anew());
     }
-    assert!(job("step=l.i0").begins_anew());
     for other in ["rows=2000", "tables=2", "data_length_max=20", "store=kv"] {
         assert_ne!(key(other), key(""), "{other}");
     }
+}
+
+#[test]
+fn a_step_goes_on_after_an_earlier_one_of_its_repeat_and_else_begins_anew() {
+    let spec = |step: &str, repeat| {
+        let mut spec = crate::micro::settings::trial(2, WorkerKind::Threads);
+        spec.settings.insert("step".to_owned(), step.into());
+        spec.repeat = repeat;
+        spec
+    };
+    let goes_on = |step: &str, (before, repeat): (&str, u32)| {
+        let job = job(&format!("step={step}")).unwrap();
+        job.goes_on_after(&spec(before, repeat), &spec(step, 2))
+    };
+    assert!(goes_on("l.x", ("l.i0", 2)));
+    assert!(goes_on("qr100", ("l.i2", 2)));
+    // The same step once more, as a decision or a search runs it.
+    assert!(!goes_on("l.x", ("l.x", 1)));
+    assert!(!goes_on("l.i1", ("l.i1", 2)));
+    assert!(!goes_on("l.i1", ("l.x", 1)));
+    assert!(!goes_on("l.i0", ("qp1000", 2)));
 }
 
 #[test]

@@ -74,8 +74,8 @@ fn every_kind_of_work_can_be_done_in_time_slices() {
 #[test]
 fn contenders_share_time_slices_and_later_repeats_begin_with_a_copy_of_what_was_loaded() {
     let bench = Bench::new();
-    let run = "run micro --engine lmdb,sqlite --durability process --set records=2000 \
-        --set test=overwrite --duration 200ms --repeat 3";
+    let run = "run micro --engine lmdb,sqlite --durability process --workers 1 \
+        --set records=2000 --set test=overwrite --duration 200ms --repeat 3";
     bench.run_expecting(ALL_WELL, run);
     let trials = bench.trials();
     assert_eq!(trials.len(), 6);
@@ -155,7 +155,8 @@ fn stopped_between_slices(mut command: Command) -> (Child, Vec<i32>) {
 #[ignore = "slow: make test runs it"]
 fn where_no_control_group_can_be_used_contenders_are_stopped_by_signals() {
     let bench = Bench::new();
-    let Some(mut command) = without_groups(&bench, &format!("{PAIR} --duration 300ms")) else {
+    let line = format!("{PAIR} --duration 300ms --time-slice 50ms");
+    let Some(mut command) = without_groups(&bench, &line) else {
         return;
     };
     expect_code(ALL_WELL, command.stdin(Stdio::null()).output().unwrap());

@@ -18,6 +18,10 @@ const SLICE_S: f64 = 0.05;
 /// the flush in it, so that other workers lose up to one.
 const FLUSHED_SLICE_S: f64 = 0.1;
 
+/// The length for several workers: threads that wait for each other, or outnumber the processors,
+/// lose more by a stop than one that works alone (docs/METHOD.md).
+const SHARED_SLICE_S: f64 = 0.2;
+
 /// The length of a time slice of an open loop. The first requests of a slice find the processor's
 /// caches cold: they must be fewer than those that a percentile leaves out.
 const PACED_SLICE_S: f64 = 0.5;
@@ -60,6 +64,7 @@ fn length_s(cell: &TrialSpec, registry: &Registry) -> f64 {
         _ if has_server => SERVER_SLICE_S,
         _ if cell.conditions.rate.is_some() => PACED_SLICE_S,
         Durability::Sync => FLUSHED_SLICE_S,
+        _ if cell.workers > 1 => SHARED_SLICE_S,
         _ => SLICE_S,
     }
 }

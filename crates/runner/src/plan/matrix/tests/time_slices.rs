@@ -45,6 +45,7 @@ fn one_without_another_contender_runs_by_itself() {
 /// The time slices that the expansion chooses for a plan that leaves it the choice.
 fn chosen(change: impl Fn(&mut PlanFile)) -> Vec<Option<f64>> {
     let mut plan = plan(&["shared"]);
+    plan.workers = vec![1];
     let sizes = vec![Value::from("1GiB"), Value::from("2GiB")];
     let sizes = Dimensions::from([("map_size".into(), sizes)]);
     plan.knobs.insert("shared".into(), sizes);
@@ -58,6 +59,9 @@ fn contenders_share_time_slices_where_nothing_is_against_it() {
     let of_level = |level| chosen(|plan| plan.durability = vec![level]);
     assert_eq!(of_level(Process), [Some(0.05); 2]);
     assert_eq!(of_level(Sync), [Some(0.1); 2], "a flush takes its time");
+    let several = chosen(|plan| (plan.durability, plan.workers) = (vec![Process], vec![1, 4]));
+    let lengths = [0.05, 0.2, 0.05, 0.2].map(Some);
+    assert_eq!(several, lengths, "workers wait for each other");
     let off = chosen(|plan| plan.conditions.time_slice = TimeSlice::None);
     assert_eq!(off, [None; 2]);
     let cold = chosen(|plan| plan.conditions.start = vec![Start::Cold]);
@@ -72,7 +76,7 @@ fn contenders_share_time_slices_where_nothing_is_against_it() {
 fn a_server_has_longer_slices_unless_the_plan_gives_a_length() {
     let of = |slices| {
         let mut plan = plan(&["shared", "server"]);
-        plan.durability = vec![Process];
+        (plan.durability, plan.workers) = (vec![Process], vec![1]);
         plan.conditions.time_slice = slices;
         let trials = expanded(&plan).trials;
         let length_s = |it: &TrialSpec| it.conditions.time_slice_s;

@@ -27,6 +27,7 @@ mod writers;
 
 pub use error::InsertBenchmarkError;
 
+use crate::sql::store::TableStore;
 use crate::{
     ExecutionSummary, ExistingDatabase, IneffectiveSetting, Job, JobDatabase, JobError, JobResults,
     JobTask, LoadSummary, OperationBytes, Result, WorkerFindings, Workload, WorkloadInfo,
@@ -37,7 +38,6 @@ use kv::ROW_KEY_BYTES;
 use purchase::Index;
 use settings::{GivenSettings, STEP, Settings, index_bytes};
 use step::Step;
-use store::TableStore;
 use tables::QUERY_ROWS;
 use trueput_engine::{Capabilities, Dialect, Parameter, ParameterValues};
 use trueput_record::measurement::Measurement;
@@ -171,10 +171,11 @@ impl Job for InsertBenchmarkJob {
     }
 
     fn check_dialect(&self, dialect: Option<Dialect>) -> Result<(), JobError> {
-        if self.uses_sql() && dialect.is_none() {
-            return Err(InsertBenchmarkError::NoSql.into());
+        if self.settings.store.is_supported(dialect) {
+            Ok(())
+        } else {
+            Err(InsertBenchmarkError::NoSql.into())
         }
-        Ok(())
     }
 
     fn uses_sql(&self) -> bool {

@@ -23,6 +23,7 @@ mod worker;
 
 pub use error::PgbenchError;
 
+use crate::sql::store::TableStore;
 use crate::{
     Error, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobError, JobResults, JobTask,
     LoadSummary, OperationBytes, Result, WorkerFindings, Workload, WorkloadInfo,
@@ -33,7 +34,6 @@ use kv::{BALANCE_RECORD_BYTES, HISTORY_RECORD_BYTES};
 use scale::BalanceTable;
 use settings::{GivenSettings, Settings};
 use std::sync::OnceLock;
-use store::BankStore;
 use trueput_engine::{Capabilities, Dialect, Parameter, ParameterValues};
 use trueput_record::{Conditions, Survival, WorkerKind};
 
@@ -163,11 +163,15 @@ impl Job for PgbenchJob {
     }
 
     fn check_dialect(&self, dialect: Option<Dialect>) -> Result<(), JobError> {
-        Ok(self.settings.check_sql(dialect.is_some())?)
+        if self.settings.store.is_supported(dialect) {
+            Ok(())
+        } else {
+            Err(PgbenchError::NoSql.into())
+        }
     }
 
     fn uses_sql(&self) -> bool {
-        self.settings.store == BankStore::Sql
+        self.settings.store == TableStore::Sql
     }
 
     fn needs_transactions(&self) -> bool {

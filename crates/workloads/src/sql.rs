@@ -1,8 +1,9 @@
-//! SQL that several workloads share: the dialects, columns as parameters and in rows, and the
-//! execution of a statement that is prepared.
+//! SQL that several workloads share: the dialects, columns as parameters and in rows, the execution
+//! of a statement that is prepared, and the choice between SQL and keys and values.
 
 pub(crate) mod columns;
 pub(crate) mod dialect;
+pub(crate) mod store;
 
 use columns::ColumnReader;
 use std::ops::ControlFlow;

@@ -29,6 +29,7 @@ pub use error::SysbenchError;
 
 use crate::keyed::changing_writes::certain_deletes;
 use crate::keyed::depletion::RecordTurnover;
+use crate::sql::store::TableStore;
 use crate::{
     Error, ExecutionSummary, ExistingDatabase, IneffectiveSetting, Job, JobDatabase, JobError,
     JobResults, JobTask, LoadSummary, Result, WorkerFindings, Workload, WorkloadInfo,
@@ -37,7 +38,6 @@ use rows::Row;
 use settings::{GivenSettings, Script, Settings};
 use shared_state::SharedState;
 use std::sync::OnceLock;
-use store::TableStore;
 use trueput_engine::{Capabilities, Dialect, Parameter, ParameterValues};
 use trueput_record::measurement::Measurement;
 use trueput_record::plan::Dimensions;
@@ -190,7 +190,11 @@ impl Job for SysbenchJob {
     }
 
     fn check_dialect(&self, dialect: Option<Dialect>) -> Result<(), JobError> {
-        Ok(self.settings.store.check(dialect)?)
+        if self.settings.store.is_supported(dialect) {
+            Ok(())
+        } else {
+            Err(SysbenchError::NoSql.into())
+        }
     }
 
     fn uses_sql(&self) -> bool {

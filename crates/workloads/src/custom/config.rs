@@ -4,7 +4,7 @@ use super::error::CustomError;
 use super::mix::{Step, Transaction, TransactionMix};
 use super::popularity::{Popularity, RecordChoice};
 use super::settings::Settings;
-use crate::generate::distribution::share_start;
+use crate::generate::distribution::share_size;
 use crate::generate::key::{KeyError, KeyFormat};
 use crate::generate::value::{Values, payload_percent};
 use crate::keyed::action::Action;
@@ -103,8 +103,7 @@ impl CustomConfig {
 
     /// The number of transactions that end one worker's part; `None` if time does.
     pub(super) fn quota(&self, worker: u32, workers: u32) -> Option<u64> {
-        let from = |worker| Some(share_start(self.transactions?, worker, workers));
-        Some(from(worker + 1)? - from(worker)?)
+        Some(share_size(self.transactions?, worker, workers))
     }
 
     /// Refuses records that are too large for the engine.

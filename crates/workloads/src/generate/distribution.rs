@@ -342,6 +342,13 @@ pub fn share_start(items: u64, worker: u32, workers: u32) -> u64 {
     (u128::from(items) * u128::from(worker) / shares).min(u128::from(items)) as u64
 }
 
+/// The number of items in a worker's share: share 2 of 3 of 10 items has 4. The shares of all
+/// workers add up to the items.
+#[must_use]
+pub fn share_size(items: u64, worker: u32, workers: u32) -> u64 {
+    share_start(items, worker + 1, workers) - share_start(items, worker, workers)
+}
+
 /// YCSB's scrambled zipfian ranks, which [`scrambled_item`] makes items of.
 #[must_use]
 pub fn scrambled_ranks() -> Zipfian {

@@ -2,6 +2,7 @@
 
 use super::kinds::{Kind, Kinds};
 use super::settings::Settings;
+use super::store;
 use super::tables::PurchaseTables;
 use crate::keyed::backoff::Backoff;
 use crate::keyed::transaction::retry_with_backoff;
@@ -26,7 +27,7 @@ impl<'t> Connection<'t> {
     pub(super) fn open(task: &'t mut JobTask<'_>, settings: &Settings, table: u32) -> Result<Self> {
         let (seed, worker) = (task.seed, task.worker);
         Ok(Self {
-            tables: settings.store.open(&mut *task.session)?,
+            tables: store::tables(&mut *task.session, settings.store)?,
             meter: &mut *task.meter,
             backoff: Backoff::new(settings.retry_pause_us, seed, worker),
             kinds: settings.step.kinds(),

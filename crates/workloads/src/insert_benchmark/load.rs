@@ -3,6 +3,7 @@
 use super::purchase::Index;
 use super::settings::{Settings, index_bytes};
 use super::step::Step;
+use super::store;
 use super::tables::{Mark, PurchaseTables};
 use crate::keyed::transaction::{UnmeteredWork, retry};
 use crate::threads::{RemainingPieces, share_pieces};
@@ -71,7 +72,7 @@ fn retried<T>(
 /// Makes the tables without rows.
 fn create(settings: &Settings, target: &JobDatabase<'_>) -> Result<()> {
     let mut session = target.open_session()?;
-    let mut tables = settings.store.open(&mut *session)?;
+    let mut tables = store::tables(&mut *session, settings.store)?;
     retried(&mut *tables, "making the tables", |tables| {
         tables.create(settings.tables)
     })
@@ -116,7 +117,7 @@ fn load_tables(
     pieces: RemainingPieces<'_>,
 ) -> Result<u64> {
     let mut session = target.open_session()?;
-    let mut tables = settings.store.open(&mut *session)?;
+    let mut tables = store::tables(&mut *session, settings.store)?;
     let mut loaded = 0;
     for piece in pieces {
         let table = piece as u32 + 1;
@@ -172,7 +173,7 @@ fn create_indexes(
     pieces: RemainingPieces<'_>,
 ) -> Result<u64> {
     let mut session = target.open_session()?;
-    let mut tables = settings.store.open(&mut *session)?;
+    let mut tables = store::tables(&mut *session, settings.store)?;
     let mut indexed = 0;
     for piece in pieces {
         let table = piece as u32 + 1;
@@ -188,7 +189,7 @@ fn create_indexes(
 /// Refuses tables that have indexes.
 fn refuse_indexes(settings: &Settings, target: &JobDatabase<'_>) -> Result<()> {
     let mut session = target.open_session()?;
-    let mut tables = settings.store.open(&mut *session)?;
+    let mut tables = store::tables(&mut *session, settings.store)?;
     for table in 1..=settings.tables {
         if has_indexes(&mut *tables, table)? {
             return Err(Error::Workload(format!(
@@ -208,7 +209,7 @@ fn settle(settings: &Settings, target: &JobDatabase<'_>) -> Result<()> {
         return Ok(());
     }
     let mut session = target.open_session()?;
-    let mut tables = settings.store.open(&mut *session)?;
+    let mut tables = store::tables(&mut *session, settings.store)?;
     let is_settled = retried(&mut *tables, "looking for a mark", |tables| {
         tables.has_mark(Mark::Settled, ALL_TABLES)
     })?;

@@ -4,7 +4,7 @@ use super::error::InsertBenchmarkError;
 use super::kv::{self, MAX_KEY_BYTES, ROW_KEY_BYTES, entry_bytes};
 use super::purchase::{DataLengths, Index, MAX_DATA_BYTES, RowMaker};
 use super::step::Step;
-use super::store::TableStore;
+use crate::sql::store::TableStore;
 use crate::{DEFAULT_DURATION_S, IneffectiveSetting};
 use trueput_engine::{Capabilities, ParameterValues, Value, parameters};
 use trueput_record::Conditions;

@@ -3,6 +3,7 @@
 
 use super::purchase::{Index, IndexTuple, Purchase, RowMaker};
 use super::settings::Settings;
+use super::store;
 use super::tables::PurchaseTables;
 use crate::keyed::transaction::{UnmeteredWork, retry};
 use crate::threads::{RemainingPieces, share_pieces};
@@ -165,7 +166,7 @@ pub(super) fn check_tables(
 /// Errors of the engine.
 pub(super) fn count_rows(settings: &Settings, target: &JobDatabase<'_>) -> Result<u64> {
     let mut session = target.open_session()?;
-    let mut tables = settings.store.open(&mut *session)?;
+    let mut tables = store::tables(&mut *session, settings.store)?;
     let doing = || "counting the rows".to_owned();
     (1..=settings.tables).try_fold(0, |sum, table| {
         let rows = retry(&mut UnmeteredWork, doing, |_| tables.count(table))?;
@@ -225,7 +226,7 @@ fn check_parts(
     pieces: RemainingPieces<'_>,
 ) -> Result<TableFindings> {
     let mut session = target.open_session()?;
-    let mut tables = settings.store.open(&mut *session)?;
+    let mut tables = store::tables(&mut *session, settings.store)?;
     let doing = || "preparing to read indexes".to_owned();
     retry(&mut UnmeteredWork, doing, |_| tables.prefer_indexes())?;
     let mut all = TableFindings::default();

@@ -3,6 +3,7 @@
 use super::findings::{COMPARED, DELETED, DELETED_FOUND, END, FIRST, INSERTED, TABLE};
 use super::purchase::Index;
 use super::settings::Settings;
+use super::store;
 use super::table_check::{TableFindings, check_tables, count_rows};
 use crate::keyed::read_check::ReadCounts;
 use crate::keyed::transaction::{UnmeteredWork, retry};
@@ -139,7 +140,7 @@ impl TableOutcome {
 /// Finds the ids that are left in each table.
 fn find_left(settings: &Settings, target: &JobDatabase<'_>) -> Result<Vec<Range<u64>>> {
     let mut session = target.open_session()?;
-    let mut tables = settings.store.open(&mut *session)?;
+    let mut tables = store::tables(&mut *session, settings.store)?;
     let doing = || "reading the ids".to_owned();
     (1..=settings.tables)
         .map(|table| {

@@ -4,6 +4,7 @@
 use super::bank::{Bank, LoadedRow, in_transaction};
 use super::scale::{BalanceTable, Scale};
 use super::settings::Settings;
+use super::store;
 use crate::keyed::transaction::{UnmeteredWork, retry};
 use crate::threads::{RemainingPieces, share_pieces};
 use crate::{ErrorContext, JobDatabase, LoadSummary, Result};
@@ -19,7 +20,7 @@ const BATCH: usize = 1_000;
 pub(super) fn load(settings: &Settings, target: &JobDatabase<'_>) -> Result<LoadSummary> {
     let scale = settings.scale;
     let mut session = target.open_session()?;
-    let mut bank = settings.store.open(&mut *session)?;
+    let mut bank = store::bank(&mut *session, settings.store)?;
     bank.create().context(|| "making the tables".to_owned())?;
     drop(bank);
     drop(session);
@@ -36,7 +37,7 @@ pub(super) fn load(settings: &Settings, target: &JobDatabase<'_>) -> Result<Load
         all.user_bytes += loaded.user_bytes;
     })?;
     let mut session = target.open_session()?;
-    let mut bank = settings.store.open(&mut *session)?;
+    let mut bank = store::bank(&mut *session, settings.store)?;
     bank.finish_load()
         .context(|| "making what the load leaves for the end".to_owned())?;
     Ok(loaded)
@@ -50,7 +51,7 @@ fn load_branches(
 ) -> Result<LoadSummary> {
     let scale = settings.scale;
     let mut session = target.open_session()?;
-    let mut bank = settings.store.open(&mut *session)?;
+    let mut bank = store::bank(&mut *session, settings.store)?;
     let mut load = LoadSummary::default();
     for piece in pieces {
         let branch = piece as u32 + 1;

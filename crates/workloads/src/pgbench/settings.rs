@@ -1,12 +1,11 @@
 //! The settings.
 
-use super::error::PgbenchError;
 use super::kv::HISTORY_RECORD_BYTES;
 use super::scale::Scale;
 use super::script_mix::ScriptMix;
-use super::store::BankStore;
-use crate::generate::distribution::share_start;
+use crate::generate::distribution::share_size;
 use crate::keyed::capacity::expected_operations;
+use crate::sql::store::TableStore;
 use trueput_engine::{ParameterValues, parameters};
 use trueput_record::Conditions;
 
@@ -26,7 +25,7 @@ parameters! {
         transactions: Integer = 0 in 0.., unit "transactions",
         /// How tables are stored. kv: as keys and values. sql: in SQL tables. auto: sql if the
         /// engine supports it, else kv.
-        store: Choice<BankStore> = Auto,
+        store: Choice<TableStore> = Auto,
         /// Accounts of a branch.
         accounts: Integer<u32> = 100_000 in 1..=100_000, unit "accounts",
             cost "fewer: the working set is smaller than pgbench's, and more transactions conflict",
@@ -43,7 +42,7 @@ parameters! {
 pub(super) struct Settings {
     pub(super) scale: Scale,
     pub(super) mix: ScriptMix,
-    pub(super) store: BankStore,
+    pub(super) store: TableStore,
     /// The longest pause after a transaction's first conflict, microseconds.
     pub(super) retry_pause_us: u64,
     /// Transactions of all workers; `None`: until the time is up.
@@ -80,18 +79,6 @@ impl Settings {
 
     /// The transactions that end one worker's part; `None` if time does.
     pub(super) fn quota(&self, worker: u32, workers: u32) -> Option<u64> {
-        let from = |worker| Some(share_start(self.transactions?, worker, workers));
-        Some(from(worker + 1)? - from(worker)?)
-    }
-
-    /// Checks that the settings can be used on an engine that speaks SQL or not.
-    ///
-    /// # Errors
-    /// The engine has no such store.
-    pub(super) fn check_sql(&self, speaks_sql: bool) -> Result<(), PgbenchError> {
-        if self.store == BankStore::Sql && !speaks_sql {
-            return Err(PgbenchError::NoSql);
-        }
-        Ok(())
+        Some(share_size(self.transactions?, worker, workers))
     }
 }

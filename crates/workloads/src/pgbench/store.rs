@@ -1,43 +1,23 @@
-//! The stores that a session's tables can be in.
+//! Opens the tables of a session in their store.
 
 use super::bank::Bank;
 use super::kv::KeyValueBank;
 use super::sql::SqlBank;
+use crate::sql::store::TableStore;
 use crate::{ErrorContext, Result};
-use trueput_engine::{Session, choices};
+use trueput_engine::Session;
 
-choices! {
-    /// The stores that a plan can ask for.
-    pub(super) enum BankStore {
-        /// SQL if the session speaks it, keys and values otherwise.
-        Auto = "auto",
-        /// Keys and values.
-        KeyValue = "kv",
-        /// SQL.
-        Sql = "sql",
+/// Opens the tables of a session's database. This is the only place where a bank is made.
+///
+/// # Errors
+/// The session does not support the store.
+pub(super) fn bank<'s>(
+    session: &'s mut dyn Session,
+    store: TableStore,
+) -> Result<Box<dyn Bank + 's>> {
+    if store.resolve(session) == TableStore::Sql {
+        let bank = SqlBank::new(session);
+        return Ok(Box::new(bank.context(|| "speaking SQL".to_owned())?));
     }
-}
-
-impl BankStore {
-    /// The store that a session gets.
-    pub(super) fn resolve(self, session: &mut dyn Session) -> Self {
-        match self {
-            Self::Auto if session.sql().is_some() => Self::Sql,
-            Self::Auto => Self::KeyValue,
-            given => given,
-        }
-    }
-
-    /// Opens the tables of a session's database. This is the only place where a store is made.
-    ///
-    /// # Errors
-    /// The session does not support the store.
-    pub(super) fn open<'s>(self, session: &'s mut dyn Session) -> Result<Box<dyn Bank + 's>> {
-        if self.resolve(session) == Self::Sql {
-            let bank = SqlBank::new(session);
-            let bank = bank.context(|| "speaking SQL".to_owned())?;
-            return Ok(Box::new(bank));
-        }
-        Ok(Box::new(KeyValueBank::new(session)))
-    }
+    Ok(Box::new(KeyValueBank::new(session)))
 }

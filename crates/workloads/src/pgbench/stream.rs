@@ -84,8 +84,8 @@ impl TransactionStream {
 
 #[cfg(test)]
 mod tests {
-    use super::super::store::BankStore;
     use super::*;
+    use crate::sql::store::TableStore;
 
     const SCALE: Scale = Scale {
         branches: 2,
@@ -96,7 +96,7 @@ mod tests {
         let settings = Settings {
             scale: SCALE,
             mix: ScriptMix::parse(script).unwrap(),
-            store: BankStore::Auto,
+            store: TableStore::Auto,
             retry_pause_us: 0,
             transactions: None,
             expected_transactions: 0,

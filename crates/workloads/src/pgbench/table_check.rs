@@ -5,6 +5,7 @@ use super::bank::{BalanceRow, Bank, IdRange, in_transaction};
 use super::expected_state::ExpectedState;
 use super::scale::{BalanceTable, Scale};
 use super::settings::Settings;
+use super::store;
 use crate::keyed::transaction::{UnmeteredWork, retry};
 use crate::threads::{RemainingPieces, share_pieces};
 use crate::{JobDatabase, Result};
@@ -84,7 +85,7 @@ fn check_branches(
 ) -> Result<BalanceFindings> {
     let scale = settings.scale;
     let mut session = target.open_session()?;
-    let mut bank = settings.store.open(&mut *session)?;
+    let mut bank = store::bank(&mut *session, settings.store)?;
     let mut all = BalanceFindings::default();
     for piece in pieces {
         let branch = piece as u32 + 1;

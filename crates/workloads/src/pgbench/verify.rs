@@ -6,6 +6,7 @@ use super::kinds::Script;
 use super::read_counts::ReadCounts;
 use super::scale::BalanceTable;
 use super::settings::Settings;
+use super::store;
 use super::stream::{Transaction, TransactionStream};
 use super::table_check::{BalanceFindings, check_tables};
 use super::worker::{DONE, WORKER};
@@ -135,7 +136,7 @@ fn read_history(
         Script::TpcbLike
     };
     let mut session = target.open_session()?;
-    let mut bank = settings.store.open(&mut *session)?;
+    let mut bank = store::bank(&mut *session, settings.store)?;
     let doing = || "reading history".to_owned();
     retry(&mut UnmeteredWork, doing, |_| {
         let mut content = TableContent {

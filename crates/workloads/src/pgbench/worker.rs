@@ -5,6 +5,7 @@ use super::bounds::BalanceBounds;
 use super::kinds::Scripts;
 use super::read_counts::ReadCounts;
 use super::settings::Settings;
+use super::store;
 use super::stream::{Transaction, TransactionStream};
 use super::transaction;
 use crate::keyed::backoff::Backoff;
@@ -30,7 +31,7 @@ pub(super) fn run(
     let mut left = settings.quota(worker, task.workers);
     let mut stream = TransactionStream::new(settings, seed, task.generation, worker);
     let mut client = Client {
-        bank: settings.store.open(&mut *task.session)?,
+        bank: store::bank(&mut *task.session, settings.store)?,
         meter: &mut *task.meter,
         backoff: Backoff::new(settings.retry_pause_us, seed, worker),
         bounds,

@@ -3,9 +3,9 @@
 use super::distribution::{Distribution, Zipfian};
 use super::error::SysbenchError;
 use super::rows::{LoadedRows, RowMaker};
-use super::store::TableStore;
 use crate::IneffectiveSetting;
-use crate::generate::distribution::share_start;
+use crate::generate::distribution::share_size;
+use crate::sql::store::TableStore;
 use trueput_engine::{ParameterValues, Value, choices, parameters};
 use trueput_record::Conditions;
 use trueput_record::plan::Dimensions;
@@ -261,8 +261,7 @@ impl Settings {
 
     /// A worker's share of the transactions; `None`: until the time is up.
     pub(super) fn share(&self, worker: u32, workers: u32) -> Option<u64> {
-        let from = |worker| Some(share_start(self.events?, worker, workers));
-        Some(from(worker + 1)? - from(worker)?)
+        Some(share_size(self.events?, worker, workers))
     }
 }
 

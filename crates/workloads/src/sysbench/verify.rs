@@ -21,11 +21,8 @@ pub(super) fn verify(
 ) -> Result<JobResults> {
     let mut conclusion = JobResults::default();
     let results = &mut conclusion.results;
-    let store = {
-        let mut session = target.open_session()?;
-        settings.store.resolved_name(&mut *session)
-    };
-    results.insert("store".to_owned(), store.into());
+    let store = settings.store.resolve(&mut *target.open_session()?);
+    results.insert("store".to_owned(), store.word().into());
     let tables = settings.tables(target.workers);
     results.insert("tables".to_owned(), u64::from(tables).into());
     if ended.verify == VerifyLevel::Off || !target.capabilities.retains_data {

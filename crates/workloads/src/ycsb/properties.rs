@@ -3,7 +3,7 @@
 use super::error::YcsbError;
 use super::kinds::{self, Kind};
 use super::settings::{FieldLengths, InsertOrder, Request, ScanLengths, Settings, WorkloadFile};
-use crate::generate::distribution::{Distribution, Items, share_start, ycsb_keyspace};
+use crate::generate::distribution::{Distribution, Items, share_size, ycsb_keyspace};
 use crate::generate::key::KeyFormat;
 use crate::generate::value::MIN_VALUE_BYTES;
 use crate::keyed::capacity::expected_operations;
@@ -158,8 +158,7 @@ impl Properties {
 
     /// The number of operations of one worker; `None` if only time ends it.
     pub(super) fn share(&self, worker: u32, workers: u32) -> Option<u64> {
-        let from = |worker| Some(share_start(self.operations?, worker, workers));
-        Some(from(worker + 1)? - from(worker)?)
+        Some(share_size(self.operations?, worker, workers))
     }
 
     /// The approximate number of inserts; 0 if it is not known.

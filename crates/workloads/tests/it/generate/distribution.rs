@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use trueput_workloads::generate::distribution::{
-    Chooser, Distribution, DistributionError, Items, share_start, ycsb_keyspace,
+    Chooser, Distribution, DistributionError, Items, share_size, share_start, ycsb_keyspace,
 };
 use trueput_workloads::generate::hash::ycsb_hash;
 use trueput_workloads::generate::random::Random;
@@ -188,6 +188,13 @@ fn sequential_workers_start_at_their_shares_and_go_around() {
     let drawn: Vec<u64> = (0..12).map(|_| chooser.next(&mut random)).collect();
     assert_eq!(drawn, [6, 7, 8, 9, 0, 1, 2, 3, 4, 5, 6, 7]);
     assert_eq!(share_start(u64::MAX, 1, 2), u64::MAX / 2);
+}
+
+#[test]
+fn the_shares_of_all_workers_are_the_whole() {
+    let sizes = [0, 1, 2].map(|worker| share_size(10, worker, 3));
+    assert_eq!(sizes, [3, 3, 4]);
+    assert_eq!(share_size(u64::MAX, 0, 1), u64::MAX);
 }
 
 #[test]

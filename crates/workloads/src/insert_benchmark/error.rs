@@ -5,8 +5,9 @@
 pub enum InsertBenchmarkError {
     /// There are not as many workers as tables.
     #[error(
-        "each table has a client of its own: give tables={workers} for {workers} workers, or \
-         {tables} workers"
+        "tables={tables} and {workers} workers do not go together, because each table of \
+         insert-benchmark has a client of its own: give tables={workers} or {tables} workers, and \
+         one number of each in a run"
     )]
     Workers {
         /// The tables.
@@ -16,15 +17,15 @@ pub enum InsertBenchmarkError {
     },
     /// The workers of a step whose writers wait for each other are processes.
     #[error(
-        "in {step} a client's inserts and deletes wait for each other, which processes cannot: \
-         run the workers as threads"
+        "in {step} of insert-benchmark a client's inserts and deletes wait for each other, which \
+         processes cannot: give worker_kind=threads"
     )]
     Processes {
         /// The step.
         step: &'static str,
     },
     /// There is a warm-up.
-    #[error("the steps before one warm the database up: leave warm_up out")]
+    #[error("a step begins with the database as the step before it left it: remove warm_up")]
     WarmUp,
     /// The lengths of a column are reversed.
     #[error(
@@ -59,8 +60,8 @@ pub enum InsertBenchmarkError {
     NoSql,
     /// A crash may have lost a part of an index.
     #[error(
-        "it cannot tell which part of an index a crash may lose at this level: crash another step \
-         than l.x, or remove crash_and_recover"
+        "it cannot tell which part of an index a crash may lose at this level: choose a step \
+         other than l.x, or remove crash_and_recover"
     )]
     CrashOfIndexes,
 }

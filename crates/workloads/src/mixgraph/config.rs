@@ -6,7 +6,7 @@ use super::kinds::{Kind, Kinds, QueryDecider};
 use super::lengths::{DrawnLengths, GeneralizedPareto, ScanLengths, ValueSizes};
 use super::rate::{SineArrivals, SineRate};
 use super::settings::Settings;
-use crate::generate::distribution::share_start;
+use crate::generate::distribution::share_size;
 use crate::generate::key::{KeyError, KeyFormat, MIN_KEY_BYTES};
 use crate::generate::value::{MIN_VALUE_BYTES, Values, payload_percent};
 use crate::keyed::draws::LengthDistribution;
@@ -96,8 +96,7 @@ impl MixgraphConfig {
 
     /// The number of operations that end one worker's part; `None` if time does.
     pub(super) fn quota(&self, worker: u32, workers: u32) -> Option<u64> {
-        let from = |worker| Some(share_start(self.operations?, worker, workers));
-        Some(from(worker + 1)? - from(worker)?)
+        Some(share_size(self.operations?, worker, workers))
     }
 
     /// Refuses records that are too large for the engine.
@@ -271,8 +270,8 @@ fn arrivals(
     if !settings.sine_mix_rate {
         return Ok(None);
     }
-    if let Some(rate) = conditions.rate {
-        return Err(MixgraphError::SineAtRate { per_s: rate.per_s });
+    if conditions.rate.is_some() {
+        return Err(MixgraphError::SineAtRate);
     }
     let rate = SineRate {
         a: settings.sine_a,

@@ -59,15 +59,12 @@ pub enum MixgraphError {
         /// The records.
         records: u64,
     },
-    /// Both the sine and the run set a rate.
+    /// Both the sine and the run, or a search for a rate, set a rate.
     #[error(
-        "sine_mix_rate=on sets the rate, and so does the run's rate of {per_s}/s; remove the rate, \
-         or give sine_mix_rate=off"
+        "sine_mix_rate=on states the rate itself, so no other can be given or searched: give \
+         sine_mix_rate=off"
     )]
-    SineAtRate {
-        /// The run's rate, operations per second.
-        per_s: f64,
-    },
+    SineAtRate,
     /// Keys or values that are longer than an engine takes.
     #[error(
         "{subject} of {bytes} bytes are longer than the {max_bytes} that this engine takes; give \

@@ -23,7 +23,7 @@ pub enum PgbenchError {
         script: &'static str,
     },
     /// A script is given twice.
-    #[error("{script} is there twice; give it once, with the sum of the weights")]
+    #[error("{script} is given twice; give it once, with the sum of the weights")]
     Twice {
         /// The script.
         script: &'static str,
@@ -38,7 +38,7 @@ pub enum PgbenchError {
         ability: &'static str,
     },
     /// The engine speaks no SQL.
-    #[error("this engine does not support SQL: give store kv")]
+    #[error("this engine does not support SQL: give store=kv")]
     NoSql,
 }
 

@@ -106,7 +106,7 @@ mod tests {
             ("tpcb-like@", "'' is not the weight of tpcb-like"),
             ("tpcb-like@0.5", "as in tpcb-like@2"),
             ("tpcb-like@-1", "'-1' is not the weight"),
-            ("select-only select-only@2", "select-only is there twice"),
+            ("select-only select-only@2", "select-only is given twice"),
             ("select-only@0", "no script has a weight above 0"),
             ("", "no script has a weight above 0"),
         ] {

@@ -62,12 +62,13 @@ parameters! {
         bulk_rows: Integer<u32> = 1_000 in 1..=1_000_000, unit "rows",
         /// Distribution of the ids that statements choose, and of k.
         rand_type: Choice<RandomType> = Special,
-        /// With special and gaussian: uniform numbers whose mean is a gaussian one.
+        /// With special and gaussian: uniform numbers whose mean is the number drawn.
         rand_spec_iter: Integer<u32> = 12 in 1..=1_000, unit "numbers",
         /// With special: the percentage of the range that is chosen most often; it is in the
         /// middle.
         rand_spec_pct: Integer<u32> = 1 in 0..=100, unit "percent",
-        /// With special: the percentage of the choices that go there; the others are gaussian.
+        /// With special: the percentage of the choices that fall in it; the others are
+        /// gaussian.
         rand_spec_res: Integer<u32> = 75 in 0..=100, unit "percent",
         /// With pareto: its parameter h. 0.2 is the rule of 80 and 20.
         rand_pareto_h: Fraction = 0.2 in 0.01..=0.99,
@@ -456,7 +457,7 @@ mod tests {
         assert!(error.contains("give one of index_updates"), "{error}");
         let given = [("script", "select_random_points"), ("tables", "2")];
         let error = settings(&given).unwrap_err().to_string();
-        assert!(error.contains("tables 1, not 2"), "{error}");
+        assert!(error.contains("tables=1, not 2"), "{error}");
     }
 
     #[test]

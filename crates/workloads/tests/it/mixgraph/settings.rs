@@ -52,7 +52,7 @@ fn a_sine_beside_a_rate_of_the_run_is_refused() {
         ..Conditions::default()
     };
     let message = refused("sine_mix_rate=on", &at_rate);
-    let expected = "so does the run's rate of 250/s; remove the rate, or give sine_mix_rate=off";
+    let expected = "so no other can be given or searched: give sine_mix_rate=off";
     assert!(message.ends_with(expected), "{message}");
     assert!(job_under(&Mixgraph, "", &at_rate).is_ok());
     assert!(job_under(&Mixgraph, "sine_mix_rate=on", &Conditions::default()).is_ok());

@@ -15,7 +15,7 @@ fn scripts_and_scales_that_there_are_not_are_refused() {
     let message = refusal("script=tpcb");
     assert!(message.contains("choose from tpcb-like, simple-update, select-only"));
     let message = refusal("script=tpcb-like@2~tpcb-like");
-    assert!(message.contains("tpcb-like is there twice"), "{message}");
+    assert!(message.contains("tpcb-like is given twice"), "{message}");
     let message = refusal("scale=0");
     assert!(message.contains("1 to 20000"), "{message}");
 }
@@ -55,7 +55,7 @@ fn sql_is_refused_where_the_engine_does_not_speak_it() {
         checked.map_err(String::from)
     };
     let message = check("sql", "lmdb").unwrap_err();
-    assert!(message.contains("give store kv"), "{message}");
+    assert!(message.contains("give store=kv"), "{message}");
     for (store, name) in [("kv", "lmdb"), ("auto", "lmdb"), ("sql", "sqlite")] {
         assert_eq!(check(store, name), Ok(()), "{store} {name}");
     }

@@ -4,11 +4,13 @@
 use crate::support::{
     self, TestDatabase, get, keeps_the_contract, observe, open, read, refusal, write,
 };
+use nix::sys::signal::Signal;
 use std::ops::ControlFlow;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use trueput_drivers::WiredTiger;
 use trueput_engine::{
-    Database, Direction, Durability, Engine, EngineEvent, Error, KeyRange, Mode, Value,
+    Database, Direction, Durability, Engine, EngineEvent, Error, KeyRange, Mode, Session, Value,
 };
 
 static WIREDTIGER: WiredTiger = WiredTiger::new();
@@ -179,31 +181,43 @@ fn fill(database: &dyn Database) {
             scope.spawn(move || {
                 let mut session = database.session().unwrap();
                 for number in 0..EACH {
-                    session.begin(Mode::Write).unwrap();
                     let key = [thread.to_be_bytes(), number.to_be_bytes()].concat();
-                    session.put(&key, &[7; 200]).unwrap();
-                    session.commit().unwrap();
+                    while let Err(error) = put_alone(&mut *session, &key) {
+                        // A full cache rolls transactions back.
+                        assert!(matches!(error, Error::Conflict(_)), "{error}");
+                        session.abort().unwrap();
+                    }
                 }
             });
         }
     });
 }
 
+/// Puts a record in a transaction of its own.
+fn put_alone(session: &mut dyn Session, key: &[u8]) -> Result<(), Error> {
+    session.begin(Mode::Write)?;
+    session.put(key, &[7; 200])?;
+    session.commit()
+}
+
 /// The number of records of each thread that survive a kill; they are the first ones of each.
 fn left_of_many(engine: &dyn Engine, level: Durability, knobs: &str) -> Vec<u32> {
     let knobs = format!("{knobs} {SMALL_CHUNKS}");
     let folder = tempfile::tempdir().unwrap();
-    let status = std::process::Command::new(std::env::current_exe().unwrap())
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--include-ignored", "--exact", "wiredtiger::die_in_child"])
         .env(LIBRARY_VARIABLE, engine.build().unwrap().library.unwrap())
         .env(LEVEL_VARIABLE, level.name())
         .env(KNOBS_VARIABLE, &knobs)
         .env(FILL_VARIABLE, folder.path())
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null())
-        .status()
+        .output()
         .unwrap();
-    assert!(!status.success());
+    // A panic would end it before it had written all.
+    assert_eq!(
+        output.status.signal(),
+        Some(Signal::SIGABRT as i32),
+        "{output:?}"
+    );
     let database = open(engine, folder.path(), level, &knobs).unwrap();
     let mut session = database.session().unwrap();
     let mut left = vec![0; THREADS as usize];

@@ -84,7 +84,8 @@ impl RankingDecision {
             .map(|own| observations(own, headline, disturbed))
             .collect();
         let equal_within = settings.equal_within();
-        let rule = SequentialRule::new(settings.max_repeats, equal_within.part());
+        let rule = SequentialRule::new(settings.max_repeats, equal_within.part())
+            .with_early_look(settings.early_look, cells.len());
         let judgement = rule.judge(&observations);
         let offsets = offsets(&judgement.standings);
         let contender = |place: usize| {

@@ -79,6 +79,10 @@ pub struct DecisionSettings {
     pub equal_within: f64,
     /// The most repeats, fixed before the first: the verdicts depend on it.
     pub max_repeats: u32,
+    /// The repeats after which a ranking of many contenders drops those that are far behind; absent
+    /// in older runs, which have no such look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub early_look: Option<u32>,
     /// The time for all repeats, seconds; absent if only the number of repeats ends them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_s: Option<f64>,
@@ -97,6 +101,9 @@ impl DecisionSettings {
 
     /// The fewest repeats that decide.
     pub const MIN_REPEATS: u32 = 4;
+
+    /// The [`DecisionSettings::early_look`] of new runs.
+    pub const EARLY_LOOK: u32 = 3;
 
     /// A contender of which so many trials fail or do not count gets no more repeats.
     pub const MAX_FAILURES: usize = 2;
@@ -545,12 +552,13 @@ mod tests {
         let settings = SearchSettings::Decision(DecisionSettings {
             equal_within: 0.05,
             max_repeats: 60,
+            early_look: Some(3),
             budget_s: None,
         });
         let text = serde_json::to_string(&settings).unwrap();
         assert_eq!(
             text,
-            r#"{"kind":"decision","equal_within":0.05,"max_repeats":60}"#
+            r#"{"kind":"decision","equal_within":0.05,"max_repeats":60,"early_look":3}"#
         );
         assert_eq!(
             serde_json::from_str::<SearchSettings>(&text).unwrap(),

@@ -209,6 +209,7 @@ mod tests {
         let settings = SearchSettings::Decision(DecisionSettings {
             equal_within: 0.05,
             max_repeats: 60,
+            early_look: Some(DecisionSettings::EARLY_LOOK),
             budget_s,
         });
         let mut run = manifest(&specs.iter().collect::<Vec<_>>(), settings);

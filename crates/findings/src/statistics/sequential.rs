@@ -13,6 +13,13 @@ use pairs::Repeats;
 use serde::Serialize;
 use trueput_record::search::DecisionSettings;
 
+/// The fewest contenders with an early look. It relies on the variance of all pairs, which few of
+/// them do not tell (`docs/STATISTICS.md`).
+const EARLY_CONTENDERS: usize = 8;
+
+/// The logarithm of the ratio from which on a contender is far behind.
+const LN_FAR_BEHIND: f64 = std::f64::consts::LN_2;
+
 /// One contender's result in one repeat.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Observation {
@@ -33,6 +40,8 @@ pub struct SequentialRule {
     looks: Vec<u32>,
     /// The difference of logarithms below which contenders are equal.
     ln_equal: f64,
+    /// The place of the early look.
+    early_look: Option<usize>,
 }
 
 /// How a contender stands.
@@ -119,8 +128,23 @@ impl SequentialRule {
     #[must_use]
     pub fn new(limit: u32, equal_within: f64) -> Self {
         Self {
-            looks: looks(limit),
+            looks: looks(limit, None),
             ln_equal: equal_within.ln_1p(),
+            early_look: None,
+        }
+    }
+
+    /// The same rule for so many contenders, with a look after `early` repeats if they are many.
+    /// It drops those that are far behind, and decides nothing.
+    #[must_use]
+    pub fn with_early_look(self, early: Option<u32>, contenders: usize) -> Self {
+        let early = early.filter(|_| contenders >= EARLY_CONTENDERS);
+        let limit = self.looks.last().copied().unwrap_or_default();
+        let looks = looks(limit, early);
+        Self {
+            early_look: (looks.len() > self.looks.len()).then_some(0),
+            looks,
+            ..self
         }
     }
 
@@ -185,9 +209,31 @@ impl SequentialRule {
             standing.repeats.clone_from(&counted);
             replay.standings[contender] = standing;
         }
+        if self.early_look == Some(look) {
+            self.keep_undecided(replay, &running);
+        }
         replay.last_look = Some(look);
         if replay.is_settled() {
             replay.complete = counted;
+        }
+    }
+
+    /// After the early look somebody is compared with the leader again: if all are far behind, the
+    /// nearest.
+    fn keep_undecided(&self, replay: &mut ReplayState<'_>, running: &[usize]) {
+        let led = |&&it: &&usize| replay.standings[it].kind == StandingKind::Led;
+        if running.iter().filter(led).count() + 1 < running.len() {
+            return;
+        }
+        let lead = |it: &usize| {
+            let ratio = replay.standings[*it].ratio;
+            ratio.map_or(f64::INFINITY, |ratio| ratio.estimate)
+        };
+        let nearest = running.iter().filter(led).copied();
+        let nearest = nearest.min_by(|one, other| lead(one).total_cmp(&lead(other)));
+        if let Some(nearest) = nearest {
+            replay.standings[nearest].kind = StandingKind::Open;
+            replay.standings[nearest].needed = self.looks.get(1).copied();
         }
     }
 
@@ -210,9 +256,10 @@ impl SequentialRule {
         let leads_by = reach(alpha) * lead.error;
         // One-sided at 0.05: only the slower of two could be worse than equal.
         let equal_by = reach(2.0 * ALPHA) * lead.error;
-        let kind = if lead.mean - leads_by > 0.0 {
+        let is_early = self.early_look == Some(look);
+        let kind = if lead.mean - leads_by > 0.0 && (!is_early || lead.mean > LN_FAR_BEHIND) {
             StandingKind::Led
-        } else if lead.mean + equal_by < self.ln_equal {
+        } else if lead.mean + equal_by < self.ln_equal && !is_early {
             StandingKind::Equal
         } else {
             StandingKind::Open
@@ -386,6 +433,11 @@ mod tests {
         SequentialRule::new(60, 0.05)
     }
 
+    /// The rule for eight contenders: the fewest with an early look.
+    fn rule_of_many() -> SequentialRule {
+        rule().with_early_look(Some(3), 8)
+    }
+
     #[test]
     fn a_clear_leader_is_named_at_the_first_look_and_not_before() {
         let results = observations(&[100.0, 200.0, 50.0], 0.02, 4);
@@ -404,6 +456,57 @@ mod tests {
             ratio.low > 1.8 && ratio.high < 2.2 && ratio.holds(ratio.estimate),
             "{ratio:?}"
         );
+    }
+
+    #[test]
+    fn of_many_contenders_those_far_behind_are_dropped_after_three_repeats() {
+        let rates = [100.0, 95.0, 90.0, 85.0, 60.0, 95.0, 20.0, 10.0];
+        let results = observations(&rates, 0.02, 3);
+        let judged = rule_of_many().judge(&results);
+        let led: Vec<_> = (0..rates.len()).filter(|&it| !judged.runs_on(it)).collect();
+        assert_eq!((led, judged.next_look), (vec![6, 7], Some(4)));
+        assert_eq!(judged.standings[7].repeats, [0, 1, 2]);
+        // Fewer, and those of an older run, have no early look.
+        for other in [
+            rule().with_early_look(Some(3), 7),
+            rule().with_early_look(None, 8),
+        ] {
+            let judged = other.judge(&results);
+            assert!((0..rates.len()).all(|it| judged.runs_on(it)));
+        }
+    }
+
+    #[test]
+    fn an_early_look_decides_nothing() {
+        let rates = [100.0, 40.0, 30.0, 25.0, 20.0, 15.0, 10.0, 5.0];
+        let judged = rule_of_many().judge(&observations(&rates, 0.02, 3));
+        let goes_on: Vec<_> = (0..rates.len()).filter(|&it| judged.runs_on(it)).collect();
+        assert_eq!((goes_on, judged.is_decided), (vec![0, 1], false));
+        assert_eq!(judged.standings[1].needed, Some(4));
+        let equals = rule_of_many().judge(&observations(&[100.0; 8], 0.0001, 3));
+        assert!((0..8).all(|it| equals.runs_on(it)) && !equals.is_decided);
+        let kinds = kinds(&equals);
+        assert!(!kinds.contains(&StandingKind::Equal), "{kinds:?}");
+    }
+
+    #[test]
+    fn a_noisy_one_of_many_equals_seldom_leads_or_is_led_early() {
+        for noisy in [0.12, 0.4] {
+            let mut random = SplitMix64::new(8);
+            let mut claims = 0;
+            for _ in 0..2_000 {
+                let deviations = [0.02; 7].into_iter().chain([noisy]);
+                let of = |deviation: f64| {
+                    let mut at = || Observation::LogRate(deviation * random.normal());
+                    vec![at(), at(), at()]
+                };
+                let results: Vec<_> = deviations.map(of).collect();
+                let judged = rule_of_many().judge(&results);
+                claims += usize::from(kinds(&judged).contains(&StandingKind::Led));
+            }
+            // At most 0.2 % by simulation, and three deviations of that.
+            assert!(claims <= 10, "{noisy}: {claims} of 2,000");
+        }
     }
 
     #[test]

@@ -43,6 +43,7 @@ fn deciding(mut trials: Vec<TrialRecord>) -> Run {
     run.manifest.search = Some(SearchSettings::Decision(DecisionSettings {
         equal_within: 0.05,
         max_repeats: DecisionSettings::MAX_REPEATS,
+        early_look: Some(DecisionSettings::EARLY_LOOK),
         budget_s: None,
     }));
     run

@@ -6,6 +6,7 @@ use trueput_findings::statistics::{
     Judgement, Observation, SequentialRule, StandingKind, median, quantile,
 };
 use trueput_record::random::SplitMix64;
+use trueput_record::search::DecisionSettings;
 
 /// A machine on which contenders take turns.
 #[derive(Debug, Clone, Copy)]
@@ -97,7 +98,8 @@ fn machines() -> Vec<Machine> {
 
 /// Of runs among equals: the share that claims a lead, and the median of the repeats.
 fn false_leads(machine: Machine, contenders: usize, rounds: usize, seed: u64) -> (f64, f64) {
-    let rule = SequentialRule::new(MAX_REPEATS, EQUAL_WITHIN);
+    let rule = SequentialRule::new(MAX_REPEATS, EQUAL_WITHIN)
+        .with_early_look(Some(DecisionSettings::EARLY_LOOK), contenders);
     let mut random = SplitMix64::new(seed);
     let truth = vec![0.0; contenders];
     let judged: Vec<_> = (0..rounds)

@@ -220,6 +220,7 @@ fn decided() -> Run {
     run.manifest.search = Some(SearchSettings::Decision(DecisionSettings {
         equal_within: 0.05,
         max_repeats: DecisionSettings::MAX_REPEATS,
+        early_look: Some(DecisionSettings::EARLY_LOOK),
         budget_s: Some(60.0),
     }));
     run.end.as_mut().unwrap().search_end = Some(SearchEnd::TimeUp);

@@ -123,6 +123,7 @@ fn settings(equal_within: EqualityMargin, budget_s: Option<f64>, cells: usize) -
         max_repeats: DecisionSettings::MAX_REPEATS
             .min(fit)
             .max(DecisionSettings::MIN_REPEATS),
+        early_look: Some(DecisionSettings::EARLY_LOOK),
         budget_s,
     }
 }

@@ -24,6 +24,7 @@ fn a_run_goes_on_until_it_is_decided_from_the_repeats_that_it_has() {
         Some(SearchSettings::Decision(DecisionSettings {
             equal_within: 0.05,
             max_repeats: 60,
+            early_look: Some(3),
             budget_s: Some(60.0),
         }))
     );

@@ -13,13 +13,16 @@ const LOOKS_OF_60: [u32; 14] = [4, 5, 6, 8, 10, 12, 15, 18, 22, 27, 33, 40, 49, 
 const GRID: usize = 200;
 
 /// The numbers of repeats after which the results are looked at: those for 60 repeats, rescaled to
-/// `limit`, the most repeats of the run. None for fewer than four.
-pub fn looks(limit: u32) -> Vec<u32> {
+/// `limit`, the most repeats of the run, and an `early` one before them. None for fewer than four.
+pub fn looks(limit: u32, early: Option<u32>) -> Vec<u32> {
     let [min, .., max] = LOOKS_OF_60;
     let scaled = |look: u32| (look * limit + max / 2) / max;
     let mut looks: Vec<u32> = LOOKS_OF_60.map(scaled).to_vec();
     looks.retain(|&look| look >= min);
     looks.dedup();
+    if let (Some(early), Some(_)) = (early.filter(|&early| early < min), looks.first()) {
+        looks.insert(0, early);
+    }
     looks
 }
 
@@ -158,11 +161,19 @@ mod tests {
 
     #[test]
     fn looks_are_rescaled_to_the_limit_of_repeats() {
-        assert_eq!(looks(60), LOOKS_OF_60);
-        assert_eq!(looks(30), [4, 5, 6, 8, 9, 11, 14, 17, 20, 25, 30]);
-        assert_eq!(looks(5), [4, 5]);
-        assert_eq!(looks(4), [4]);
-        assert!(looks(3).is_empty());
+        assert_eq!(looks(60, None), LOOKS_OF_60);
+        assert_eq!(looks(30, None), [4, 5, 6, 8, 9, 11, 14, 17, 20, 25, 30]);
+        assert_eq!(looks(5, None), [4, 5]);
+        assert_eq!(looks(4, None), [4]);
+        assert!(looks(3, None).is_empty());
+    }
+
+    #[test]
+    fn an_early_look_comes_before_the_others() {
+        assert_eq!(looks(60, Some(3))[..3], [3, 4, 5]);
+        assert_eq!(looks(4, Some(3)), [3, 4]);
+        assert_eq!(looks(60, Some(4)), LOOKS_OF_60);
+        assert!(looks(3, Some(3)).is_empty());
     }
 
     #[test]

@@ -16,6 +16,10 @@ mod settings;
 mod socket;
 mod sql;
 mod statement;
+#[cfg(test)]
+mod test_peer;
+mod value;
+mod wire;
 
 use crate::library;
 use crate::log_directory::LogDirectory;

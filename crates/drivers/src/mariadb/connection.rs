@@ -1,11 +1,7 @@
-//! Translates the client library's errors and values from and to the contract's.
+//! Translates the errors of the server and of the client library to the contract's.
 
-use mysql::consts::{ColumnFlags, ColumnType};
-use mysql::{Column, Value as Wire};
 use std::io::ErrorKind;
-use trueput_engine::sql::calendar::{date_of, days_since_1970};
-use trueput_engine::sql::decimal::{decimal, write_decimal};
-use trueput_engine::{Datum, Error, Result, common_errors};
+use trueput_engine::{Error, common_errors};
 
 const DEADLOCK: u16 = 1213;
 /// A lock of a row or of a table's metadata was waited for too long.
@@ -36,32 +32,12 @@ const SILENT: &str = "no response: check the host and the port, and whether a fi
 #[cold]
 pub(super) fn client_error(error: mysql::Error) -> Error {
     match error {
-        mysql::Error::MySqlError(said) => {
-            let text = said.message.replace('\n', " ");
-            match said.code {
-                DEADLOCK => Error::Deadlock(format!("{text} (code {DEADLOCK})")),
-                TOO_LONG_WAIT | RECORD_HAS_CHANGED => {
-                    Error::Conflict(format!("{text} (code {})", said.code))
-                }
-                DISK_FULL | TABLE_FULL => Error::Full(format!("{text} (code {})", said.code)),
-                PACKET_TOO_LARGE | DATA_TOO_LONG => {
-                    Error::Unsupported(format!("{text} (code {})", said.code))
-                }
-                SHUTDOWN => Error::Disconnected(format!("{text} (code {SHUTDOWN})")),
-                code if is_apart(code, &text) => {
-                    Error::Disconnected(format!("{text} (code {code})"))
-                }
-                code => common_errors::coded(code, text),
-            }
-        }
+        mysql::Error::MySqlError(said) => server_error(said.code, &said.message),
         // An error about the password file; the client itself never returns this kind.
         mysql::Error::IoError(error) if error.kind() == ErrorKind::InvalidInput => {
             Error::engine(error.to_string())
         }
-        mysql::Error::IoError(error) => Error::Disconnected(format!("the server is gone: {error}")),
-        mysql::Error::CodecError(error) if is_of_the_system(&error) => {
-            Error::Disconnected(format!("the server is gone: {error}"))
-        }
+        mysql::Error::IoError(error) => lost_connection(&error),
         mysql::Error::DriverError(error) if wants_plain_text(&error) => {
             Error::Unsupported(PLAIN_TEXT.to_owned())
         }
@@ -72,16 +48,44 @@ pub(super) fn client_error(error: mysql::Error) -> Error {
         // The client's own `Display` of these names its types around the text.
         mysql::Error::DriverError(error) => one_line(&error),
         mysql::Error::UrlError(error) => one_line(&error),
-        mysql::Error::CodecError(error) => one_line(&error),
+        mysql::Error::CodecError(error) => match system_error(&error) {
+            Some(below) => lost_connection(below),
+            None => one_line(&error),
+        },
         other => one_line(&other),
     }
 }
 
-/// Whether an error of the protocol is one of the connection below it.
-fn is_of_the_system(error: &dyn std::error::Error) -> bool {
-    error
-        .source()
-        .is_some_and(|below| below.is::<std::io::Error>())
+/// The contract's error for one that the server reports.
+#[cold]
+pub(super) fn server_error(code: u16, message: &str) -> Error {
+    let text = message.replace('\n', " ");
+    let coded = || format!("{text} (code {code})");
+    match code {
+        DEADLOCK => Error::Deadlock(coded()),
+        TOO_LONG_WAIT | RECORD_HAS_CHANGED => Error::Conflict(coded()),
+        DISK_FULL | TABLE_FULL => Error::Full(coded()),
+        PACKET_TOO_LARGE | DATA_TOO_LONG => Error::Unsupported(coded()),
+        SHUTDOWN => Error::Disconnected(coded()),
+        code if is_apart(code, &text) => Error::Disconnected(coded()),
+        code => common_errors::coded(code, text),
+    }
+}
+
+/// The error for a connection that cannot be read or written any more.
+#[cold]
+pub(super) fn lost_connection(error: &std::io::Error) -> Error {
+    let is_timeout = matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
+    Error::Disconnected(match error.raw_os_error() {
+        // That of a login has a text of its own, and no code.
+        Some(_) if is_timeout => "the server did not respond in time".to_owned(),
+        _ => format!("the server is gone: {error}"),
+    })
+}
+
+/// The error of the connection below one of the protocol, if that has one.
+fn system_error(error: &dyn std::error::Error) -> Option<&std::io::Error> {
+    error.source()?.downcast_ref()
 }
 
 /// Whether a node of a Galera cluster is apart from the part of the cluster that goes on.
@@ -111,116 +115,10 @@ fn wants_plain_text(error: &mysql::DriverError) -> bool {
     }
 }
 
-/// The type of a column's values, as far as the protocol does not send it with each value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ValueType {
-    Decimal,
-    Text,
-    Bytes,
-    /// The type of the value itself.
-    Itself,
-}
-
-/// The number of the character set for bytes.
-const BINARY: u16 = 63;
-
-impl ValueType {
-    pub(super) fn of(column: &Column) -> Self {
-        use ColumnType::{
-            MYSQL_TYPE_BLOB, MYSQL_TYPE_DECIMAL, MYSQL_TYPE_LONG_BLOB, MYSQL_TYPE_MEDIUM_BLOB,
-            MYSQL_TYPE_NEWDECIMAL, MYSQL_TYPE_STRING, MYSQL_TYPE_TINY_BLOB, MYSQL_TYPE_VAR_STRING,
-            MYSQL_TYPE_VARCHAR,
-        };
-        match column.column_type() {
-            MYSQL_TYPE_DECIMAL | MYSQL_TYPE_NEWDECIMAL => Self::Decimal,
-            MYSQL_TYPE_BLOB
-            | MYSQL_TYPE_LONG_BLOB
-            | MYSQL_TYPE_MEDIUM_BLOB
-            | MYSQL_TYPE_STRING
-            | MYSQL_TYPE_TINY_BLOB
-            | MYSQL_TYPE_VAR_STRING
-            | MYSQL_TYPE_VARCHAR => {
-                let is_binary = column.flags().contains(ColumnFlags::BINARY_FLAG);
-                if column.character_set() == BINARY && is_binary {
-                    Self::Bytes
-                } else {
-                    Self::Text
-                }
-            }
-            _ => Self::Itself,
-        }
-    }
-}
-
-/// A value of a row, text and bytes where they are.
-///
-/// # Errors
-/// A type that the contract does not have.
-pub(super) fn datum(value: &Wire, value_type: ValueType) -> Result<Datum<'_>> {
-    match value {
-        Wire::NULL => Ok(Datum::Null),
-        Wire::Int(number) => Ok(Datum::Integer(*number)),
-        Wire::UInt(number) => i64::try_from(*number)
-            .map(Datum::Integer)
-            .map_err(Error::engine),
-        Wire::Bytes(bytes) => match value_type {
-            ValueType::Bytes => Ok(Datum::Bytes(bytes)),
-            ValueType::Decimal => decimal(bytes),
-            ValueType::Text | ValueType::Itself => std::str::from_utf8(bytes)
-                .map(Datum::Text)
-                .map_err(Error::engine),
-        },
-        Wire::Date(year, month, day, hour, minute, second, micros) => {
-            let days = days_since_1970(i64::from(*year), i64::from(*month), i64::from(*day));
-            let time = (i64::from(*hour) * 60 + i64::from(*minute)) * 60 + i64::from(*second);
-            let moment = (days * 86_400 + time) * 1_000_000 + i64::from(*micros);
-            Ok(Datum::Timestamp(moment))
-        }
-        other => Err(Error::Unsupported(format!(
-            "{other:?} is of a type that has no place here"
-        ))),
-    }
-}
-
-/// A parameter for the wire.
-///
-/// # Errors
-/// An array: MariaDB has no array type.
-pub(super) fn wire(datum: Datum<'_>) -> Result<Wire> {
-    Ok(match datum {
-        Datum::Null => Wire::NULL,
-        Datum::Integer(number) => Wire::Int(number),
-        Datum::Decimal { units, scale } => {
-            let mut text = Vec::new();
-            write_decimal(&mut text, units, scale);
-            Wire::Bytes(text)
-        }
-        Datum::Text(text) => Wire::Bytes(text.as_bytes().to_owned()),
-        Datum::Bytes(bytes) => Wire::Bytes(bytes.to_owned()),
-        Datum::Timestamp(moment) => date(moment),
-        Datum::Integers(_) => return Err(common_errors::no_arrays(super::knobs::NAME)),
-    })
-}
-
-fn date(moment: i64) -> Wire {
-    const DAY: i64 = 86_400_000_000;
-    let (year, month, day) = date_of(moment.div_euclid(DAY));
-    let rest = moment.rem_euclid(DAY);
-    let (seconds, micros) = (rest / 1_000_000, rest % 1_000_000);
-    Wire::Date(
-        year as u16,
-        month as u8,
-        day as u8,
-        (seconds / 3600) as u8,
-        (seconds / 60 % 60) as u8,
-        (seconds % 60) as u8,
-        micros as u32,
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nix::errno::Errno;
 
     #[test]
     fn errors_of_the_client_do_not_name_its_types() {
@@ -233,25 +131,16 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_written_and_read_exactly() {
-        for moment in [
-            0,
-            -1,
-            951_782_399_999_999,
-            951_868_800_000_000,
-            4_102_444_800_000_001,
-        ] {
-            let back = datum(&date(moment), ValueType::Itself).map(|_| ());
-            assert_eq!(back, Ok(()));
-            assert_eq!(
-                datum(&date(moment), ValueType::Itself),
-                Ok(Datum::Timestamp(moment))
-            );
+    fn a_silent_server_did_not_respond_in_time_and_one_that_closes_is_gone() {
+        let text = |errno: Errno| lost_connection(&errno.into()).to_string();
+        for errno in [Errno::EAGAIN, Errno::ETIMEDOUT] {
+            assert!(text(errno).contains("did not respond in time"), "{errno}");
         }
-        assert_eq!(
-            date(951_782_400_000_000),
-            Wire::Date(2000, 2, 29, 0, 0, 0, 0)
-        );
+        assert!(text(Errno::ECONNRESET).contains("is gone"));
+        let login = std::io::Error::new(ErrorKind::TimedOut, "it let no client in");
+        let error = client_error(login.into());
+        assert!(error.is_disconnection(), "{error}");
+        assert!(error.to_string().contains("let no client in"), "{error}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::knobs::{IsolationLevel, MariaDbKnobs, StorageEngine};
 use super::promise_check::{self, SERVER, ServerKind};
 use super::server_access::ServerAccess;
 use super::session::MariaDbSession;
+use super::wire::MariaDbConnection;
 use super::{schema, server, statement};
 use mysql::Conn;
 use mysql::prelude::Queryable;
@@ -275,6 +276,7 @@ impl Database for MariaDbDatabase {
         let mut connection = self.server_access.connect_session().map_err(client_error)?;
         statement::batch(&mut connection, &self.setup)?;
         self.check_session(&mut connection)?;
+        let connection = MariaDbConnection::new(connection);
         Ok(Box::new(MariaDbSession::new(connection, self.is_isolated)))
     }
 

@@ -62,6 +62,10 @@ impl ExternalServer {
         let rest = rest.ok_or_else(|| invalid_url("it begins with mysql://"))?;
         let unread = || invalid_url(&format!("'{shown}' cannot be read"));
         let address = Opts::from_url(&format!("mysql://{rest}")).map_err(|_| unread())?;
+        if address.get_compress().is_some() {
+            let reason = "connections are not compressed: leave compress out";
+            return Err(invalid_url(reason));
+        }
         let schema = address.get_db_name().unwrap_or(SCHEMA).to_owned();
         let (mut escaped, mut file) = (given.password().map(Secret::expose), None);
         for option in given.secret_options() {
@@ -234,6 +238,8 @@ impl ServerAccess {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mariadb::test_peer::{self, packet, read_packet};
+    use std::io::Write;
 
     fn server_of(url: &str) -> Result<ExternalServer> {
         ExternalServer::new(&Address::of(url))
@@ -259,6 +265,13 @@ mod tests {
     }
 
     #[test]
+    fn a_connection_that_would_be_compressed_is_refused() {
+        let refused = server_of("mysql://me@host/trueput?compress=true");
+        let reason = refused.err().unwrap().to_string();
+        assert!(reason.contains("leave compress out"), "{reason}");
+    }
+
+    #[test]
     fn a_password_file_is_read_to_connect_and_not_before() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("password");
@@ -280,43 +293,15 @@ mod tests {
         assert_eq!(options.get_pass(), Some("hush"));
     }
 
-    /// A packet of the protocol.
-    fn packet(number: u8, body: &[u8]) -> Vec<u8> {
-        let length = u8::try_from(body.len()).unwrap();
-        [&[length, 0, 0, number][..], body].concat()
-    }
-
-    /// Sends a packet and returns the answer; empty if the connection is closed.
-    fn answer(stream: &mut std::net::TcpStream, packet: &[u8]) -> Vec<u8> {
-        use std::io::{Read, Write};
-        stream.write_all(packet).unwrap();
-        let mut head = [0; 4];
-        if stream.read_exact(&mut head).is_err() {
-            return Vec::new();
-        }
-        let mut body = vec![0; usize::from(head[0]) + (usize::from(head[1]) << 8)];
-        stream.read_exact(&mut body).unwrap();
-        body
-    }
-
     /// Logs in at a peer that asks for authentication by this plugin: how it ended, and all that
     /// the peer was sent.
     fn log_in_by(plugin: &str) -> (String, Vec<u8>) {
-        let peer = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = peer.local_addr().unwrap().port();
         let switch = [b"\xfe", plugin.as_bytes(), b"\0abcdefghijklmnopqrst\0"].concat();
-        let peer = std::thread::spawn(move || {
-            let (mut stream, _) = peer.accept().unwrap();
-            let greeting = [
-                &b"\x0a10.11.6-MariaDB\0\x01\0\0\0abcdefgh\0"[..],
-                // Protocol 4.1, secure connection, authentication by plugin; utf8mb4; autocommit.
-                b"\x00\x82\x2d\x02\x00\x08\x00\x15",
-                &[0; 10],
-                b"ijklmnopqrst\0mysql_native_password\0",
-            ]
-            .concat();
-            let first = answer(&mut stream, &packet(0, &greeting));
-            [first, answer(&mut stream, &packet(2, &switch))].concat()
+        let (port, peer) = test_peer::serve(move |mut stream| {
+            let login = test_peer::greet(&mut stream);
+            stream.write_all(&packet(2, &switch)).unwrap();
+            let second = read_packet(&mut stream).map(|(_, body)| body);
+            [login, second.unwrap_or_default()].concat()
         });
         let url = format!("mysql://me:hush@127.0.0.1:{port}/trueput?enable_cleartext_plugin=true");
         let server = server_of(&url).unwrap();

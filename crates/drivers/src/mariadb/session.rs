@@ -1,8 +1,8 @@
 //! A session: one connection, keys and values in a table of two columns.
 
 use super::schema::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
-use super::statement::{MariaDbStatement, batch};
-use mysql::Conn;
+use super::statement::MariaDbStatement;
+use super::wire::MariaDbConnection;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use trueput_engine::common_errors::{self, LengthLimits};
@@ -36,7 +36,7 @@ const OTHERS: [&str; 5] = [GET, GET_LOCKED, PUT, DELETE, INSERT];
 /// One worker's session over a database.
 pub(super) struct MariaDbSession {
     pub(super) open: Option<Mode>,
-    pub(super) connection: Conn,
+    pub(super) connection: MariaDbConnection,
     /// The statements that [`Sql::prepare`] has prepared, in order.
     pub(super) prepared: Vec<MariaDbStatement>,
     others: [Option<MariaDbStatement>; OTHERS.len()],
@@ -48,7 +48,7 @@ pub(super) struct MariaDbSession {
 }
 
 impl MariaDbSession {
-    pub(super) fn new(connection: Conn, is_isolated: bool) -> Self {
+    pub(super) fn new(connection: MariaDbConnection, is_isolated: bool) -> Self {
         Self {
             open: None,
             connection,
@@ -60,7 +60,7 @@ impl MariaDbSession {
         }
     }
 
-    fn other(&mut self, index: usize) -> Result<(&MariaDbStatement, &mut Conn)> {
+    fn other(&mut self, index: usize) -> Result<(&mut MariaDbStatement, &mut MariaDbConnection)> {
         let connection = &mut self.connection;
         let slot = &mut self.others[index];
         let prepared = match slot {
@@ -106,11 +106,15 @@ impl MariaDbSession {
                 &scan_sql(shape, is_locking),
             )?),
         };
-        let mut parameters = Vec::with_capacity(3);
-        parameters.extend(end_keys(range).map(Datum::Bytes));
-        parameters.push(Datum::Integer(most as i64));
+        // The limit follows the ends that there are.
+        let (mut parameters, mut count) = ([Datum::Integer(most as i64); 3], 0);
+        for key in end_keys(range) {
+            parameters[count] = Datum::Bytes(key);
+            count += 1;
+        }
+        let parameters = &parameters[..=count];
         let mut is_broken = false;
-        let shown = prepared.query(&mut self.connection, &parameters, &mut |row| {
+        let shown = prepared.query(&mut self.connection, parameters, &mut |row| {
             let [Datum::Bytes(key), Datum::Bytes(value)] = row else {
                 return ControlFlow::Break(());
             };
@@ -146,7 +150,7 @@ impl Session for MariaDbSession {
     fn begin(&mut self, mode: Mode) -> Result<()> {
         common_errors::require_closed(self.open)?;
         self.missing.clear();
-        batch(&mut self.connection, begin(mode, self.is_isolated))?;
+        self.connection.batch(begin(mode, self.is_isolated))?;
         self.open = Some(mode);
         Ok(())
     }
@@ -215,15 +219,15 @@ impl Session for MariaDbSession {
 
     fn commit(&mut self) -> Result<()> {
         self.open.take().ok_or_else(common_errors::no_transaction)?;
-        batch(&mut self.connection, "COMMIT").inspect_err(|_| {
+        self.connection.batch("COMMIT").inspect_err(|_| {
             // The first error is the one to report.
-            let _ = batch(&mut self.connection, "ROLLBACK");
+            let _ = self.connection.batch("ROLLBACK");
         })
     }
 
     fn abort(&mut self) -> Result<()> {
         self.open.take().ok_or_else(common_errors::no_transaction)?;
-        batch(&mut self.connection, "ROLLBACK")
+        self.connection.batch("ROLLBACK")
     }
 
     fn sql(&mut self) -> Option<&mut dyn Sql> {

@@ -1,15 +1,18 @@
 //! SQL on a session's connection: statements prepared once, executed by the binary protocol.
 
 use super::session::MariaDbSession;
-use super::statement::{MariaDbStatement, batch};
-use mysql::Conn;
+use super::statement::MariaDbStatement;
+use super::wire::MariaDbConnection;
 use trueput_engine::sql::{RowVisitor, Statement};
 use trueput_engine::{Datum, Dialect, Error, Mode, Result, Sql, common_errors};
 
 impl MariaDbSession {
     /// A statement that was prepared, and the connection to execute it on.
-    fn prepared(&mut self, statement: Statement) -> Result<(&MariaDbStatement, &mut Conn)> {
-        let prepared = self.prepared.get(statement.0);
+    fn prepared(
+        &mut self,
+        statement: Statement,
+    ) -> Result<(&mut MariaDbStatement, &mut MariaDbConnection)> {
+        let prepared = self.prepared.get_mut(statement.0);
         Ok((
             prepared.ok_or_else(common_errors::no_statement)?,
             &mut self.connection,
@@ -26,7 +29,7 @@ impl Sql for MariaDbSession {
         if self.open == Some(Mode::Read) {
             return Err(common_errors::write_in_read());
         }
-        batch(&mut self.connection, statements)
+        self.connection.batch(statements)
     }
 
     fn prepare(&mut self, statement: &str) -> Result<Statement> {

@@ -24,6 +24,9 @@ const ROLLBACK: &str = "rollback";
 /// The most records of a scan's first statement, of the second, and of each later one.
 const BATCHES: [usize; 3] = [16, 128, 1024];
 
+/// The number of scan statements.
+const SCANS: usize = ScanShape::COUNT * BATCHES.len();
+
 const LIMITS: LengthLimits = LengthLimits::new(super::MAX_KEY_BYTES, super::MAX_VALUE_BYTES);
 
 /// The state of a session's transaction.
@@ -51,8 +54,8 @@ pub(super) struct PostgresqlSession {
     pub(super) connection: PostgresqlConnection,
     isolation: PostgresqlIsolation,
     state: TransactionState,
-    /// The prepared scan statements, one bit each.
-    scans: u64,
+    /// The names of the scan statements; empty: not prepared yet.
+    scans: [String; SCANS],
     /// The statements that the workload has prepared.
     pub(super) statements: Vec<PostgresqlStatement>,
     /// Room for the arrays of a row, one for each column.
@@ -94,7 +97,7 @@ impl PostgresqlSession {
             connection,
             isolation,
             state: TransactionState::Idle,
-            scans: 0,
+            scans: std::array::from_fn(|_| String::new()),
             statements: Vec::new(),
             arrays: Vec::new(),
         })
@@ -175,17 +178,17 @@ impl PostgresqlSession {
         Ok(found)
     }
 
-    /// Has the statement of a scan prepared, and gives its name.
-    fn scan_statement(&mut self, shape: ScanShape, batch: usize) -> Result<String> {
+    /// Has the statement of a scan prepared, and gives its number.
+    fn scan_statement(&mut self, shape: ScanShape, batch: usize) -> Result<usize> {
         let number = shape.index() * BATCHES.len() + batch;
-        let name = format!("scan-{number}");
-        if self.scans & (1 << number) == 0 {
+        if self.scans[number].is_empty() {
+            let name = format!("scan-{number}");
             self.connection
                 .parse(&name, &scan_sql(shape, BATCHES[batch]))?;
             self.connection.finish(&mut ignore)?;
-            self.scans |= 1 << number;
+            self.scans[number] = name;
         }
-        Ok(name)
+        Ok(number)
     }
 
     /// Shows one batch of a scan; returns the number of its records and whether the visitor broke.
@@ -196,10 +199,17 @@ impl PostgresqlSession {
         last_key: &mut Vec<u8>,
         visitor: &mut RecordVisitor<'_>,
     ) -> Result<(usize, bool)> {
-        let name = self.scan_statement(ScanShape::of(range, direction), batch)?;
+        let number = self.scan_statement(ScanShape::of(range, direction), batch)?;
         let (mut shown, mut broke) = (0, false);
-        let bounds: Vec<&[u8]> = end_keys(range).collect();
-        self.run(&name, &bounds, &mut |row| {
+        let none: &[u8] = &[];
+        let (mut bounds, mut count) = ([none; 2], 0);
+        for key in end_keys(range) {
+            bounds[count] = key;
+            count += 1;
+        }
+        // It is taken while the statement runs, and not copied.
+        let name = std::mem::take(&mut self.scans[number]);
+        let done = self.run(&name, &bounds[..count], &mut |row| {
             let mut columns = RowColumns::of(row)?;
             let key = columns.next_column()?.unwrap_or_default();
             let value = columns.next_column()?.unwrap_or_default();
@@ -211,7 +221,9 @@ impl PostgresqlSession {
             let flow = visitor(key, value);
             broke = flow.is_break();
             Ok(flow)
-        })?;
+        });
+        self.scans[number] = name;
+        done?;
         Ok((shown, broke))
     }
 }
@@ -313,6 +325,6 @@ pub(super) fn ignore(_: &[u8]) -> Result<ControlFlow<()>> {
 }
 
 fn scan_sql(shape: ScanShape, limit: usize) -> String {
-    let clauses = shape.clauses("k", |_, place| format!("${place}"));
+    let clauses = shape.clauses("k", |_, position| format!("${position}"));
     format!("SELECT k, v FROM record {clauses} LIMIT {limit}")
 }

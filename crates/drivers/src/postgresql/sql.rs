@@ -4,12 +4,10 @@ use super::message::{self, RowColumns};
 use super::session::{PostgresqlSession, PostgresqlStatement, ignore};
 use super::value;
 use super::wire::CommandResult;
+use crate::row_columns::with_columns;
 use std::ops::ControlFlow;
 use trueput_engine::sql::{RowVisitor, Statement};
 use trueput_engine::{Datum, Dialect, Result, Sql, common_errors};
-
-/// Rows of this many columns need no memory of their own.
-const COLUMNS: usize = 32;
 
 impl Sql for PostgresqlSession {
     fn dialect(&self) -> Dialect {
@@ -106,17 +104,11 @@ fn show(
     arrays: &mut [Vec<i64>],
     visitor: &mut RowVisitor<'_>,
 ) -> Result<ControlFlow<()>> {
-    let (mut few, mut many);
-    let data: &mut [Datum<'_>] = if types.len() <= COLUMNS {
-        few = [Datum::Null; COLUMNS];
-        &mut few[..types.len()]
-    } else {
-        many = vec![Datum::Null; types.len()];
-        &mut many
-    };
-    let mut columns = RowColumns::of(row)?;
-    for ((datum, of_type), numbers) in data.iter_mut().zip(types).zip(arrays) {
-        *datum = value::decode(columns.next_column()?, *of_type, numbers)?;
-    }
-    Ok(visitor(data))
+    with_columns(types.len(), |data| {
+        let mut columns = RowColumns::of(row)?;
+        for ((datum, of_type), numbers) in data.iter_mut().zip(types).zip(arrays) {
+            *datum = value::decode(columns.next_column()?, *of_type, numbers)?;
+        }
+        Ok(visitor(data))
+    })
 }

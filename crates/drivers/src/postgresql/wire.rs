@@ -12,6 +12,7 @@ use super::address::{Endpoint, ServerAddress};
 use super::message::{
     RowColumns, column_names, end_message, field, invalid_message, push_text, rows_of,
 };
+use crate::receive_buffer::{KEPT_BYTES, ReceiveBuffer};
 use crate::tcp_connection;
 use postgres_protocol::message::backend::Header;
 use std::collections::BTreeMap;
@@ -29,10 +30,6 @@ const PROTOCOL: i32 = 196_608;
 const BINARY: i16 = 1;
 /// The tag of a message and its length.
 const HEADER_BYTES: usize = 5;
-/// The most bytes that are read from the socket at once.
-const CHUNK_BYTES: usize = 16 << 10;
-/// Buffers that a large value has made larger than this shrink again.
-const KEPT_BYTES: usize = 1 << 20;
 /// The time that a server may take for each answer until it has let a client in.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -118,9 +115,7 @@ pub(super) struct PostgresqlConnection {
     is_exposed: bool,
     /// Messages to be sent together.
     out: Vec<u8>,
-    /// The bytes received; `unread` of them have not been parsed.
-    received: Vec<u8>,
-    unread: Range<usize>,
+    received: ReceiveBuffer,
     /// `I` without a transaction, `T` in one, `E` in one that has failed.
     status: u8,
     /// The parameters that the server reports.
@@ -208,8 +203,7 @@ impl PostgresqlConnection {
             stream,
             is_exposed,
             out: Vec::with_capacity(1 << 10),
-            received: Vec::new(),
-            unread: 0..0,
+            received: ReceiveBuffer::default(),
             status: b'I',
             parameters: BTreeMap::new(),
         };
@@ -473,40 +467,20 @@ impl PostgresqlConnection {
     /// The next message: its tag, and where its body is until the one after is asked for.
     fn next(&mut self) -> Result<(u8, Range<usize>)> {
         self.receive_at_least(HEADER_BYTES)?;
-        let header = Header::parse(&self.received[self.unread.clone()])
-            .ok()
-            .flatten();
+        let header = Header::parse(self.received.unread()).ok().flatten();
         let header = header.ok_or_else(invalid_message)?;
         let whole = 1 + usize::try_from(header.len()).map_err(|_| invalid_message())?;
         self.receive_at_least(whole)?;
-        let start = self.unread.start;
-        self.unread.start += whole;
-        Ok((header.tag(), start + HEADER_BYTES..start + whole))
+        let message = self.received.take(whole);
+        Ok((header.tag(), message.start + HEADER_BYTES..message.end))
     }
 
     /// Reads until this many bytes are unread.
+    #[inline]
     fn receive_at_least(&mut self, bytes: usize) -> Result<()> {
-        if self.unread.len() >= bytes {
-            return Ok(());
-        }
-        self.received.copy_within(self.unread.clone(), 0);
-        self.unread = 0..self.unread.len();
-        if self.unread.is_empty() && self.received.len() > KEPT_BYTES {
-            self.received.truncate(CHUNK_BYTES);
-            self.received.shrink_to_fit();
-        }
-        if self.received.len() < bytes.max(CHUNK_BYTES) {
-            self.received.resize(bytes.max(CHUNK_BYTES), 0);
-        }
-        while self.unread.len() < bytes {
-            match self.stream.read(&mut self.received[self.unread.end..]) {
-                Ok(0) => return Err(closed()),
-                Ok(count) => self.unread.end += count,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(connection_error(&error)),
-            }
-        }
-        Ok(())
+        let stream = &mut self.stream;
+        let filled = self.received.fill(bytes, |room| stream.read(room));
+        filled.map_err(|error| connection_error(&error))
     }
 }
 
@@ -523,15 +497,12 @@ fn too_many() -> Error {
     Error::Unsupported("a statement takes 32,767 parameters at most".to_owned())
 }
 
-fn closed() -> Error {
-    Error::Disconnected("the server has closed the connection".to_owned())
-}
-
 fn connection_error(error: &std::io::Error) -> Error {
     Error::Disconnected(match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => {
             "the server did not respond in time".to_owned()
         }
+        ErrorKind::UnexpectedEof => error.to_string(),
         _ => format!("the connection to the server was lost: {error}"),
     })
 }

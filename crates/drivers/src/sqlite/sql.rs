@@ -2,8 +2,8 @@
 
 use super::connection::Statement as Prepared;
 use super::session::SqliteSession;
+use crate::row_columns::with_columns;
 use rusqlite::ffi;
-use std::ffi::c_int;
 use trueput_engine::sql::{RowVisitor, Statement};
 use trueput_engine::{Datum, Dialect, Error, Mode, Result, Sql, common_errors};
 
@@ -35,26 +35,25 @@ impl SqliteSession<'_> {
 
     /// Shows the rows of a bound statement; returns their number.
     fn show(&self, prepared: &Prepared, visitor: &mut RowVisitor<'_>) -> Result<u64> {
-        let columns = c_int::try_from(prepared.columns()).unwrap_or(0);
-        let mut row = Vec::with_capacity(prepared.columns());
-        let mut shown = 0;
-        loop {
-            match prepared.step() {
-                ffi::SQLITE_ROW => {}
-                ffi::SQLITE_DONE => return Ok(shown),
-                code => return Err(self.connection.error(code)),
+        with_columns(prepared.columns(), |row| {
+            let mut shown = 0;
+            loop {
+                match prepared.step() {
+                    ffi::SQLITE_ROW => {}
+                    ffi::SQLITE_DONE => return Ok(shown),
+                    code => return Err(self.connection.error(code)),
+                }
+                for (column, datum) in (0..).zip(row.iter_mut()) {
+                    // SAFETY: the statement is on a row until its next step, before which the row's
+                    // data are looked at for the last time.
+                    *datum = unsafe { prepared.datum(column) }?;
+                }
+                shown += 1;
+                if visitor(row).is_break() {
+                    return Ok(shown);
+                }
             }
-            row.clear();
-            for column in 0..columns {
-                // SAFETY: the statement is on a row until its next step, before which the row's
-                // data are looked at for the last time.
-                row.push(unsafe { prepared.datum(column) }?);
-            }
-            shown += 1;
-            if visitor(&row).is_break() {
-                return Ok(shown);
-            }
-        }
+        })
     }
 }
 

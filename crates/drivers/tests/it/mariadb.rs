@@ -89,6 +89,46 @@ fn both_storage_engines_speak_sql() {
     }
 }
 
+#[test]
+#[ignore = "slow: make test runs it"]
+fn a_prepared_statement_follows_a_column_whose_type_changes() {
+    let Some(engine) = engine() else { return };
+    let database = TestDatabase::open(engine, Durability::Async, INNODB);
+    let mut session = database.session().unwrap();
+    let session = session.as_mut();
+    let changes = session.sql().unwrap();
+    changes.batch("CREATE TABLE changing (v INT)").unwrap();
+    changes.batch("INSERT INTO changing VALUES (7)").unwrap();
+    let get = changes.prepare("SELECT v FROM changing").unwrap();
+    let large = "x".repeat(100_000);
+    for (change, expected) in [
+        ("DO 0", sql::OwnedDatum::Integer(7)),
+        (
+            "ALTER TABLE changing MODIFY v VARCHAR(20)",
+            sql::OwnedDatum::Text("7".to_owned()),
+        ),
+        (
+            "ALTER TABLE changing MODIFY v MEDIUMTEXT",
+            sql::OwnedDatum::Text("7".to_owned()),
+        ),
+        // Longer than what is received at once.
+        (
+            "UPDATE changing SET v = REPEAT('x', 100000)",
+            sql::OwnedDatum::Text(large),
+        ),
+    ] {
+        session.sql().unwrap().batch(change).unwrap();
+        for _ in 0..2 {
+            let found = sql::query(session, get, &[]).concat();
+            assert_eq!(
+                found.as_slice(),
+                std::slice::from_ref(&expected),
+                "{change}"
+            );
+        }
+    }
+}
+
 /// The number of commits that survive the kill of a server.
 fn left_after_a_kill(durability: Durability, knobs: &str) -> u64 {
     const COMMITS: u64 = 200;

@@ -1,8 +1,11 @@
-//! SQL that several workloads share: the dialects, columns as parameters and in rows, the execution
-//! of a statement that is prepared, and the choice between SQL and keys and values.
+//! SQL that several workloads share: the dialects, columns as parameters and in rows, the
+//! statements that a session has prepared, their execution, and the choice between SQL and keys and
+//! values.
 
 pub(crate) mod columns;
 pub(crate) mod dialect;
+pub(crate) mod parameters;
+pub(crate) mod prepared;
 pub(crate) mod store;
 
 use columns::ColumnReader;

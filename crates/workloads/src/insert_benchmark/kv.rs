@@ -6,7 +6,7 @@ mod codec;
 use super::purchase::{Index, IndexTuple, KeyColumns, Purchase};
 use super::tables::{IndexEntry, Mark, PointRow, PurchaseTables, QUERY_ROWS, Visitor};
 use crate::keyed::scan::{scan_first, scan_some};
-use crate::keyed::transaction::read_once;
+use crate::keyed::transaction::{TransactionScope, in_transaction, read_once};
 pub(super) use codec::{MAX_KEY_BYTES, ROW_KEY_BYTES, entry_bytes, value_bytes};
 use std::ops::{ControlFlow, Range};
 use trueput_engine::key::KeyBuffer;
@@ -47,16 +47,7 @@ impl<'s> KeyValueTables<'s> {
 
     /// Does `body` in a write transaction, once.
     fn write(&mut self, body: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        self.session.begin(Mode::Write)?;
-        match body(self) {
-            Ok(()) => self.session.commit(),
-            Err(error) => {
-                // This error is more specific than one from the abort; the transaction ends either
-                // way.
-                let _ = self.session.abort();
-                Err(error)
-            }
-        }
+        in_transaction(self, Mode::Write, body)
     }
 
     fn put_entry(&mut self, table: u32, index: Index, row: &KeyColumns) -> Result<()> {
@@ -165,6 +156,12 @@ impl<'s> KeyValueTables<'s> {
         } else {
             Err(damaged(table))
         }
+    }
+}
+
+impl TransactionScope for KeyValueTables<'_> {
+    fn session(&mut self) -> &mut dyn Session {
+        self.session
     }
 }
 

@@ -5,11 +5,13 @@ mod schema;
 
 use super::purchase::{Data, Index, IndexTuple, KeyColumns, Purchase};
 use super::tables::{IndexEntry, Mark, PointRow, PurchaseTables, QUERY_ROWS, Visitor};
+use crate::keyed::transaction::{TransactionScope, in_transaction};
 use crate::sql::columns::{ColumnReader, ColumnType, number};
 use crate::sql::dialect::{DialectSyntax, syntax};
+use crate::sql::parameters::ParameterBuffer;
+use crate::sql::prepared::PreparedStatements;
 use crate::sql::{change_rows, read_rows, session_sql};
-use schema::{COLUMN_COUNT, StatementKind};
-use std::collections::HashMap;
+use schema::{COLUMN_COUNT, StatementKind, TableStatement};
 use std::ops::Range;
 use trueput_engine::sql::Statement;
 use trueput_engine::{Datum, Dialect, Mode, Result, Session, Sql};
@@ -25,8 +27,8 @@ pub(super) struct SqlTables<'s> {
     session: &'s mut dyn Session,
     dialect: Dialect,
     syntax: &'static DialectSyntax,
-    /// By kind and table, prepared when first used.
-    statements: HashMap<(StatementKind, u32), Statement>,
+    statements: PreparedStatements<TableStatement>,
+    parameters: ParameterBuffer,
 }
 
 /// An id as a parameter.
@@ -81,11 +83,13 @@ impl<'s> SqlTables<'s> {
     /// [`trueput_engine::Error::Unsupported`] if the session does not speak SQL.
     pub(super) fn new(session: &'s mut dyn Session) -> Result<Self> {
         let dialect = session_sql(session)?.dialect();
+        let syntax = syntax(dialect);
         Ok(Self {
             session,
             dialect,
-            syntax: syntax(dialect),
-            statements: HashMap::new(),
+            syntax,
+            statements: PreparedStatements::new(syntax),
+            parameters: ParameterBuffer::default(),
         })
     }
 
@@ -95,20 +99,17 @@ impl<'s> SqlTables<'s> {
 
     #[inline]
     fn statement(&mut self, kind: StatementKind, table: u32) -> Result<Statement> {
-        if let Some(prepared) = self.statements.get(&(kind, table)) {
-            return Ok(*prepared);
-        }
-        let text = kind.text(table, self.dialect, self.syntax);
-        let text = self.syntax.parameters(&text);
-        let prepared = self.sql()?.prepare(&text)?;
-        self.statements.insert((kind, table), prepared);
-        Ok(prepared)
+        let (key, dialect) = (TableStatement { kind, table }, self.dialect);
+        self.statements
+            .get(self.session, key, kind.size(), |syntax| {
+                kind.text(table, dialect, syntax)
+            })
     }
 
     /// Inserts rows by one statement.
     fn insert_at_once(&mut self, table: u32, rows: &[Purchase]) -> Result<()> {
         let statement = self.statement(StatementKind::Insert(rows.len()), table)?;
-        let mut parameters = Vec::with_capacity(COLUMN_COUNT * rows.len());
+        let mut parameters = self.parameters.take();
         for Purchase { columns, data } in rows {
             parameters.extend([
                 id(columns.id),
@@ -121,7 +122,9 @@ impl<'s> SqlTables<'s> {
             ]);
         }
         let subject = "an insert";
-        change_rows(self.sql()?, subject, rows.len(), statement, &parameters)
+        change_rows(self.sql()?, subject, rows.len(), statement, &parameters)?;
+        self.parameters.put_back(parameters);
+        Ok(())
     }
 
     /// Reads a number that a statement without parameters returns; `None` if it returns none.
@@ -142,6 +145,12 @@ impl<'s> SqlTables<'s> {
     }
 }
 
+impl TransactionScope for SqlTables<'_> {
+    fn session(&mut self) -> &mut dyn Session {
+        self.session
+    }
+}
+
 impl PurchaseTables for SqlTables<'_> {
     fn create(&mut self, tables: u32) -> Result<()> {
         self.batch(&schema::create(tables, self.dialect, self.syntax))
@@ -152,17 +161,10 @@ impl PurchaseTables for SqlTables<'_> {
         if rows.len() <= at_once {
             return self.insert_at_once(table, rows);
         }
-        self.session.begin(Mode::Write)?;
-        let mut parts = rows.chunks(at_once);
-        match parts.try_for_each(|part| self.insert_at_once(table, part)) {
-            Ok(()) => self.session.commit(),
-            Err(error) => {
-                // This error is more specific than one from the abort; the transaction ends either
-                // way.
-                let _ = self.session.abort();
-                Err(error)
-            }
-        }
+        in_transaction(self, Mode::Write, |tables| {
+            let mut parts = rows.chunks(at_once);
+            parts.try_for_each(|part| tables.insert_at_once(table, part))
+        })
     }
 
     fn delete(&mut self, table: u32, first: u64, rows: u32) -> Result<u64> {

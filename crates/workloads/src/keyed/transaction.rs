@@ -1,4 +1,5 @@
-//! Transactions that are retried for as long as the engine reports conflicts.
+//! Transactions: their begin and end around a body, and their retry for as long as the engine
+//! reports conflicts.
 
 use crate::{Error, JobTask, Meter, Result};
 use trueput_engine::{Error as EngineError, Mode, Result as EngineResult, Session, ValueVisitor};
@@ -91,7 +92,7 @@ pub(crate) fn transact<T, E: From<EngineError> + Into<TransactionError>>(
     mut body: impl FnMut(&mut dyn Session, &mut dyn Meter) -> Result<T, E>,
 ) -> Result<T> {
     retry(meter, doing, |meter| {
-        attempt(session, meter, mode, &mut body)
+        in_transaction(session, mode, |session| body(session, meter))
     })
 }
 
@@ -141,25 +142,91 @@ impl JobTask<'_> {
     }
 }
 
+/// A session, or tables that are reached through one: transactions are begun and ended on it.
+pub trait TransactionScope {
+    /// The session.
+    fn session(&mut self) -> &mut dyn Session;
+
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// See [`Session::begin`].
+    fn begin(&mut self, mode: Mode) -> EngineResult<()> {
+        self.session().begin(mode)
+    }
+
+    /// Ends the transaction; its writes count.
+    ///
+    /// # Errors
+    /// See [`Session::commit`].
+    fn commit(&mut self) -> EngineResult<()> {
+        self.session().commit()
+    }
+
+    /// Ends the transaction; its writes are forgotten.
+    ///
+    /// # Errors
+    /// See [`Session::abort`].
+    fn abort(&mut self) -> EngineResult<()> {
+        self.session().abort()
+    }
+}
+
+impl TransactionScope for dyn Session + '_ {
+    fn session(&mut self) -> &mut dyn Session {
+        self
+    }
+}
+
+/// The end that a transaction's body asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Completion<T> {
+    /// Its writes count.
+    Commit(T),
+    /// Its writes are forgotten.
+    RollBack(T),
+}
+
+/// Does `body` in a transaction, once, and ends that as the body asks for.
+///
+/// # Errors
+/// Those of the body, after which the transaction is aborted, of begin and of the end: in each case
+/// the transaction has ended.
 #[inline]
-fn attempt<T, E: From<EngineError>>(
-    session: &mut dyn Session,
-    meter: &mut dyn Meter,
+pub(crate) fn attempt<S: TransactionScope + ?Sized, T, E: From<EngineError>>(
+    scope: &mut S,
     mode: Mode,
-    body: &mut impl FnMut(&mut dyn Session, &mut dyn Meter) -> Result<T, E>,
+    body: impl FnOnce(&mut S) -> Result<Completion<T>, E>,
 ) -> Result<T, E> {
-    session.begin(mode)?;
-    match body(session, meter) {
-        Ok(value) => {
-            session.commit()?;
+    scope.begin(mode)?;
+    match body(scope) {
+        Ok(Completion::Commit(value)) => {
+            scope.commit()?;
+            Ok(value)
+        }
+        Ok(Completion::RollBack(value)) => {
+            scope.abort()?;
             Ok(value)
         }
         Err(error) => {
             // This error is more specific than one from the abort; the transaction ends either way.
-            let _ = session.abort();
+            let _ = scope.abort();
             Err(error)
         }
     }
+}
+
+/// Does `body` in a transaction, once, and commits that.
+///
+/// # Errors
+/// See [`attempt`].
+#[inline]
+pub(crate) fn in_transaction<S: TransactionScope + ?Sized, T, E: From<EngineError>>(
+    scope: &mut S,
+    mode: Mode,
+    body: impl FnOnce(&mut S) -> Result<T, E>,
+) -> Result<T, E> {
+    attempt(scope, mode, |scope| body(scope).map(Completion::Commit))
 }
 
 /// Reads in a transaction that is aborted in the end: it has nothing to commit.
@@ -167,12 +234,9 @@ pub(crate) fn read_once<T>(
     session: &mut dyn Session,
     read: impl FnOnce(&mut dyn Session) -> EngineResult<T>,
 ) -> EngineResult<T> {
-    session.begin(Mode::Read)?;
-    let value = read(session);
-    let ended = session.abort();
-    let value = value?;
-    ended?;
-    Ok(value)
+    attempt(session, Mode::Read, |session| {
+        read(session).map(Completion::RollBack)
+    })
 }
 
 /// The meter of work that is not measured.
@@ -221,6 +285,79 @@ mod tests {
         ConflictMeter {
             conflicts: 0,
             stops_after,
+        }
+    }
+
+    /// Notes the calls, of which it fails those of one name.
+    struct NotedCalls {
+        calls: Vec<&'static str>,
+        fails: &'static str,
+    }
+
+    impl NotedCalls {
+        fn note(&mut self, name: &'static str) -> EngineResult<()> {
+            self.calls.push(name);
+            if name == self.fails {
+                Err(EngineError::Full(name.to_owned()))
+            } else {
+                Ok(())
+            }
+        }
+    }
+
+    impl TransactionScope for NotedCalls {
+        fn session(&mut self) -> &mut dyn Session {
+            panic!("begin, commit and abort are its own")
+        }
+
+        fn begin(&mut self, _: Mode) -> EngineResult<()> {
+            self.note("begin")
+        }
+
+        fn commit(&mut self) -> EngineResult<()> {
+            self.note("commit")
+        }
+
+        fn abort(&mut self) -> EngineResult<()> {
+            self.note("abort")
+        }
+    }
+
+    #[test]
+    fn a_transaction_ends_once_as_its_body_asks_for_and_is_aborted_after_an_error() {
+        use Completion::{Commit, RollBack};
+        let failed = |name: &str| Err(EngineError::Full(name.to_owned()));
+        for (fails, end, expected, calls) in [
+            ("", Commit(1), Ok(1), &["begin", "body", "commit"][..]),
+            ("", RollBack(2), Ok(2), &["begin", "body", "abort"][..]),
+            ("begin", Commit(1), failed("begin"), &["begin"][..]),
+            (
+                "body",
+                Commit(1),
+                failed("body"),
+                &["begin", "body", "abort"][..],
+            ),
+            (
+                "commit",
+                Commit(1),
+                failed("commit"),
+                &["begin", "body", "commit"][..],
+            ),
+            (
+                "abort",
+                RollBack(1),
+                failed("abort"),
+                &["begin", "body", "abort"][..],
+            ),
+        ] {
+            let mut scope = NotedCalls {
+                calls: Vec::new(),
+                fails,
+            };
+            let done = attempt(&mut scope, Mode::Write, |scope| {
+                scope.note("body").map(|()| end)
+            });
+            assert_eq!((done, scope.calls.as_slice()), (expected, calls), "{fails}");
         }
     }
 

@@ -6,7 +6,8 @@
 //! script goes on as pgbench's does, and the trial's verification fails.
 
 use super::scale::BalanceTable;
-use trueput_engine::{Mode, Result};
+use crate::keyed::transaction::TransactionScope;
+use trueput_engine::Result;
 
 /// Looks at one row after the other.
 pub(super) type Visitor<'v, T> = &'v mut dyn FnMut(T);
@@ -79,16 +80,7 @@ pub(super) struct IdRange {
 }
 
 /// The four tables through one session.
-pub(super) trait Bank {
-    /// Begins a transaction.
-    fn begin(&mut self, mode: Mode) -> Result<()>;
-
-    /// Commits it.
-    fn commit(&mut self) -> Result<()>;
-
-    /// Aborts it.
-    fn abort(&mut self) -> Result<()>;
-
+pub(super) trait Bank: TransactionScope {
     /// Makes the four tables, outside of a transaction.
     fn create(&mut self) -> Result<()>;
 
@@ -121,24 +113,4 @@ pub(super) trait Bank {
 
     /// Shows every row of history, in any order.
     fn each_history(&mut self, visitor: Visitor<'_, HistoryRow>) -> Result<()>;
-}
-
-/// Does `body` in a transaction, once.
-///
-/// # Errors
-/// Errors of the engine; the transaction has ended then.
-pub(super) fn in_transaction<T>(
-    bank: &mut dyn Bank,
-    mode: Mode,
-    body: impl FnOnce(&mut dyn Bank) -> Result<T>,
-) -> Result<T> {
-    bank.begin(mode)?;
-    match body(bank) {
-        Ok(value) => bank.commit().map(|()| value),
-        Err(error) => {
-            // This error is more specific than one from the abort; the transaction ends either way.
-            let _ = bank.abort();
-            Err(error)
-        }
-    }
 }

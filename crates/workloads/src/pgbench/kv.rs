@@ -7,11 +7,12 @@ use super::bank::{
 };
 use super::scale::BalanceTable;
 use crate::keyed::record_reader::{GET, POINT_READ, RecordGetter};
+use crate::keyed::transaction::TransactionScope;
 pub(super) use codec::{BALANCE_RECORD_BYTES, HISTORY_RECORD_BYTES};
 use std::fmt::Display;
 use std::ops::ControlFlow;
 use trueput_engine::key::KeyBuffer;
-use trueput_engine::{Direction, Error, KeyRange, Mode, Result, Session};
+use trueput_engine::{Direction, Error, KeyRange, Result, Session};
 
 /// The four tables over a session's keys and values.
 pub(super) struct KeyValueBank<'s> {
@@ -50,19 +51,13 @@ impl<'s> KeyValueBank<'s> {
     }
 }
 
+impl TransactionScope for KeyValueBank<'_> {
+    fn session(&mut self) -> &mut dyn Session {
+        self.session
+    }
+}
+
 impl Bank for KeyValueBank<'_> {
-    fn begin(&mut self, mode: Mode) -> Result<()> {
-        self.session.begin(mode)
-    }
-
-    fn commit(&mut self) -> Result<()> {
-        self.session.commit()
-    }
-
-    fn abort(&mut self) -> Result<()> {
-        self.session.abort()
-    }
-
     fn create(&mut self) -> Result<()> {
         // Ranges of keys need no making.
         Ok(())

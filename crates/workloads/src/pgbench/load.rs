@@ -1,11 +1,11 @@
 //! The load: every row with a balance of 0, put in transactions of bounded size by as many threads
 //! as the engine lets write at once.
 
-use super::bank::{Bank, LoadedRow, in_transaction};
+use super::bank::{Bank, LoadedRow};
 use super::scale::{BalanceTable, Scale};
 use super::settings::Settings;
 use super::store;
-use crate::keyed::transaction::{UnmeteredWork, retry};
+use crate::keyed::transaction::{UnmeteredWork, in_transaction, retry};
 use crate::threads::{RemainingPieces, share_pieces};
 use crate::{ErrorContext, JobDatabase, LoadSummary, Result};
 use trueput_engine::Mode;

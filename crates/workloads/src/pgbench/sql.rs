@@ -7,23 +7,23 @@ use super::bank::{
 };
 use super::scale::BalanceTable;
 use crate::fixed_text::FixedText;
+use crate::keyed::transaction::TransactionScope;
 use crate::sql::columns::number;
 use crate::sql::dialect::{DialectSyntax, syntax};
+use crate::sql::parameters::ParameterBuffer;
+use crate::sql::prepared::PreparedStatements;
 use crate::sql::{change_rows, read_rows, session_sql};
 use schema::{FILLER, StatementKind};
-use std::collections::HashMap;
 use trueput_engine::sql::Statement;
-use trueput_engine::{Datum, Dialect, Error, Mode, Result, Session, Sql};
+use trueput_engine::{Datum, Dialect, Error, Result, Session, Sql};
 
 /// The four tables in SQL, through one session.
 pub(super) struct SqlBank<'s> {
     session: &'s mut dyn Session,
     dialect: Dialect,
     syntax: &'static DialectSyntax,
-    /// By kind, prepared when first used.
-    statements: [Option<Statement>; StatementKind::COUNT],
-    /// Those of the load, by table and number of rows.
-    inserts: HashMap<(BalanceTable, usize), Statement>,
+    statements: PreparedStatements<StatementKind>,
+    parameters: ParameterBuffer,
 }
 
 impl<'s> SqlBank<'s> {
@@ -33,12 +33,13 @@ impl<'s> SqlBank<'s> {
     /// [`Error::Unsupported`] if the session does not speak SQL.
     pub(super) fn new(session: &'s mut dyn Session) -> Result<Self> {
         let dialect = session_sql(session)?.dialect();
+        let syntax = syntax(dialect);
         Ok(Self {
             session,
             dialect,
-            syntax: syntax(dialect),
-            statements: [None; StatementKind::COUNT],
-            inserts: HashMap::new(),
+            syntax,
+            statements: PreparedStatements::new(syntax),
+            parameters: ParameterBuffer::default(),
         })
     }
 
@@ -46,26 +47,18 @@ impl<'s> SqlBank<'s> {
         session_sql(self.session)
     }
 
+    /// The statement of a kind.
     #[inline]
     fn statement(&mut self, kind: StatementKind) -> Result<Statement> {
-        if let Some(prepared) = self.statements[kind as usize] {
-            return Ok(prepared);
-        }
-        let text = self.syntax.parameters(&kind.text(self.dialect));
-        let prepared = self.sql()?.prepare(&text)?;
-        self.statements[kind as usize] = Some(prepared);
-        Ok(prepared)
+        self.statement_of_rows(kind, 0)
     }
 
-    /// The statement that inserts this many rows.
-    fn insert(&mut self, table: BalanceTable, rows: usize) -> Result<Statement> {
-        if let Some(prepared) = self.inserts.get(&(table, rows)) {
-            return Ok(*prepared);
-        }
-        let text = self.syntax.parameters(&schema::insert(table, rows));
-        let prepared = self.sql()?.prepare(&text)?;
-        self.inserts.insert((table, rows), prepared);
-        Ok(prepared)
+    /// The statement of a kind that inserts this many rows.
+    #[inline]
+    fn statement_of_rows(&mut self, kind: StatementKind, rows: usize) -> Result<Statement> {
+        let dialect = self.dialect;
+        let text = |_: &DialectSyntax| kind.text(rows, dialect);
+        self.statements.get(self.session, kind, rows, text)
     }
 
     fn batch(&mut self, statements: &[String]) -> Result<()> {
@@ -75,19 +68,13 @@ impl<'s> SqlBank<'s> {
     }
 }
 
+impl TransactionScope for SqlBank<'_> {
+    fn session(&mut self) -> &mut dyn Session {
+        self.session
+    }
+}
+
 impl Bank for SqlBank<'_> {
-    fn begin(&mut self, mode: Mode) -> Result<()> {
-        self.session.begin(mode)
-    }
-
-    fn commit(&mut self) -> Result<()> {
-        self.session.commit()
-    }
-
-    fn abort(&mut self) -> Result<()> {
-        self.session.abort()
-    }
-
     fn create(&mut self) -> Result<()> {
         self.batch(&schema::create(self.dialect, self.syntax))
     }
@@ -96,10 +83,11 @@ impl Bank for SqlBank<'_> {
         // pgbench inserts an empty text, which PostgreSQL fills up with blanks.
         let filler = " ".repeat(FILLER.into());
         let columns = schema::loaded_columns(table).len();
-        let mut bytes = 0;
+        let (kind, mut bytes) = (StatementKind::insert_into(table), 0);
+        let mut parameters = self.parameters.take();
         for some in rows.chunks(self.syntax.rows_at_once(columns)) {
-            let statement = self.insert(table, some.len())?;
-            let mut parameters = Vec::with_capacity(columns * some.len());
+            let statement = self.statement_of_rows(kind, some.len())?;
+            parameters.clear();
             for row in some {
                 let (id, branch) = (number(row.id), number(row.branch));
                 match table {
@@ -121,6 +109,7 @@ impl Bank for SqlBank<'_> {
                 &parameters,
             )?;
         }
+        self.parameters.put_back(parameters);
         Ok(bytes)
     }
 

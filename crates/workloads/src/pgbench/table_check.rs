@@ -1,12 +1,12 @@
 //! Passes over the tables with balances: every row in the order of its number, each balance
 //! compared with the one expected.
 
-use super::bank::{BalanceRow, Bank, IdRange, in_transaction};
+use super::bank::{BalanceRow, Bank, IdRange};
 use super::expected_state::ExpectedState;
 use super::scale::{BalanceTable, Scale};
 use super::settings::Settings;
 use super::store;
-use crate::keyed::transaction::{UnmeteredWork, retry};
+use crate::keyed::transaction::{UnmeteredWork, in_transaction, retry};
 use crate::threads::{RemainingPieces, share_pieces};
 use crate::{JobDatabase, Result};
 use trueput_engine::{Error as EngineError, Mode};

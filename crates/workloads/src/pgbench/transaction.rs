@@ -1,9 +1,10 @@
 //! The built-in scripts, written once over [`Bank`], in the order of pgbench's statements.
 
-use super::bank::{Bank, HistoryOrigin, HistoryRow, UpdateOutcome, in_transaction};
+use super::bank::{Bank, HistoryOrigin, HistoryRow, UpdateOutcome};
 use super::kinds::Script;
 use super::scale::BalanceTable;
 use super::stream::Transaction;
+use crate::keyed::transaction::in_transaction;
 use trueput_engine::{Mode, Result};
 
 /// The findings of a transaction.

@@ -1,6 +1,6 @@
 //! Compares the tables after a trial with the transactions of its workers, which are drawn again.
 
-use super::bank::{HistoryRow, in_transaction};
+use super::bank::HistoryRow;
 use super::expected_state::{ExpectedState, HistoryDigest, row_hash};
 use super::kinds::Script;
 use super::read_counts::ReadCounts;
@@ -10,7 +10,7 @@ use super::store;
 use super::stream::{Transaction, TransactionStream};
 use super::table_check::{BalanceFindings, check_tables};
 use super::worker::{DONE, WORKER};
-use crate::keyed::transaction::{UnmeteredWork, retry};
+use crate::keyed::transaction::{UnmeteredWork, in_transaction, retry};
 use crate::{ExecutionSummary, JobDatabase, JobResults, Result, finding};
 use trueput_engine::{Error as EngineError, Mode};
 use trueput_record::measurement::Check;

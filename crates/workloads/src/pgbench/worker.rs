@@ -44,7 +44,9 @@ pub(super) fn run(
     };
     while left != Some(0) && client.meter.next_unit() {
         let warms_up = client.meter.is_warming_up();
-        client.transact(&stream.next_transaction())?;
+        let transaction = stream.next_transaction();
+        client.meter.start();
+        client.transact(&transaction)?;
         if !warms_up {
             client.meter.advance(1);
             left = left.map(|left| left - 1);

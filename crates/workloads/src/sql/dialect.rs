@@ -40,6 +40,10 @@ pub(crate) struct DialectSyntax {
     /// `INSERT … VALUES (…), (…)` inserts several rows.
     pub(crate) has_rows: bool,
     pub(crate) paging: RowLimit,
+    /// The query after which the queries of its transaction read tables by their indexes, if the
+    /// planner has to be told so and queries have no hints. It is no other statement, because a
+    /// transaction that only reads takes none.
+    pub(crate) prefer_indexes: Option<&'static str>,
     /// The type to which a standalone parameter of money is cast; `None` if a parameter carries its
     /// type.
     pub(crate) money: Option<&'static str>,

@@ -2,10 +2,11 @@
 
 use super::expected::ExpectedRows;
 use super::rows::RowKey;
-use super::tables::{StoredRow, Tables, attempt};
+use super::tables::{StoredRow, Tables};
 use super::text::{CText, PadText, WriteName, fit};
 use crate::keyed::final_check::FailureCount;
 use crate::keyed::read_check::ReadFault;
+use crate::keyed::transaction::in_transaction;
 use trueput_engine::{Mode, Result};
 
 /// Stands for the k of a row that is not there, or whose index entry was met.
@@ -85,7 +86,7 @@ impl<'i> Inspection<'i> {
         };
         let last = *expected.tables().end();
         for table in expected.tables() {
-            attempt(tables, Mode::Read, |tables| {
+            in_transaction(tables, Mode::Read, |tables| {
                 inspection.inspect(tables, table)
             })?;
             progress(f64::from(table) / f64::from(last));
@@ -293,7 +294,7 @@ impl PairInspection {
     pub(super) fn run(tables: &mut dyn Tables, count: u32) -> Result<Self> {
         let mut inspection = Self::default();
         for table in 1..=count {
-            attempt(tables, Mode::Read, |tables| {
+            in_transaction(tables, Mode::Read, |tables| {
                 inspection.inspect(tables, table)
             })?;
         }

@@ -6,10 +6,10 @@ mod records;
 
 use super::rows::{Row, RowKey};
 use super::tables::{
-    IdRange, KRange, RangeQuery, Statements, StoredRow, TableContents, TableLoad, Tables,
-    merge_ranges,
+    IdRange, KRange, RangeQuery, Statements, StoredRow, TableContents, TableLoad, merge_ranges,
 };
 use super::text::CText;
+use crate::keyed::transaction::{TransactionScope, in_transaction};
 use records::{decode_c, decode_k, decode_row, decode_stored, encode_row, set_c, set_k};
 use std::ops::{Bound, ControlFlow};
 use trueput_engine::key::KeyBuffer;
@@ -50,15 +50,7 @@ impl<'s> KeyValue<'s> {
         if self.is_open {
             return body(self);
         }
-        self.session.begin(mode)?;
-        match body(self) {
-            Ok(value) => self.session.commit().map(|()| value),
-            Err(error) => {
-                // This error is more specific than one from the abort.
-                let _ = self.session.abort();
-                Err(error)
-            }
-        }
+        in_transaction(self, mode, body)
     }
 
     /// Copies the value of a row's record; whether it is there.
@@ -352,7 +344,11 @@ impl TableContents for KeyValue<'_> {
     }
 }
 
-impl Tables for KeyValue<'_> {
+impl TransactionScope for KeyValue<'_> {
+    fn session(&mut self) -> &mut dyn Session {
+        self.session
+    }
+
     fn begin(&mut self, mode: Mode) -> Result<()> {
         self.session.begin(mode)?;
         self.is_open = true;

@@ -4,9 +4,9 @@
 use super::rows::{Row, RowKey, RowMaker};
 use super::settings::{Script, Settings};
 use super::store;
-use super::tables::{Tables, attempt};
+use super::tables::Tables;
 use super::text::WriteName;
-use crate::keyed::transaction::{UnmeteredWork, retry};
+use crate::keyed::transaction::{UnmeteredWork, in_transaction, retry};
 use crate::threads::{RemainingPieces, share_pieces};
 use crate::{ErrorContext, JobDatabase, LoadSummary, Result};
 use std::ops::RangeInclusive;
@@ -116,7 +116,7 @@ fn make_rows(rows: &mut Vec<Row>, maker: &RowMaker, table: u32, ids: RangeInclus
 fn put(tables: &mut dyn Tables, table: u32, rows: &[Row]) -> Result<u64> {
     let doing = || format!("loading sbtest{table}");
     retry(&mut UnmeteredWork, doing, |_| {
-        attempt(tables, Mode::Write, |tables| tables.load(table, rows))
+        in_transaction(tables, Mode::Write, |tables| tables.load(table, rows))
     })
 }
 

@@ -3,26 +3,26 @@
 mod statements;
 
 use super::rows::{Row, RowKey};
-use super::tables::{
-    IdRange, KRange, RangeQuery, Statements, StoredRow, TableContents, TableLoad, Tables,
-};
+use super::tables::{IdRange, KRange, RangeQuery, Statements, StoredRow, TableContents, TableLoad};
 use super::text::{CText, PadText, fit};
+use crate::keyed::transaction::TransactionScope;
 use crate::sql::columns::{ColumnReader, number};
 use crate::sql::dialect::{DialectSyntax, syntax};
+use crate::sql::parameters::ParameterBuffer;
+use crate::sql::prepared::PreparedStatements;
 use crate::sql::{change_rows, read_rows, session_sql};
-use statements::StatementKind;
-use std::collections::HashMap;
+use statements::{StatementKind, TableStatement};
 use std::ops::ControlFlow;
 use trueput_engine::sql::Statement;
-use trueput_engine::{Datum, Dialect, Mode, Result, Session, Sql};
+use trueput_engine::{Datum, Dialect, Result, Session, Sql};
 
 /// The tables in SQL, through one session.
 pub(super) struct SqlTables<'s> {
     session: &'s mut dyn Session,
     dialect: Dialect,
     syntax: &'static DialectSyntax,
-    /// Statements prepared when first used, by kind, table and number of rows or values.
-    statements: HashMap<(StatementKind, u32, usize), Statement>,
+    statements: PreparedStatements<TableStatement>,
+    parameters: ParameterBuffer,
 }
 
 impl<'s> SqlTables<'s> {
@@ -32,11 +32,13 @@ impl<'s> SqlTables<'s> {
     /// [`trueput_engine::Error::Unsupported`] if the session does not speak SQL.
     pub(super) fn new(session: &'s mut dyn Session) -> Result<Self> {
         let dialect = session_sql(session)?.dialect();
+        let syntax = syntax(dialect);
         Ok(Self {
             session,
             dialect,
-            syntax: syntax(dialect),
-            statements: HashMap::new(),
+            syntax,
+            statements: PreparedStatements::new(syntax),
+            parameters: ParameterBuffer::default(),
         })
     }
 
@@ -46,13 +48,10 @@ impl<'s> SqlTables<'s> {
 
     /// A statement about a table, with parameters for `count` rows or values.
     fn statement(&mut self, kind: StatementKind, table: u32, count: usize) -> Result<Statement> {
-        if let Some(known) = self.statements.get(&(kind, table, count)) {
-            return Ok(*known);
-        }
-        let text = statements::text(kind, table, count, self.dialect);
-        let prepared = session_sql(self.session)?.prepare(&self.syntax.parameters(&text))?;
-        self.statements.insert((kind, table, count), prepared);
-        Ok(prepared)
+        let (key, dialect) = (TableStatement { kind, table }, self.dialect);
+        self.statements.get(self.session, key, count, |_| {
+            statements::text(kind, table, count, dialect)
+        })
     }
 
     /// Executes a statement about one row; whether the row was there.
@@ -76,21 +75,21 @@ impl<'s> SqlTables<'s> {
         Ok(found.map_or(0, |found| u64::try_from(found).unwrap_or_default()))
     }
 
-    /// Inserts rows, several with each statement; `push` appends the parameters of one.
-    fn insert_rows<R>(
+    /// The number of rows that one statement inserts, at most.
+    fn rows_at_once(&self, kind: StatementKind) -> usize {
+        let columns = statements::columns(kind).len();
+        self.syntax.rows_at_once(columns)
+    }
+
+    /// Inserts this many rows by one statement.
+    fn insert_at_once(
         &mut self,
         (kind, table): (StatementKind, u32),
-        rows: &[R],
-        push: impl for<'r> Fn(&'r R, &mut Vec<Datum<'r>>),
+        rows: usize,
+        parameters: &[Datum<'_>],
     ) -> Result<()> {
-        let columns = statements::columns(kind).len();
-        for some in rows.chunks(self.syntax.rows_at_once(columns)) {
-            let statement = self.statement(kind, table, some.len())?;
-            let mut parameters = Vec::with_capacity(columns * some.len());
-            some.iter().for_each(|row| push(row, &mut parameters));
-            change_rows(self.sql()?, "new rows", some.len(), statement, &parameters)?;
-        }
-        Ok(())
+        let statement = self.statement(kind, table, rows)?;
+        change_rows(self.sql()?, "new rows", rows, statement, parameters)
     }
 }
 
@@ -109,8 +108,8 @@ fn text(text: &[u8]) -> Datum<'_> {
 }
 
 /// The parameters of a row.
-fn push_row<'r>(row: &'r Row, parameters: &mut Vec<Datum<'r>>) {
-    parameters.extend([number(row.id), number(row.k), text(&row.c), text(&row.pad)]);
+fn row_parameters(row: &Row) -> [Datum<'_>; 4] {
+    [number(row.id), number(row.k), text(&row.c), text(&row.pad)]
 }
 
 /// A whole number of a row; -1 for one that is none or is not there.
@@ -144,7 +143,7 @@ impl Statements for SqlTables<'_> {
         out: &mut Vec<CText>,
     ) -> Result<()> {
         out.clear();
-        let statement = self.statement(StatementKind::Range(query), table, 0)?;
+        let statement = self.statement(StatementKind::range(query), table, 0)?;
         let parameters = range_parameters(&ids);
         self.sql()?.query(statement, &parameters, &mut |columns| {
             out.push(fit(bytes(columns.first())));
@@ -172,15 +171,14 @@ impl Statements for SqlTables<'_> {
     }
 
     fn insert(&mut self, table: u32, row: &Row) -> Result<()> {
-        let statement = self.statement(StatementKind::Insert, table, 1)?;
-        let parameters = [number(row.id), number(row.k), text(&row.c), text(&row.pad)];
-        change_rows(self.sql()?, "a new row", 1, statement, &parameters)
+        self.insert_at_once((StatementKind::Insert, table), 1, &row_parameters(row))
     }
 
     fn select_by_k(&mut self, table: u32, ks: &[u32], out: &mut Vec<Row>) -> Result<()> {
         out.clear();
         let statement = self.statement(StatementKind::RandomPoints, table, ks.len())?;
-        let parameters: Vec<_> = ks.iter().map(|k| number(*k)).collect();
+        let mut parameters = self.parameters.take();
+        parameters.extend(ks.iter().map(|k| number(*k)));
         read_rows(self.sql()?, statement, &parameters, |columns| {
             let (id, k) = (columns.integer()?, columns.integer()?);
             let texts = columns.0;
@@ -188,25 +186,33 @@ impl Statements for SqlTables<'_> {
             let pad: PadText = fit(bytes(texts.get(1)));
             out.push(Row { id, k, c, pad });
             Ok(())
-        })
+        })?;
+        self.parameters.put_back(parameters);
+        Ok(())
     }
 
     fn count_k(&mut self, table: u32, ranges: &[KRange]) -> Result<u64> {
         let statement = self.statement(StatementKind::RandomRanges, table, ranges.len())?;
+        let mut parameters = self.parameters.take();
         let ends = ranges.iter().flat_map(|range| [range.low, range.high]);
-        let parameters: Vec<_> = ends.map(number).collect();
-        self.number(statement, &parameters)
+        parameters.extend(ends.map(number));
+        let count = self.number(statement, &parameters)?;
+        self.parameters.put_back(parameters);
+        Ok(count)
     }
 
     fn insert_pairs(&mut self, table: u32, first: u32, rows: u32) -> Result<()> {
-        let ids: Vec<u32> = (first..first.saturating_add(rows)).collect();
-        self.insert_rows(
-            (StatementKind::InsertPairs, table),
-            &ids,
-            |id, parameters| {
-                parameters.extend([number(*id), number(*id)]);
-            },
-        )
+        let kind = StatementKind::InsertPairs;
+        let (at_once, end) = (self.rows_at_once(kind), first.saturating_add(rows));
+        let mut parameters = self.parameters.take();
+        for start in (first..end).step_by(at_once) {
+            let ids = start..end.min(start.saturating_add(at_once as u32));
+            parameters.clear();
+            parameters.extend(ids.clone().flat_map(|id| [number(id), number(id)]));
+            self.insert_at_once((kind, table), ids.len(), &parameters)?;
+        }
+        self.parameters.put_back(parameters);
+        Ok(())
     }
 }
 
@@ -220,7 +226,14 @@ impl TableLoad for SqlTables<'_> {
     }
 
     fn load(&mut self, table: u32, rows: &[Row]) -> Result<u64> {
-        self.insert_rows((StatementKind::Insert, table), rows, push_row)?;
+        let kind = StatementKind::Insert;
+        let mut parameters = self.parameters.take();
+        for some in rows.chunks(self.rows_at_once(kind)) {
+            parameters.clear();
+            parameters.extend(some.iter().flat_map(row_parameters));
+            self.insert_at_once((kind, table), some.len(), &parameters)?;
+        }
+        self.parameters.put_back(parameters);
         Ok(rows.len() as u64 * Row::BYTES)
     }
 
@@ -258,8 +271,10 @@ impl TableContents for SqlTables<'_> {
     }
 
     fn each_index_entry(&mut self, table: u32, visitor: &mut dyn FnMut(i64, i64)) -> Result<()> {
-        if let Some(first) = statements::before_index_scan(self.dialect) {
-            self.sql()?.batch(first)?;
+        if self.syntax.prefer_indexes.is_some() {
+            let first = self.statement(StatementKind::PreferIndexes, table, 0)?;
+            self.sql()?
+                .query(first, &[], &mut |_| ControlFlow::Continue(()))?;
         }
         let statement = self.statement(StatementKind::IndexEntries, table, 0)?;
         self.each_two(statement, visitor)
@@ -277,16 +292,8 @@ impl SqlTables<'_> {
     }
 }
 
-impl Tables for SqlTables<'_> {
-    fn begin(&mut self, mode: Mode) -> Result<()> {
-        self.session.begin(mode)
-    }
-
-    fn commit(&mut self) -> Result<()> {
-        self.session.commit()
-    }
-
-    fn abort(&mut self) -> Result<()> {
-        self.session.abort()
+impl TransactionScope for SqlTables<'_> {
+    fn session(&mut self) -> &mut dyn Session {
+        self.session
     }
 }

@@ -9,8 +9,9 @@
 
 use super::rows::{Row, RowKey};
 use super::text::CText;
+use crate::keyed::transaction::TransactionScope;
 use std::ops::RangeInclusive;
-use trueput_engine::{Mode, Result};
+use trueput_engine::Result;
 
 /// Ids from one to another, both included.
 pub(super) type IdRange = RangeInclusive<u32>;
@@ -127,36 +128,9 @@ pub(super) trait TableContents {
 }
 
 /// The tables of a session's database.
-pub(super) trait Tables: Statements + TableLoad + TableContents {
-    /// Begins a transaction.
-    fn begin(&mut self, mode: Mode) -> Result<()>;
+pub(super) trait Tables: Statements + TableLoad + TableContents + TransactionScope {}
 
-    /// Commits it.
-    fn commit(&mut self) -> Result<()>;
-
-    /// Rolls it back.
-    fn abort(&mut self) -> Result<()>;
-}
-
-/// Does `body` in a transaction, once.
-///
-/// # Errors
-/// Those of the engine; the transaction has ended.
-pub(super) fn attempt<T>(
-    tables: &mut dyn Tables,
-    mode: Mode,
-    body: impl FnOnce(&mut dyn Tables) -> Result<T>,
-) -> Result<T> {
-    tables.begin(mode)?;
-    match body(tables) {
-        Ok(value) => tables.commit().map(|()| value),
-        Err(error) => {
-            // This error is more specific than one from the abort; the transaction ends either way.
-            let _ = tables.abort();
-            Err(error)
-        }
-    }
-}
+impl<T: Statements + TableLoad + TableContents + TransactionScope> Tables for T {}
 
 #[cfg(test)]
 mod tests {

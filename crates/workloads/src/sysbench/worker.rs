@@ -10,7 +10,7 @@ use super::tables::{RangeQuery, Tables};
 use super::text::{C_BYTES, CText};
 use super::writes::{Plan, WriteBook};
 use crate::keyed::backoff::Backoff;
-use crate::keyed::transaction::retry_with_backoff;
+use crate::keyed::transaction::{in_transaction, retry_with_backoff};
 use crate::{JobTask, Meter, Result, WorkerFindings};
 use trueput_engine::{Error as EngineError, Mode, Result as EngineResult};
 
@@ -43,13 +43,13 @@ pub(super) fn run(
             },
             range_size: settings.range_size,
             bulk_rows: settings.bulk_rows,
-            tables: store::tables(&mut *task.session, settings.store)?,
             checker,
             c: [0; C_BYTES],
             texts: Vec::with_capacity(settings.range_size as usize),
             rows: Vec::with_capacity(settings.random_points as usize),
             lacks_row: false,
         },
+        tables: store::tables(&mut *task.session, settings.store)?,
         meter: &mut *task.meter,
         done: 0,
     };
@@ -75,6 +75,7 @@ struct Worker<'w> {
     writes: WriteBook<'w>,
     backoff: Backoff,
     executor: Executor<'w>,
+    tables: Box<dyn Tables + 'w>,
     meter: &'w mut dyn Meter,
     done: u64,
 }
@@ -85,16 +86,17 @@ impl Worker<'_> {
         self.stream.next(&mut self.plan.event);
         let (plan, executor) = (&mut self.plan, &mut self.executor);
         self.writes.plan(plan, &mut executor.checker)?;
-        let script = self.settings.script;
+        let (tables, script) = (&mut *self.tables, self.settings.script);
+        self.meter.start();
         if self.settings.begins_transaction() {
             retry(&mut *self.meter, &mut self.backoff, script, || {
-                executor.attempt_transaction(plan)
+                executor.attempt_transaction(tables, plan)
             })?;
         } else {
             for (index, step) in plan.event.steps.iter().enumerate() {
                 for part in 0..parts(*step) {
                     retry(&mut *self.meter, &mut self.backoff, script, || {
-                        executor.attempt_statement(plan, (index, part))
+                        executor.attempt_statement(tables, plan, (index, part))
                     })?;
                 }
             }
@@ -146,7 +148,6 @@ struct Executor<'e> {
     mode: Mode,
     range_size: u32,
     bulk_rows: u32,
-    tables: Box<dyn Tables + 'e>,
     checker: ReadChecker<'e>,
     /// Results.
     c: CText,
@@ -158,102 +159,106 @@ struct Executor<'e> {
 
 impl Executor<'_> {
     /// Does every statement in one transaction. Of an attempt that fails no result counts.
-    fn attempt_transaction(&mut self, plan: &Plan) -> EngineResult<()> {
+    fn attempt_transaction(&mut self, tables: &mut dyn Tables, plan: &Plan) -> EngineResult<()> {
         let before = self.checker.tally;
-        let outcome = self.run_transaction(plan);
+        let outcome = in_transaction(tables, self.mode, |tables| {
+            self.run_statements(tables, plan)
+        });
         if outcome.is_err() {
             self.checker.tally = before;
         }
         outcome
     }
 
-    fn run_transaction(&mut self, plan: &Plan) -> EngineResult<()> {
-        self.tables.begin(self.mode)?;
-        match self.run_statements(plan) {
-            Ok(()) => self.tables.commit(),
-            Err(error) => {
-                // This error is more specific than one from the abort; the transaction ends either
-                // way.
-                let _ = self.tables.abort();
-                Err(error)
-            }
-        }
-    }
-
-    fn run_statements(&mut self, plan: &Plan) -> EngineResult<()> {
+    fn run_statements(&mut self, tables: &mut dyn Tables, plan: &Plan) -> EngineResult<()> {
         for (index, step) in plan.event.steps.iter().enumerate() {
             for part in 0..parts(*step) {
-                self.run_statement(plan, (index, part))?;
+                self.run_statement(tables, plan, (index, part))?;
             }
         }
         Ok(())
     }
 
     /// Does one statement as a transaction of its own.
-    fn attempt_statement(&mut self, plan: &Plan, place: (usize, usize)) -> EngineResult<()> {
+    fn attempt_statement(
+        &mut self,
+        tables: &mut dyn Tables,
+        plan: &Plan,
+        place: (usize, usize),
+    ) -> EngineResult<()> {
         let before = self.checker.tally;
-        let outcome = self.run_statement(plan, place);
+        let outcome = self.run_statement(tables, plan, place);
         if outcome.is_err() {
             self.checker.tally = before;
         }
         outcome
     }
 
-    fn run_statement(&mut self, plan: &Plan, (index, part): (usize, usize)) -> EngineResult<()> {
+    fn run_statement(
+        &mut self,
+        tables: &mut dyn Tables,
+        plan: &Plan,
+        (index, part): (usize, usize),
+    ) -> EngineResult<()> {
         let planned = &plan.steps[index];
         match plan.event.steps[index] {
             Step::PointSelect(row) => {
-                let found = self.tables.select_c(row, &mut self.c)?;
-                self.expect_row(row, found)?;
+                let found = tables.select_c(row, &mut self.c)?;
+                self.expect_row(tables, row, found)?;
                 if found {
                     self.checker.check_point(row, planned.floor, &self.c);
                 }
             }
-            Step::Range(query, first) => self.select_range(query, first, planned.floor)?,
+            Step::Range(query, first) => self.select_range(tables, query, first, planned.floor)?,
             Step::SumRange(first) => {
                 let ids = range_ids(first.id, self.range_size);
-                let sum = self.tables.sum_k(first.table, ids.clone())?;
+                let sum = tables.sum_k(first.table, ids.clone())?;
                 self.checker.check_sum(first, &ids, sum);
             }
             Step::IndexUpdate(row) => {
-                let found = self.tables.add_to_k(row)?;
-                self.expect_row(row, found)?;
+                let found = tables.add_to_k(row)?;
+                self.expect_row(tables, row, found)?;
             }
             Step::NonIndexUpdate(row) => {
-                let found = self.tables.set_c(row, &planned.row.c)?;
-                self.expect_row(row, found)?;
+                let found = tables.set_c(row, &planned.row.c)?;
+                self.expect_row(tables, row, found)?;
             }
             Step::DeleteInsert(row) if part == 0 => {
-                let found = self.tables.delete(row)?;
-                self.expect_row(row, found)?;
+                let found = tables.delete(row)?;
+                self.expect_row(tables, row, found)?;
             }
             Step::DeleteInsert(row) | Step::Insert(row) => {
-                self.tables.insert(row.table, &planned.row)?;
+                tables.insert(row.table, &planned.row)?;
             }
-            Step::Delete(row) => self.lacks_row = !self.tables.delete(row)?,
+            Step::Delete(row) => self.lacks_row = !tables.delete(row)?,
             Step::RandomPoints => {
                 let ks = &plan.event.ks;
-                self.tables.select_by_k(1, ks, &mut self.rows)?;
+                tables.select_by_k(1, ks, &mut self.rows)?;
                 self.checker.check_rows_by_k(1, ks, &self.rows);
             }
             Step::RandomRanges => {
                 let ranges = &plan.event.ranges;
-                let count = self.tables.count_k(1, ranges)?;
+                let count = tables.count_k(1, ranges)?;
                 self.checker.check_count(ranges, count);
             }
             Step::BulkInsert(first) => {
                 let rows = self.bulk_rows;
-                self.tables.insert_pairs(first.table, first.id, rows)?;
+                tables.insert_pairs(first.table, first.id, rows)?;
             }
         }
         Ok(())
     }
 
-    fn select_range(&mut self, query: RangeQuery, first: RowKey, floor: u32) -> EngineResult<()> {
+    fn select_range(
+        &mut self,
+        tables: &mut dyn Tables,
+        query: RangeQuery,
+        first: RowKey,
+        floor: u32,
+    ) -> EngineResult<()> {
         let ids = range_ids(first.id, self.range_size);
         let texts = &mut self.texts;
-        self.tables
-            .select_range(query, first.table, ids.clone(), texts)?;
+        tables.select_range(query, first.table, ids.clone(), texts)?;
         self.checker.check_range(query, first, (ids, floor), texts);
         Ok(())
     }
@@ -262,11 +267,16 @@ impl Executor<'_> {
     /// the row meanwhile, a statement of PostgreSQL that locks the row finds, at read committed,
     /// neither the old one nor the new one. It reports no conflict, so this does. Otherwise the row
     /// is lost.
-    fn expect_row(&mut self, row: RowKey, is_found: bool) -> EngineResult<()> {
+    fn expect_row(
+        &mut self,
+        tables: &mut dyn Tables,
+        row: RowKey,
+        is_found: bool,
+    ) -> EngineResult<()> {
         if is_found {
             return Ok(());
         }
-        if self.tables.select_c(row, &mut self.c)? {
+        if tables.select_c(row, &mut self.c)? {
             let reason = "another transaction has replaced the row at the same time";
             return Err(EngineError::Conflict(reason.to_owned()));
         }

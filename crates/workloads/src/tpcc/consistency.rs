@@ -7,8 +7,7 @@ use super::rows::{DISTRICTS, DistrictKey, Table};
 use super::scale::Scale;
 use super::store::{self, TableStore};
 use super::tables::Tables;
-use super::transaction::{Completion, attempt};
-use crate::keyed::transaction::{UnmeteredWork, retry};
+use crate::keyed::transaction::{Completion, UnmeteredWork, attempt, retry};
 use crate::threads::{RemainingPieces, share_pieces};
 use crate::{JobDatabase, Result};
 use std::collections::HashMap;
@@ -215,8 +214,9 @@ pub(super) fn read_in_transaction<T>(
     read: impl Fn(&mut dyn Tables) -> trueput_engine::Result<T>,
 ) -> Result<T> {
     retry(&mut UnmeteredWork, doing, |_| {
-        let read = |tables: &mut dyn Tables| read(tables).map(Completion::RollBack);
-        attempt(tables, Mode::Read, read)
+        attempt(tables, Mode::Read, |tables| {
+            read(tables).map(Completion::RollBack)
+        })
     })
 }
 

@@ -9,11 +9,12 @@ mod scan;
 
 use super::rows::ItemRow;
 use super::tables::Tables;
+use crate::keyed::transaction::TransactionScope;
 use codec::StoredRow;
 use keys::{KeyPrefix, KeySpace, global_key};
 use std::fmt::Display;
 use trueput_engine::key::KeyBuffer;
-use trueput_engine::{Error, Mode, Result, Session};
+use trueput_engine::{Error, Result, Session};
 
 /// The nine tables over a session's keys and values.
 pub struct KeyValue<'s> {
@@ -150,19 +151,13 @@ impl<'s> KeyValue<'s> {
     }
 }
 
+impl TransactionScope for KeyValue<'_> {
+    fn session(&mut self) -> &mut dyn Session {
+        self.session
+    }
+}
+
 impl Tables for KeyValue<'_> {
-    fn begin(&mut self, mode: Mode) -> Result<()> {
-        self.session.begin(mode)
-    }
-
-    fn commit(&mut self) -> Result<()> {
-        self.session.commit()
-    }
-
-    fn abort(&mut self) -> Result<()> {
-        self.session.abort()
-    }
-
     fn set_price(&mut self, item: u32, price: i64) -> Result<()> {
         global_key(&mut self.key, KeySpace::Item).u32(item);
         let row = ItemRow {

@@ -9,9 +9,8 @@ use super::rows::{
 use super::scale::Scale;
 use super::store::{self, TableStore};
 use super::tables::{Rows, Tables};
-use super::transaction::{Completion, attempt};
 use crate::generate::random::Random;
-use crate::keyed::transaction::{UnmeteredWork, retry};
+use crate::keyed::transaction::{UnmeteredWork, in_transaction, retry};
 use crate::threads::{RemainingPieces, share_pieces};
 use crate::{ErrorContext, JobDatabase, LoadSummary, Result};
 use trueput_engine::Mode;
@@ -155,7 +154,6 @@ impl Loader<'_> {
     }
 
     fn attempt(&mut self, rows: Rows<'_>) -> trueput_engine::Result<u64> {
-        let load = |tables: &mut dyn Tables| tables.load(rows).map(Completion::Commit);
-        attempt(&mut *self.tables, Mode::Write, load)
+        in_transaction(&mut *self.tables, Mode::Write, |tables| tables.load(rows))
     }
 }

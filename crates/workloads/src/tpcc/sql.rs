@@ -12,25 +12,27 @@ mod schema;
 mod state;
 
 use super::procedures::Procedures;
-use super::rows::{DistrictKey, Table};
+use super::rows::{DISTRICTS, DistrictKey, Table};
 use super::tables::{Tables, Visitor};
+use crate::keyed::transaction::TransactionScope;
 use crate::sql::columns::{ColumnReader, money, number};
 use crate::sql::dialect::{DialectSyntax, syntax};
+use crate::sql::parameters::ParameterBuffer;
+use crate::sql::prepared::{PreparedStatements, StatementKey};
 use crate::sql::{change_rows, read_rows, session_sql};
 pub(super) use functions::has_procedures;
-use std::collections::HashMap;
 use trueput_engine::sql::Statement;
-use trueput_engine::{Datum, Error, Mode, Result, Session, Sql};
+use trueput_engine::{Datum, Error, Result, Session, Sql};
 
 /// The kind of a statement; some have a text for each number of rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StatementKind {
     Buyer,
     RaiseOrder,
     ReadOrder,
     Items,
-    /// By the number of stocks and the district whose S_DIST_xx is wanted.
-    Stocks(u8),
+    /// By the district whose S_DIST_xx is wanted.
+    Stocks,
     TouchStocks,
     UpdateStocks,
     PayWarehouse,
@@ -60,10 +62,12 @@ enum StatementKind {
     OrderStatus,
     Delivery,
     StockLevel,
-    Insert(Table),
-    Read(Table),
-    Prime(Table),
-    PrimeIndex(Table),
+    /// By the table, as are the next three.
+    Insert,
+    Read,
+    Prime,
+    PrimeIndex,
+    PreferIndexes,
     WarehouseYtd,
     DistrictState,
     Customers,
@@ -73,14 +77,59 @@ enum StatementKind {
     Lines,
 }
 
+/// A kind of statement, and for some kinds which of several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct StatementVariant {
+    kind: StatementKind,
+    /// The number of a district, or of a table; 0 for the only one of a kind.
+    variant: u8,
+}
+
+impl StatementVariant {
+    /// The number of variants of a kind, at most: the districts from 1, the tables from 0.
+    const COUNT: usize = DISTRICTS as usize + 1;
+}
+
+impl StatementKind {
+    /// The one for a district.
+    fn of_district(self, district: u8) -> StatementVariant {
+        StatementVariant {
+            kind: self,
+            variant: district,
+        }
+    }
+
+    /// The one for a table.
+    fn of_table(self, table: Table) -> StatementVariant {
+        StatementVariant {
+            kind: self,
+            variant: table as u8,
+        }
+    }
+}
+
+impl From<StatementKind> for StatementVariant {
+    fn from(kind: StatementKind) -> Self {
+        Self { kind, variant: 0 }
+    }
+}
+
+impl StatementKey for StatementVariant {
+    fn index(self) -> usize {
+        self.kind as usize * Self::COUNT + usize::from(self.variant)
+    }
+}
+
 /// The nine tables in SQL, through one session.
 pub struct SqlTables<'s> {
     session: &'s mut dyn Session,
     syntax: &'static DialectSyntax,
     /// Whether the server does the transactions.
     has_procedures: bool,
-    /// Statements prepared when first used, by kind and number of rows.
-    statements: HashMap<(StatementKind, usize), Statement>,
+    statements: PreparedStatements<StatementVariant>,
+    parameters: ParameterBuffer,
+    /// The numbers of one statement's condition or array, and those that a query has given.
+    numbers: Vec<i64>,
 }
 
 impl<'s> SqlTables<'s> {
@@ -89,12 +138,14 @@ impl<'s> SqlTables<'s> {
     /// # Errors
     /// [`Error::Unsupported`] if the session does not speak SQL.
     pub fn new(session: &'s mut dyn Session) -> Result<Self> {
-        let dialect = session_sql(session)?.dialect();
+        let syntax = syntax(session_sql(session)?.dialect());
         Ok(Self {
             session,
-            syntax: syntax(dialect),
+            syntax,
             has_procedures: false,
-            statements: HashMap::new(),
+            statements: PreparedStatements::new(syntax),
+            parameters: ParameterBuffer::default(),
+            numbers: Vec::new(),
         })
     }
 
@@ -115,17 +166,11 @@ impl<'s> SqlTables<'s> {
     /// The statement that is meant, about `count` rows; `text` writes it, with `?` for parameters.
     fn statement(
         &mut self,
-        which: StatementKind,
+        which: impl Into<StatementVariant>,
         count: usize,
         text: impl FnOnce(&DialectSyntax) -> String,
     ) -> Result<Statement> {
-        if let Some(known) = self.statements.get(&(which, count)) {
-            return Ok(*known);
-        }
-        let written = self.syntax.parameters(&text(self.syntax));
-        let prepared = self.sql()?.prepare(&written)?;
-        self.statements.insert((which, count), prepared);
-        Ok(prepared)
+        self.statements.get(self.session, which.into(), count, text)
     }
 
     /// Like [`SqlTables::statement`], for a text that is the same in every dialect and does not
@@ -220,19 +265,13 @@ fn one_of_pairs(first: &str, second: &str, count: usize) -> String {
     format!("({})", vec![pair.as_str(); count].join(" OR "))
 }
 
+impl TransactionScope for SqlTables<'_> {
+    fn session(&mut self) -> &mut dyn Session {
+        self.session
+    }
+}
+
 impl Tables for SqlTables<'_> {
-    fn begin(&mut self, mode: Mode) -> Result<()> {
-        self.session.begin(mode)
-    }
-
-    fn commit(&mut self) -> Result<()> {
-        self.session.commit()
-    }
-
-    fn abort(&mut self) -> Result<()> {
-        self.session.abort()
-    }
-
     fn procedures(&mut self) -> Option<&mut dyn Procedures> {
         self.has_procedures.then_some(self as &mut dyn Procedures)
     }

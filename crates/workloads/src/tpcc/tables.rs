@@ -18,8 +18,9 @@ use super::rows::{
     OrderRow, StockRow, Table, WarehouseRow,
 };
 use crate::fixed_text::FixedText;
+use crate::keyed::transaction::TransactionScope;
 use std::fmt;
-use trueput_engine::{Mode, Result};
+use trueput_engine::Result;
 
 /// The purpose of looking a customer up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -256,16 +257,8 @@ pub trait Tables:
     + StockLevelTables
     + TableLoad
     + TableContents
+    + TransactionScope
 {
-    /// Begins a transaction.
-    fn begin(&mut self, mode: Mode) -> Result<()>;
-
-    /// Ends the transaction; its writes count.
-    fn commit(&mut self) -> Result<()>;
-
-    /// Ends the transaction; its writes are forgotten.
-    fn abort(&mut self) -> Result<()>;
-
     /// The transactions as server functions, if the store uses them.
     fn procedures(&mut self) -> Option<&mut dyn Procedures> {
         None

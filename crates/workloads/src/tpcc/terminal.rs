@@ -78,6 +78,7 @@ pub(super) fn run(task: &mut JobTask<'_>, settings: &Settings) -> Result<WorkerF
         let goes_on = if settings.is_paced {
             terminal.run_terminal_cycle(&input)?
         } else {
+            terminal.meter.start();
             let kind = terminal.transact(&input)?;
             terminal.record_answer(kind);
             true

@@ -14,6 +14,7 @@ use super::tables::{
     UndeliveredOrder,
 };
 use crate::fixed_text::FixedText;
+use crate::keyed::transaction::{Completion, attempt, in_transaction};
 use std::fmt::Write;
 use trueput_engine::{Error, Mode, Result};
 
@@ -32,30 +33,6 @@ pub struct TransactionBuffers {
     customer: CustomerRow,
     due: Vec<UndeliveredOrder>,
     delivered: Vec<DeliveredOrder>,
-}
-
-/// The end that a transaction's body asks for.
-pub(super) enum Completion<T> {
-    Commit(T),
-    RollBack(T),
-}
-
-/// Does `body` in a transaction, once.
-pub(super) fn attempt<T>(
-    tables: &mut dyn Tables,
-    mode: Mode,
-    body: impl FnOnce(&mut dyn Tables) -> Result<Completion<T>>,
-) -> Result<T> {
-    tables.begin(mode)?;
-    match body(tables) {
-        Ok(Completion::Commit(value)) => tables.commit().map(|()| value),
-        Ok(Completion::RollBack(value)) => tables.abort().map(|()| value),
-        Err(error) => {
-            // This error is more specific than one from the abort; the transaction ends either way.
-            let _ = tables.abort();
-            Err(error)
-        }
-    }
 }
 
 /// New-order, clause 2.4.2.2. One that will be rolled back does all of its work first, as clause
@@ -240,7 +217,7 @@ pub fn payment(
         amount,
         ..
     } = *input;
-    attempt(tables, Mode::Write, |tables| {
+    in_transaction(tables, Mode::Write, |tables| {
         let row = &mut scratch.customer;
         let home = DistrictKey::new(input.customer_warehouse, input.customer_district);
         tables.customer(home, &input.who, ReadIntent::Pay, row)?;
@@ -271,8 +248,7 @@ pub fn payment(
             at,
             amount,
             data: about,
-        })?;
-        Ok(Completion::Commit(()))
+        })
     })
 }
 
@@ -304,16 +280,16 @@ pub fn order_status(
         return procedures.order_status(input);
     }
     let home = DistrictKey::new(input.warehouse, input.district);
-    attempt(tables, Mode::Read, |tables| {
+    in_transaction(tables, Mode::Read, |tables| {
         let row = &mut scratch.customer;
         tables.customer(home, &input.who, ReadIntent::Show, row)?;
         let Some(order) = tables.last_order(home, row.id)? else {
-            return Ok(Completion::Commit(None));
+            return Ok(None);
         };
         let lines = &mut scratch.order_lines;
         tables.order_lines(home, order.id, lines)?;
         std::hint::black_box((&row, &lines));
-        Ok(Completion::Commit(Some(lines.len())))
+        Ok(Some(lines.len()))
     })
 }
 
@@ -328,8 +304,8 @@ pub fn delivery(
     if let Some(procedures) = tables.procedures() {
         return procedures.delivery(input, at);
     }
-    attempt(tables, Mode::Write, |tables| {
-        deliver(tables, scratch, input, at).map(|delivered| Completion::Commit(delivered.len()))
+    in_transaction(tables, Mode::Write, |tables| {
+        deliver(tables, scratch, input, at).map(<[_]>::len)
     })
 }
 
@@ -352,10 +328,9 @@ pub fn stock_level(tables: &mut dyn Tables, input: &StockLevel) -> Result<u64> {
     if let Some(procedures) = tables.procedures() {
         return procedures.stock_level(input);
     }
-    attempt(tables, Mode::Read, |tables| {
+    in_transaction(tables, Mode::Read, |tables| {
         let district = DistrictKey::new(input.warehouse, input.district);
-        let low = tables.low_stock(district, input.threshold);
-        low.map(Completion::Commit)
+        tables.low_stock(district, input.threshold)
     })
 }
 

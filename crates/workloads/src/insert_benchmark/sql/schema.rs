@@ -4,6 +4,7 @@ use crate::insert_benchmark::purchase::Index;
 use crate::insert_benchmark::tables::QUERY_ROWS;
 use crate::sql::columns::ColumnType::{self, Large, Moment, Number, Text};
 use crate::sql::dialect::{DialectSyntax, RowLimit};
+use crate::sql::prepared::StatementKey;
 use trueput_engine::Dialect;
 
 /// The columns with their types, and whether they must have a value.
@@ -24,7 +25,7 @@ pub(super) const COLUMN_COUNT: usize = COLUMNS.len();
 const MARKS: &str = "pi_marks";
 
 /// A statement that is prepared once per session and table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StatementKind {
     /// Of so many rows.
     Insert(usize),
@@ -50,6 +51,19 @@ pub(super) enum StatementKind {
     AddMark,
     /// Takes a mark away.
     RemoveMark,
+}
+
+/// A statement about a table, by its number from 1; 0 for those about none in particular.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TableStatement {
+    pub(super) kind: StatementKind,
+    pub(super) table: u32,
+}
+
+impl StatementKey for TableStatement {
+    fn index(self) -> usize {
+        self.table as usize * StatementKind::COUNT + self.kind.index()
+    }
 }
 
 /// The name of a table in iibench.
@@ -130,6 +144,36 @@ pub(super) fn prefer_indexes(dialect: Dialect) -> &'static [&'static str] {
 }
 
 impl StatementKind {
+    /// The number of kinds, each index by itself.
+    const COUNT: usize = 10 + 2 * Index::ALL.len();
+
+    /// A number below [`StatementKind::COUNT`] that no other kind has.
+    fn index(self) -> usize {
+        match self {
+            Self::Insert(_) => 0,
+            Self::Delete(_) => 1,
+            Self::PointQuery => 2,
+            Self::FirstId => 3,
+            Self::LastId => 4,
+            Self::Count => 5,
+            Self::Rows => 6,
+            Self::HasMark => 7,
+            Self::AddMark => 8,
+            Self::RemoveMark => 9,
+            Self::RangeQuery(index) => 10 + index as usize,
+            Self::Entries(index) => 10 + Index::ALL.len() + index as usize,
+        }
+    }
+
+    /// The number of rows that its text is written for; 0 if that is always the same.
+    pub(super) fn size(self) -> usize {
+        match self {
+            Self::Insert(rows) => rows,
+            Self::Delete(rows) => rows as usize,
+            _ => 0,
+        }
+    }
+
     /// Its text for a table in a dialect.
     pub(super) fn text(self, table: u32, dialect: Dialect, syntax: &DialectSyntax) -> String {
         let name = table_name(table);
@@ -307,6 +351,36 @@ mod tests {
         );
         // The largest transaction is one statement where several rows fit into one.
         assert!(syntax(Dialect::Mariadb).rows_at_once(COLUMN_COUNT) >= 100);
+    }
+
+    #[test]
+    fn each_kind_of_each_table_has_a_number_of_its_own() {
+        let single = [
+            StatementKind::Insert(1),
+            StatementKind::Delete(1),
+            StatementKind::PointQuery,
+            StatementKind::FirstId,
+            StatementKind::LastId,
+            StatementKind::Count,
+            StatementKind::Rows,
+            StatementKind::HasMark,
+            StatementKind::AddMark,
+            StatementKind::RemoveMark,
+        ];
+        let queries = Index::ALL.map(StatementKind::RangeQuery);
+        let entries = Index::ALL.map(StatementKind::Entries);
+        let kinds = [&single[..], &queries, &entries].concat();
+        let mut numbers = Vec::new();
+        for table in 0..3 {
+            numbers.extend(
+                kinds
+                    .iter()
+                    .map(|kind| TableStatement { kind: *kind, table }.index()),
+            );
+        }
+        assert!(numbers.iter().copied().eq(0..3 * StatementKind::COUNT));
+        let sizes = [StatementKind::Insert(7), StatementKind::Delete(8)].map(StatementKind::size);
+        assert_eq!(sizes, [7, 8]);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use crate::pgbench::scale::BalanceTable;
 use crate::sql::columns::ColumnType::{self, Fixed, Moment, Number};
 use crate::sql::dialect::DialectSyntax;
+use crate::sql::prepared::StatementKey;
 use trueput_engine::Dialect;
 
 /// The width of `filler` in tellers and accounts, characters.
@@ -73,11 +74,29 @@ pub(super) enum StatementKind {
     Tellers,
     Accounts,
     Histories,
+    /// Of as many rows as are said, in the load.
+    InsertBranches,
+    /// Likewise.
+    InsertTellers,
+    /// Likewise.
+    InsertAccounts,
+}
+
+impl StatementKey for StatementKind {
+    fn index(self) -> usize {
+        self as usize
+    }
 }
 
 impl StatementKind {
-    /// The number of kinds.
-    pub(super) const COUNT: usize = Self::Histories as usize + 1;
+    /// The insert of rows into a table.
+    pub(super) fn insert_into(table: BalanceTable) -> Self {
+        match table {
+            BalanceTable::Branches => Self::InsertBranches,
+            BalanceTable::Tellers => Self::InsertTellers,
+            BalanceTable::Accounts => Self::InsertAccounts,
+        }
+    }
 
     /// The update of a table.
     pub(super) fn add_to(table: BalanceTable) -> Self {
@@ -97,8 +116,8 @@ impl StatementKind {
         }
     }
 
-    /// Its text in a dialect.
-    pub(super) fn text(self, dialect: Dialect) -> String {
+    /// Its text in a dialect, for this many rows if it inserts several.
+    pub(super) fn text(self, rows: usize, dialect: Dialect) -> String {
         let text = match self {
             Self::AddToBranch => {
                 "UPDATE pgbench_branches SET bbalance = bbalance + ? WHERE bid = ?"
@@ -128,6 +147,9 @@ impl StatementKind {
                  WHERE aid BETWEEN ? AND ? ORDER BY aid"
             }
             Self::Histories => "SELECT tid, bid, aid, delta FROM pgbench_history",
+            Self::InsertBranches => return insert(BalanceTable::Branches, rows),
+            Self::InsertTellers => return insert(BalanceTable::Tellers, rows),
+            Self::InsertAccounts => return insert(BalanceTable::Accounts, rows),
         };
         text.to_owned()
     }
@@ -199,7 +221,7 @@ pub(super) fn loaded_columns(table: BalanceTable) -> &'static [&'static str] {
 }
 
 /// The statement that inserts this many rows.
-pub(super) fn insert(table: BalanceTable, rows: usize) -> String {
+fn insert(table: BalanceTable, rows: usize) -> String {
     let columns = loaded_columns(table);
     let name = match table {
         BalanceTable::Branches => BRANCHES.name,
@@ -256,7 +278,7 @@ mod tests {
     #[test]
     fn the_statements_of_a_script_are_those_of_pgbench() {
         let dialect = Dialect::Postgresql;
-        let text = |kind: StatementKind| syntax(dialect).parameters(&kind.text(dialect));
+        let text = |kind: StatementKind| syntax(dialect).parameters(&kind.text(0, dialect));
         let script = [
             StatementKind::AddToAccount,
             StatementKind::Balance,
@@ -279,12 +301,13 @@ mod tests {
 
     #[test]
     fn an_insert_has_a_parameter_for_each_column_of_each_row() {
+        let text = |table, rows| StatementKind::insert_into(table).text(rows, Dialect::Sqlite);
         assert_eq!(
-            insert(BalanceTable::Branches, 2),
+            text(BalanceTable::Branches, 2),
             "INSERT INTO pgbench_branches (bid, bbalance) VALUES (?, ?), (?, ?)"
         );
         for table in BalanceTable::ALL {
-            let count = insert(table, 3).matches('?').count();
+            let count = text(table, 3).matches('?').count();
             assert_eq!(count, 3 * loaded_columns(table).len());
         }
     }

@@ -16,6 +16,7 @@ pub(super) static SYNTAX: DialectSyntax = DialectSyntax {
     has_arrays: false,
     has_rows: false,
     paging: RowLimit::First,
+    prefer_indexes: None,
     money: Some("DECIMAL(12, 2)"),
     integer: Some("INTEGER"),
     analyze: |tables| for_each(tables, "UPDATE STATISTICS MEDIUM FOR TABLE"),

@@ -14,6 +14,7 @@ pub(super) static SYNTAX: DialectSyntax = DialectSyntax {
     has_arrays: false,
     has_rows: false,
     paging: RowLimit::Top,
+    prefer_indexes: None,
     money: Some("NUMERIC(12, 2)"),
     integer: Some("INTEGER"),
     analyze: |tables| for_each(tables, "TUNE TABLE"),

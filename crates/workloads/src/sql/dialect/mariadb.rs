@@ -13,6 +13,7 @@ pub(super) static SYNTAX: DialectSyntax = DialectSyntax {
     has_arrays: false,
     has_rows: true,
     paging: RowLimit::Limit,
+    prefer_indexes: None,
     money: Some("DECIMAL(12, 2)"),
     integer: Some("SIGNED"),
     analyze: |tables| for_each(tables, "ANALYZE TABLE"),

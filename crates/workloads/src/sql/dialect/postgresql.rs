@@ -13,6 +13,7 @@ pub(super) static SYNTAX: DialectSyntax = DialectSyntax {
     has_arrays: true,
     has_rows: true,
     paging: RowLimit::Limit,
+    prefer_indexes: Some("SELECT set_config('enable_seqscan', 'off', true)"),
     money: Some("DECIMAL(12, 2)"),
     integer: Some("INTEGER"),
     analyze: |tables| for_each(tables, "VACUUM ANALYZE"),

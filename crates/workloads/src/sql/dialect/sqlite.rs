@@ -14,6 +14,7 @@ pub(super) static SYNTAX: DialectSyntax = DialectSyntax {
     has_arrays: false,
     has_rows: true,
     paging: RowLimit::Limit,
+    prefer_indexes: None,
     money: None,
     integer: None,
     analyze: |_| vec!["ANALYZE".to_owned()],

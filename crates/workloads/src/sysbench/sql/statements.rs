@@ -2,15 +2,18 @@
 //! `?` for parameters, and those of load and verification.
 
 use crate::sql::columns::ColumnType;
-use crate::sql::dialect::DialectSyntax;
+use crate::sql::dialect::{DialectSyntax, syntax};
+use crate::sql::prepared::StatementKey;
 use crate::sysbench::tables::RangeQuery;
 use trueput_engine::Dialect;
 
 /// The kind of a statement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StatementKind {
     PointSelect,
-    Range(RangeQuery),
+    SimpleRange,
+    OrderRange,
+    DistinctRange,
     SumRange,
     IndexUpdate,
     NonIndexUpdate,
@@ -26,6 +29,36 @@ pub(super) enum StatementKind {
     Rows,
     Pairs,
     IndexEntries,
+    /// Has the next query read its rows from the index, in dialects without a hint.
+    PreferIndexes,
+}
+
+impl StatementKind {
+    /// The number of kinds.
+    const COUNT: usize = Self::PreferIndexes as usize + 1;
+
+    /// The query for the texts of a range.
+    pub(super) fn range(query: RangeQuery) -> Self {
+        match query {
+            RangeQuery::Simple => Self::SimpleRange,
+            RangeQuery::Order => Self::OrderRange,
+            RangeQuery::Distinct => Self::DistinctRange,
+        }
+    }
+}
+
+/// A kind of statement about a table, by its number from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TableStatement {
+    pub(super) kind: StatementKind,
+    pub(super) table: u32,
+}
+
+impl StatementKey for TableStatement {
+    fn index(self) -> usize {
+        let tables_before = (self.table as usize).saturating_sub(1);
+        tables_before * StatementKind::COUNT + self.kind as usize
+    }
 }
 
 /// The name of a table.
@@ -48,11 +81,9 @@ pub(super) fn text(kind: StatementKind, table: u32, count: usize, dialect: Diale
     let in_range = "WHERE id BETWEEN ? AND ?";
     match kind {
         StatementKind::PointSelect => format!("SELECT c FROM {name} {by_id}"),
-        StatementKind::Range(RangeQuery::Simple) => format!("SELECT c FROM {name} {in_range}"),
-        StatementKind::Range(RangeQuery::Order) => {
-            format!("SELECT c FROM {name} {in_range} ORDER BY c")
-        }
-        StatementKind::Range(RangeQuery::Distinct) => {
+        StatementKind::SimpleRange => format!("SELECT c FROM {name} {in_range}"),
+        StatementKind::OrderRange => format!("SELECT c FROM {name} {in_range} ORDER BY c"),
+        StatementKind::DistinctRange => {
             format!("SELECT DISTINCT c FROM {name} {in_range} ORDER BY c")
         }
         StatementKind::SumRange => format!("SELECT SUM(k) FROM {name} {in_range}"),
@@ -74,6 +105,10 @@ pub(super) fn text(kind: StatementKind, table: u32, count: usize, dialect: Diale
             let hint = index_hint(table, dialect);
             format!("SELECT k, id FROM {name}{hint} ORDER BY k, id")
         }
+        StatementKind::PreferIndexes => {
+            let query = syntax(dialect).prefer_indexes;
+            query.unwrap_or_default().to_owned()
+        }
     }
 }
 
@@ -90,14 +125,6 @@ fn index_hint(table: u32, dialect: Dialect) -> String {
         Dialect::Sqlite => format!(" INDEXED BY {index}"),
         Dialect::Mariadb => format!(" FORCE INDEX ({index})"),
         Dialect::Postgresql | Dialect::Informix | Dialect::Iris => String::new(),
-    }
-}
-
-/// The statement that has the planner use the index in the transaction, in dialects without a hint.
-pub(super) fn before_index_scan(dialect: Dialect) -> Option<&'static str> {
-    match dialect {
-        Dialect::Postgresql => Some("SET LOCAL enable_seqscan = off"),
-        _ => None,
     }
 }
 
@@ -132,7 +159,6 @@ pub(super) fn create_index(table: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sql::dialect::syntax;
 
     fn written(kind: StatementKind, count: usize) -> String {
         text(kind, 2, count, Dialect::Mariadb)
@@ -147,7 +173,7 @@ mod tests {
                 "SELECT c FROM sbtest2 WHERE id = ?",
             ),
             (
-                StatementKind::Range(RangeQuery::Distinct),
+                StatementKind::range(RangeQuery::Distinct),
                 0,
                 "SELECT DISTINCT c FROM sbtest2 WHERE id BETWEEN ? AND ? ORDER BY c",
             ),
@@ -182,6 +208,20 @@ mod tests {
     }
 
     #[test]
+    fn each_kind_of_each_table_has_a_number_of_its_own() {
+        let kinds = [
+            StatementKind::PointSelect,
+            StatementKind::SumRange,
+            StatementKind::PreferIndexes,
+        ];
+        let numbers =
+            [1, 2, 3].map(|table| kinds.map(|kind| TableStatement { kind, table }.index()));
+        let numbers = numbers.concat();
+        assert!(numbers.is_sorted_by(|one, next| one < next), "{numbers:?}");
+        assert_eq!(numbers[0], 0);
+    }
+
+    #[test]
     fn the_index_is_read_where_the_dialect_can_be_made_to() {
         let entries = |dialect| text(StatementKind::IndexEntries, 1, 0, dialect);
         assert_eq!(
@@ -196,7 +236,9 @@ mod tests {
             entries(Dialect::Postgresql),
             "SELECT k, id FROM sbtest1 ORDER BY k, id"
         );
-        assert!(before_index_scan(Dialect::Postgresql).is_some());
+        // A transaction that only reads takes it.
+        let first = text(StatementKind::PreferIndexes, 1, 0, Dialect::Postgresql);
+        assert!(first.starts_with("SELECT set_config("), "{first}");
     }
 
     #[test]

@@ -51,9 +51,11 @@ impl DeliveryTables for SqlTables<'_> {
             let these = one_of_pairs("no_d_id", "no_o_id", count);
             format!("DELETE FROM new_order WHERE no_w_id = ? AND {these}")
         })?;
-        let mut parameters = vec![number(warehouse)];
+        let mut parameters = self.parameters.take();
+        parameters.push(number(warehouse));
         pairs(out, &mut parameters);
         let taken = self.execute(statement, &parameters)?;
+        self.parameters.put_back(parameters);
         if taken == count as u64 {
             return Ok(());
         }
@@ -76,17 +78,14 @@ impl DeliveryTables for SqlTables<'_> {
         if count == 0 {
             return Ok(());
         }
-        let mut these = vec![number(warehouse)];
-        pairs(due, &mut these);
-        let with = |first| {
-            let mut parameters = vec![first];
-            parameters.extend_from_slice(&these);
-            parameters
-        };
+        // A value to set, and the orders, which the queries have alone.
+        let mut parameters = self.parameters.take();
+        parameters.extend([number(carrier), number(warehouse)]);
+        pairs(due, &mut parameters);
         let statement = self.statement(StatementKind::DeliverOrders, count, |_| {
             format!("UPDATE orders SET o_carrier_id = ? WHERE {}", orders(count))
         })?;
-        self.change("the orders", count, statement, &with(number(carrier)))?;
+        self.change("the orders", count, statement, &parameters)?;
         let statement = self.statement(StatementKind::DeliveredOrders, count, |_| {
             format!("SELECT o_d_id, o_c_id FROM orders WHERE {}", orders(count))
         })?;
@@ -94,7 +93,7 @@ impl DeliveryTables for SqlTables<'_> {
             district: one.district,
             ..DeliveredOrder::default()
         }));
-        self.rows(statement, &these, |columns| {
+        self.rows(statement, &parameters[1..], |columns| {
             let customer = (columns.integer()?, columns.integer()?);
             of_district(out, customer.0)?.customer = customer.1;
             Ok(())
@@ -105,18 +104,21 @@ impl DeliveryTables for SqlTables<'_> {
                 lines(count)
             )
         })?;
-        self.execute(statement, &with(Datum::Timestamp(at)))?;
+        parameters[0] = Datum::Timestamp(at);
+        self.execute(statement, &parameters)?;
         let statement = self.statement(StatementKind::DeliveredLines, count, |_| {
             format!(
                 "SELECT ol_d_id, SUM(ol_amount) FROM order_line WHERE {} GROUP BY ol_d_id",
                 lines(count)
             )
         })?;
-        self.rows(statement, &these, |columns| {
+        self.rows(statement, &parameters[1..], |columns| {
             let amount = (columns.integer()?, columns.cents()?);
             of_district(out, amount.0)?.amount = amount.1;
             Ok(())
-        })
+        })?;
+        self.parameters.put_back(parameters);
+        Ok(())
     }
 
     fn credit_deliveries(&mut self, warehouse: u32, delivered: &[DeliveredOrder]) -> Result<()> {
@@ -133,7 +135,7 @@ impl DeliveryTables for SqlTables<'_> {
                  c_delivery_cnt = c_delivery_cnt + 1 WHERE c_w_id = ? AND {these}"
             )
         })?;
-        let mut parameters = Vec::with_capacity(4 * count + 1);
+        let mut parameters = self.parameters.take();
         for one in delivered {
             parameters.extend([number(one.district), money(one.amount)]);
         }
@@ -141,7 +143,9 @@ impl DeliveryTables for SqlTables<'_> {
         for one in delivered {
             parameters.extend([number(one.district), number(one.customer)]);
         }
-        self.change("the customers", count, statement, &parameters)
+        self.change("the customers", count, statement, &parameters)?;
+        self.parameters.put_back(parameters);
+        Ok(())
     }
 }
 

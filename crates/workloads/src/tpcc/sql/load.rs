@@ -61,18 +61,20 @@ impl SqlTables<'_> {
     /// Inserts rows, several with each statement; the bytes of their values.
     pub(super) fn insert<R: TableRow>(&mut self, rows: &[R]) -> Result<u64> {
         let columns = R::COLUMNS.len();
-        let mut sent = 0;
+        let (which, mut sent) = (StatementKind::Insert.of_table(R::TABLE), 0);
+        let mut parameters = self.parameters.take();
         for some in rows.chunks(self.syntax.rows_at_once(columns)) {
             let count = some.len();
             let insert = |_: &_| schema::insert(R::TABLE, count);
-            let statement = self.statement(StatementKind::Insert(R::TABLE), count, insert)?;
-            let mut parameters = Vec::with_capacity(columns * count);
+            let statement = self.statement(which, count, insert)?;
+            parameters.clear();
             for row in some {
                 row.push_values(&mut parameters);
             }
             sent += parameters.iter().map(bytes).sum::<u64>();
             self.change(R::TABLE.name(), count, statement, &parameters)?;
         }
+        self.parameters.put_back(parameters);
         Ok(sent)
     }
 }

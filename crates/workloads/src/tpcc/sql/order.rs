@@ -137,26 +137,25 @@ impl NewOrderTables for SqlTables<'_> {
     fn items(&mut self, ids: &[u32], out: &mut Vec<Option<Item>>) -> Result<()> {
         out.clear();
         out.resize(ids.len(), None);
-        let numbers: Vec<i64> = ids.iter().map(|id| i64::from(*id)).collect();
         let count = self.count_of(ids.len());
         let statement = self.statement(StatementKind::Items, count, |syntax| {
             items(syntax, ids.len())
         })?;
-        let mut parameters = Vec::with_capacity(ids.len());
-        self.push_numbers(&numbers, &mut parameters);
-        self.rows(statement, &parameters, |columns| {
-            let id: u32 = columns.integer()?;
-            let item = Item {
-                price: columns.cents()?,
-                name: columns.text()?,
-                data: columns.text()?,
-            };
-            let asked = ids
-                .iter()
-                .zip(out.iter_mut())
-                .filter(|(asked, _)| **asked == id);
-            asked.for_each(|(_, slot)| *slot = Some(item));
-            Ok(())
+        self.with_one_of(None, ids.iter().copied(), |tables, parameters| {
+            tables.rows(statement, parameters, |columns| {
+                let id: u32 = columns.integer()?;
+                let item = Item {
+                    price: columns.cents()?,
+                    name: columns.text()?,
+                    data: columns.text()?,
+                };
+                let asked = ids
+                    .iter()
+                    .zip(out.iter_mut())
+                    .filter(|(asked, _)| **asked == id);
+                asked.for_each(|(_, slot)| *slot = Some(item));
+                Ok(())
+            })
         })
     }
 
@@ -167,28 +166,28 @@ impl NewOrderTables for SqlTables<'_> {
                 continue;
             };
             let (count, before) = (of_warehouse.len(), out.len());
-            let numbers: Vec<i64> = of_warehouse.iter().map(|key| i64::from(key.item)).collect();
             let size = self.count_of(count);
-            let statement = self.statement(StatementKind::Stocks(district), size, |syntax| {
-                stocks(syntax, district, count)
-            })?;
-            let mut parameters = Vec::with_capacity(1 + count);
-            parameters.push(number(first.warehouse));
-            self.push_numbers(&numbers, &mut parameters);
-            if self.syntax.locks_by_update {
-                let touch = self.statement(StatementKind::TouchStocks, size, |syntax| {
-                    touch_stocks(syntax, count)
-                })?;
-                self.change("the stocks", count, touch, &parameters)?;
-            }
-            self.rows(statement, &parameters, |columns| {
-                let item: u32 = columns.integer()?;
-                let asked = of_warehouse.get(out.len() - before);
-                if asked.is_none_or(|asked| asked.item != item) {
-                    return Err(Error::engine("a stock is not there"));
+            let which = StatementKind::Stocks.of_district(district);
+            let statement =
+                self.statement(which, size, |syntax| stocks(syntax, district, count))?;
+            let items = of_warehouse.iter().map(|key| key.item);
+            let warehouse = Some(number(first.warehouse));
+            self.with_one_of(warehouse, items, |tables, parameters| {
+                if tables.syntax.locks_by_update {
+                    let touch = tables.statement(StatementKind::TouchStocks, size, |syntax| {
+                        touch_stocks(syntax, count)
+                    })?;
+                    tables.change("the stocks", count, touch, parameters)?;
                 }
-                out.push(stock(columns)?);
-                Ok(())
+                tables.rows(statement, parameters, |columns| {
+                    let item: u32 = columns.integer()?;
+                    let asked = of_warehouse.get(out.len() - before);
+                    if asked.is_none_or(|asked| asked.item != item) {
+                        return Err(Error::engine("a stock is not there"));
+                    }
+                    out.push(stock(columns)?);
+                    Ok(())
+                })
             })?;
             if out.len() - before != count {
                 return Err(Error::engine("a stock is not there"));
@@ -207,7 +206,7 @@ impl NewOrderTables for SqlTables<'_> {
             let statement = self.statement(StatementKind::UpdateStocks, count, |syntax| {
                 update_stocks(syntax, count)
             })?;
-            let mut parameters = Vec::with_capacity(count * 9 + 1);
+            let mut parameters = self.parameters.take();
             let values: [fn(&StockChange) -> Datum<'static>; CHANGED.len()] = [
                 |change| number(change.quantity),
                 |change| number(change.ytd),
@@ -222,6 +221,7 @@ impl NewOrderTables for SqlTables<'_> {
             parameters.push(number(first.key.warehouse));
             parameters.extend(of_warehouse.iter().map(|change| number(change.key.item)));
             self.change("the stocks", count, statement, &parameters)?;
+            self.parameters.put_back(parameters);
         }
         Ok(())
     }
@@ -248,13 +248,28 @@ impl SqlTables<'_> {
         if self.syntax.has_arrays { 1 } else { numbers }
     }
 
-    /// The parameters of a condition of [`DialectSyntax::one_of`].
-    fn push_numbers<'n>(&self, numbers: &'n [i64], parameters: &mut Vec<Datum<'n>>) {
+    /// Calls `body` with parameters: `first`, and those of a condition of
+    /// [`DialectSyntax::one_of`] for these numbers.
+    fn with_one_of<T>(
+        &mut self,
+        first: Option<Datum<'static>>,
+        these: impl Iterator<Item = u32>,
+        body: impl FnOnce(&mut Self, &[Datum<'_>]) -> Result<T>,
+    ) -> Result<T> {
+        let mut numbers = std::mem::take(&mut self.numbers);
+        numbers.clear();
+        numbers.extend(these.map(i64::from));
+        let mut parameters = self.parameters.take();
+        parameters.extend(first);
         if self.syntax.has_arrays {
-            parameters.push(Datum::Integers(numbers));
+            parameters.push(Datum::Integers(&numbers));
         } else {
             parameters.extend(numbers.iter().map(|number| Datum::Integer(*number)));
         }
+        let done = body(self, &parameters);
+        self.parameters.put_back(parameters);
+        self.numbers = numbers;
+        done
     }
 }
 

@@ -108,13 +108,15 @@ impl PaymentTables for SqlTables<'_> {
                  WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?"
             )
         })?;
-        let mut parameters = Vec::with_capacity(7);
+        let mut parameters = self.parameters.take();
         parameters.extend([money(change.balance), money(change.ytd_payment)]);
         parameters.push(number(change.payment_count));
         parameters.extend(change.data.map(|data| Datum::Text(data.as_str())));
         parameters.extend([number(change.warehouse), number(change.district)]);
         parameters.push(number(change.customer));
-        self.change("the customer", 1, statement, &parameters)
+        self.change("the customer", 1, statement, &parameters)?;
+        self.parameters.put_back(parameters);
+        Ok(())
     }
 
     fn insert_history(&mut self, row: &HistoryRow) -> Result<()> {
@@ -157,28 +159,30 @@ impl SqlTables<'_> {
     /// Adds cents to a table's YTD, and reads name and address.
     fn add(&mut self, paid: &PaidTable, key: &[Datum<'_>], amount: i64) -> Result<Payee> {
         let (table, prefix, condition) = (paid.table, paid.prefix, paid.condition);
-        let columns = ["name", "street_1", "street_2", "city", "state", "zip"]
-            .map(|column| format!("{prefix}{column}"))
-            .join(", ");
-        let mut parameters = Vec::with_capacity(3);
-        parameters.push(money(amount));
-        parameters.extend_from_slice(key);
+        let columns = || {
+            let columns = ["name", "street_1", "street_2", "city", "state", "zip"];
+            columns.map(|column| format!("{prefix}{column}")).join(", ")
+        };
+        // A key has two columns at most.
+        let mut parameters = [money(amount); 3];
+        parameters[1..=key.len()].copy_from_slice(key);
+        let parameters = &parameters[..=key.len()];
         let has_returning = self.syntax.has_returning;
         let pay = self.statement(paid.pay, 0, |syntax| {
             let amount = syntax.money_parameter();
             let set = format!("UPDATE {table} SET {prefix}ytd = {prefix}ytd + {amount}");
             if has_returning {
-                format!("{set} WHERE {condition} RETURNING {columns}")
+                format!("{set} WHERE {condition} RETURNING {}", columns())
             } else {
                 format!("{set} WHERE {condition}")
             }
         })?;
         if has_returning {
-            return self.row(paid.subject, pay, &parameters, payee);
+            return self.row(paid.subject, pay, parameters, payee);
         }
-        self.change(paid.subject, 1, pay, &parameters)?;
+        self.change(paid.subject, 1, pay, parameters)?;
         let read = self.statement(paid.read, 0, |_| {
-            format!("SELECT {columns} FROM {table} WHERE {condition}")
+            format!("SELECT {} FROM {table} WHERE {condition}", columns())
         })?;
         self.row(paid.subject, read, key, payee)
     }
@@ -188,12 +192,16 @@ impl SqlTables<'_> {
         let statement = self.fixed_statement(StatementKind::CustomerNames, NAMES)?;
         let [warehouse, district] = district_parameters(district);
         let parameters = [warehouse, district, Datum::Text(last)];
-        let mut ids: Vec<u32> = Vec::with_capacity(8);
-        self.visit_rows(statement, &parameters, &mut |id| ids.push(id), |columns| {
-            columns.integer()
+        let mut ids = std::mem::take(&mut self.numbers);
+        ids.clear();
+        self.rows(statement, &parameters, |columns| {
+            ids.push(columns.integer::<u32>()?.into());
+            Ok(())
         })?;
         let middle = ids.len().div_ceil(2).checked_sub(1);
         let found = middle.and_then(|middle| ids.get(middle)).copied();
+        self.numbers = ids;
+        let found = found.and_then(|id| u32::try_from(id).ok());
         found.ok_or_else(|| Error::engine(format!("there is no customer named {last}")))
     }
 

@@ -5,19 +5,7 @@ use crate::sql::columns::number;
 use crate::tpcc::rows::Table;
 use std::ops::ControlFlow;
 use trueput_engine::sql::Statement;
-use trueput_engine::{Datum, Dialect, Result};
-
-/// The statement that is sent first, within the transaction, so that reading fills the cache.
-///
-/// PostgreSQL reads a table that is larger than a quarter of `shared_buffers` in sequence through a
-/// ring of 256 KiB, which is all that stays (src/backend/storage/buffer/README, "Buffer Ring
-/// Replacement Strategy"). What is found by an index goes the usual way.
-fn preparation_statement(dialect: Dialect) -> Option<&'static str> {
-    match dialect {
-        Dialect::Postgresql => Some("SET LOCAL enable_seqscan = off"),
-        _ => None,
-    }
-}
+use trueput_engine::{Datum, Result};
 
 /// The query for a table's rows in the order of their keys.
 fn by_key(table: Table) -> String {
@@ -39,17 +27,27 @@ fn by_index(table: Table) -> Option<String> {
 }
 
 impl SqlTables<'_> {
+    /// Reads a table and its secondary index by their keys, within a transaction.
+    ///
+    /// PostgreSQL reads a table that is larger than a quarter of `shared_buffers` in sequence
+    /// through a ring of 256 KiB, which is all that stays (src/backend/storage/buffer/README,
+    /// "Buffer Ring Replacement Strategy"). What is found by an index goes the usual way.
+    ///
+    /// # Errors
+    /// Errors of the engine.
     pub(super) fn prime_by_key(&mut self, table: Table, warehouse: u32) -> Result<()> {
-        let dialect = self.sql()?.dialect();
-        if let Some(first) = preparation_statement(dialect) {
-            self.sql()?.batch(first)?;
+        if let Some(first) = self.syntax.prefer_indexes {
+            let first = self.fixed_statement(StatementKind::PreferIndexes, first)?;
+            let visit = &mut |_: &[Datum<'_>]| ControlFlow::Continue(());
+            self.sql()?.query(first, &[], visit)?;
         }
-        let statement = self.statement(StatementKind::Prime(table), 0, |_| by_key(table))?;
+        let statement =
+            self.statement(StatementKind::Prime.of_table(table), 0, |_| by_key(table))?;
         self.read_all(statement, table, warehouse)?;
         let Some(query) = by_index(table) else {
             return Ok(());
         };
-        let statement = self.statement(StatementKind::PrimeIndex(table), 0, |_| query)?;
+        let statement = self.statement(StatementKind::PrimeIndex.of_table(table), 0, |_| query)?;
         self.read_all(statement, table, warehouse).map(drop)
     }
 

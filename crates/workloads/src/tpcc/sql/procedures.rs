@@ -3,7 +3,9 @@
 use super::{SqlTables, StatementKind};
 use crate::fixed_text::FixedText;
 use crate::sql::columns::{ColumnReader, money, number};
-use crate::tpcc::input::{CustomerSelector, Delivery, NewOrder, OrderStatus, Payment, StockLevel};
+use crate::tpcc::input::{
+    CustomerSelector, Delivery, Line, MAX_LINES, NewOrder, OrderStatus, Payment, StockLevel,
+};
 use crate::tpcc::procedures::{NewOrderOutcome, Procedures};
 use crate::tpcc::transaction;
 use std::hint::black_box;
@@ -19,6 +21,15 @@ fn selector_parameters(who: &CustomerSelector) -> [Datum<'_>; 2] {
         CustomerSelector::Number(id) => [number(*id), Datum::Null],
         CustomerSelector::LastName(last) => [Datum::Null, Datum::Text(last.as_str())],
     }
+}
+
+/// A number of each line of an order, and zeros behind them.
+fn numbers_of(lines: &[Line], number: impl Fn(&Line) -> i64) -> [i64; MAX_LINES] {
+    let mut numbers = [0; MAX_LINES];
+    for (slot, line) in numbers.iter_mut().zip(lines) {
+        *slot = number(line);
+    }
+    numbers
 }
 
 /// One row of a new-order's result: the order's head, and a line.
@@ -52,17 +63,17 @@ impl Procedures for SqlTables<'_> {
     fn new_order(&mut self, input: &NewOrder, at: i64) -> Result<NewOrderOutcome> {
         let text = "SELECT * FROM tpcc_new_order(?, ?, ?, ?, ?, ?, ?)";
         let statement = self.fixed_statement(StatementKind::NewOrder, text)?;
-        let lines = input.lines().iter();
-        let items: Vec<_> = lines.clone().map(|line| i64::from(line.item)).collect();
-        let suppliers: Vec<_> = lines.clone().map(|line| i64::from(line.supplier)).collect();
-        let quantities: Vec<_> = lines.map(|line| i64::from(line.quantity)).collect();
+        let lines = input.lines();
+        let items = numbers_of(lines, |line| line.item.into());
+        let suppliers = numbers_of(lines, |line| line.supplier.into());
+        let quantities = numbers_of(lines, |line| line.quantity.into());
         let parameters = [
             number(input.warehouse),
             number(input.district),
             number(input.customer),
-            Datum::Integers(&items),
-            Datum::Integers(&suppliers),
-            Datum::Integers(&quantities),
+            Datum::Integers(&items[..lines.len()]),
+            Datum::Integers(&suppliers[..lines.len()]),
+            Datum::Integers(&quantities[..lines.len()]),
             Datum::Timestamp(at),
         ];
         let (mut head, mut sum) = (None, 0);

@@ -109,7 +109,9 @@ impl TableContents for SqlTables<'_> {
     }
 
     fn read_table(&mut self, table: Table, warehouse: u32) -> Result<u64> {
-        let statement = self.statement(StatementKind::Read(table), 0, |_| schema::all(table))?;
+        let statement = self.statement(StatementKind::Read.of_table(table), 0, |_| {
+            schema::all(table)
+        })?;
         self.read_all(statement, table, warehouse)
     }
 }

@@ -191,3 +191,12 @@ fn commits_are_those_of_the_scripts_that_write() {
     // 111 records with a balance of 97 bytes, 30 rows of history of 59.
     assert_eq!(bench.job.live_bytes(&[30, 70]), Some(111 * 97 + 30 * 59));
 }
+
+#[test]
+fn the_latency_of_a_transaction_begins_once_after_it_was_drawn() {
+    let bench = Bench::reference(1, "script=tpcb-like");
+    bench.prepare().unwrap();
+    let mut session = bench.database.session().unwrap();
+    let (meter, _) = bench.work_through(0, &mut *session);
+    assert_eq!((meter.starts, meter.counts), (400, vec![400]));
+}

@@ -275,3 +275,14 @@ fn deletes_that_find_no_row_are_counted() {
     assert!(not_found > 0);
     assert_eq!(left, 200 - (300 - not_found));
 }
+
+#[test]
+fn the_latency_of_a_transaction_begins_once_after_it_was_drawn() {
+    for given in ["", "skip_trx=on", "script=oltp_point_select"] {
+        let bench = Bench::reference(1, given);
+        bench.prepare();
+        let mut session = bench.database.session().unwrap();
+        let (meter, ..) = bench.work_through(0, &mut *session);
+        assert_eq!((meter.starts, meter.counts), (200, vec![200]), "{given}");
+    }
+}

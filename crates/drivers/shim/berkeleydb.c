@@ -95,6 +95,12 @@ int trueput_bdb_open(DB *db, const char *file, int is_hash, uint32_t page_bytes,
 	return code;
 }
 
+/* Fills sparse pages and gives free ones back to the file system, in transactions of its own. The
+ * driver does without it, too. */
+int trueput_bdb_compact(DB *db) {
+	return db->compact(db, NULL, NULL, NULL, NULL, DB_FREE_SPACE, NULL);
+}
+
 int trueput_bdb_begin(DB_ENV *env, DB_TXN **transaction, int is_snapshot) {
 	return env->txn_begin(env, NULL, transaction, is_snapshot ? DB_TXN_SNAPSHOT : 0);
 }

@@ -216,4 +216,8 @@ impl Database for BerkeleyEnvironment {
     fn checkpoint(&self) -> Result<()> {
         self.store.handles.checkpoint()
     }
+
+    fn compact(&mut self) -> Result<Option<&'static str>> {
+        self.compact_file()
+    }
 }

@@ -382,4 +382,13 @@ impl Database for FjallDatabase {
     fn checkpoint(&self) -> Result<()> {
         self.engine().persist(PersistMode::SyncAll).map_err(convert)
     }
+
+    /// By functions that fjall exports without documentation: the write buffer is flushed first,
+    /// since a compaction merges tables only.
+    fn compact(&mut self) -> Result<Option<&'static str>> {
+        let records = self.records();
+        records.rotate_memtable_and_wait().map_err(convert)?;
+        records.major_compact().map_err(convert)?;
+        Ok(Some("major_compact()"))
+    }
 }

@@ -62,6 +62,8 @@ impl LevelDbLibrary {
                 own: LevelDbFunctions::load(library, "leveldb_")?,
                 api: LsmFunctions::load(library, "leveldb_")?,
                 reads: ReadFunctions::load(library, "leveldb_")?,
+                // SAFETY: the type is that of `leveldb/c.h`.
+                compact_range: unsafe { library.symbol("leveldb_compact_range") }.ok(),
                 relative: Relative::of(library),
             })
         })
@@ -74,8 +76,13 @@ struct LevelDbLibrary {
     own: LevelDbFunctions,
     api: LsmFunctions,
     reads: ReadFunctions,
+    /// `None` if a relative does not export it.
+    compact_range: Option<CompactRange>,
     relative: Option<Relative>,
 }
+
+/// `leveldb_compact_range`: the database, and both ends with their lengths.
+type CompactRange = unsafe extern "C" fn(Handle, *const c_char, usize, *const c_char, usize);
 
 /// A relative of LevelDB that does not keep the promise of `sync=true`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -434,6 +441,18 @@ impl Database for LevelDbDatabase {
             (api.writeoptions_destroy)(options);
             written
         }
+    }
+
+    /// The compaction returns no error: the next write does.
+    fn compact(&mut self) -> Result<Option<&'static str>> {
+        let Some(compact_range) = self.symbols.compact_range else {
+            return Ok(None);
+        };
+        let (none, no_bytes) = (std::ptr::null(), 0);
+        // SAFETY: the database is open; a null key is the beginning or the end.
+        unsafe { compact_range(self.store.database, none, no_bytes, none, no_bytes) };
+        self.checkpoint()?;
+        Ok(Some("leveldb_compact_range"))
     }
 }
 

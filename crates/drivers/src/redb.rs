@@ -296,4 +296,11 @@ impl Database for RedbHandle {
         self.commits_since_sync.store(0, Ordering::Relaxed);
         transaction.commit().map_err(convert)
     }
+
+    /// Moves pages to the front of the file and shortens it, until nothing more can be moved.
+    fn compact(&mut self) -> Result<Option<&'static str>> {
+        self.checkpoint()?;
+        self.engine.compact().map_err(convert)?;
+        Ok(Some("compact()"))
+    }
 }

@@ -520,6 +520,23 @@ pub trait Database: Send + Sync {
     /// Whatever the engine says.
     fn checkpoint(&self) -> Result<()>;
 
+    /// Compacts the database by the engine's own means, in place, and returns the name of the call
+    /// or statement: `VACUUM`. `None`, with nothing done, if the engine has no such means, or the
+    /// database is on a user's server. There are no sessions meanwhile; every commit stays.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn compact(&mut self) -> Result<Option<&'static str>> {
+        Ok(None)
+    }
+
+    /// Returns how many marks of deleted records (tombstones) the iterators of this process's
+    /// sessions have passed over so far; `None` if the engine does not count them while sessions
+    /// are at work. It is called once a second then, and must not wait for one.
+    fn tombstones_passed(&self) -> Option<u64> {
+        None
+    }
+
     /// Closes the database as dropping it does, and says whether that failed. A driver whose engine
     /// can fail to close overrides it; one that wraps another database passes it on.
     ///

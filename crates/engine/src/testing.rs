@@ -225,6 +225,14 @@ impl Database for FaultyDatabase {
         self.inner.checkpoint()
     }
 
+    fn compact(&mut self) -> Result<Option<&'static str>> {
+        self.inner.compact()
+    }
+
+    fn tombstones_passed(&self) -> Option<u64> {
+        self.inner.tombstones_passed()
+    }
+
     fn close(self: Box<Self>) -> Result<()> {
         self.inner.close()
     }

@@ -220,6 +220,13 @@ impl ColdStart {
     }
 }
 
+/// Returns the bytes written to the device of a database, and to that of its log if it has its own;
+/// `None` without a device of the database.
+pub(crate) fn written_bytes(device: Option<Device>, log_device: Option<Device>) -> Option<u64> {
+    let log_bytes = log_device.map_or(0, |log| log.written_bytes);
+    Some(device?.written_bytes.saturating_add(log_bytes))
+}
+
 /// Counters of the kernel that are summed over processors may step back a little.
 fn passed_s(now_s: f64, then_s: f64) -> f64 {
     (now_s - then_s).max(0.0)

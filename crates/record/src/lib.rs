@@ -41,10 +41,12 @@
 //! - `regular_file`: files of folders of unknown origin
 //! - `search`: runs whose trials are proposed from the results so far
 //! - `skipped`: the skipped parts of a plan
+//! - `space`: the size of a database, and its compaction
 //! - `storage`: the layers below a database, and what they keep at lost power
 //! - `suggest`: the known name nearest to a misspelled one
 //! - `testing`: trials for tests, with the feature of that name
 //! - `text`: text of unknown origin, made safe to show
+//! - `timeline`: the seconds of a trial
 //! - `trial`: the specification of one trial
 //! - `trial_time`: the time that a trial takes
 //! - `value`: the value of a parameter
@@ -88,12 +90,14 @@ pub mod regular_file;
 mod reserve;
 pub mod search;
 pub mod skipped;
+pub mod space;
 pub mod stall;
 pub mod storage;
 pub mod suggest;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod text;
+pub mod timeline;
 pub mod trial;
 pub mod trial_time;
 mod upgrade;

@@ -2,6 +2,7 @@
 
 use crate::accounting::{
     CacheUse, ColdStart, Device, MemoryUse, OtherPrograms, Pressure, TimeSlices, ratio,
+    written_bytes,
 };
 use crate::audit_standing::AuditStanding;
 use crate::failover::Failover;
@@ -18,6 +19,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use crate::latency::{LatencySummary, OpenLoop, OperationSummary, ResponseSummary};
+pub use crate::space::{Compaction, DatabaseSize};
+pub use crate::timeline::TimelineSecond;
 
 /// One line of `trials.jsonl`: a trial, its outcome and its measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -260,8 +263,16 @@ pub struct Measurement {
     /// Their memory allocator; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocator: Option<AllocatorReport>,
+    /// The database's size on disk before the workers opened it; on a shared load, after the trials
+    /// before it; absent in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database_at_start: Option<DatabaseSize>,
     /// The database's size on disk after the workers ended.
     pub database: DatabaseSize,
+    /// The engine's own compaction after that; absent if not requested, or if the driver has none
+    /// for this engine, build or server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<Compaction>,
     /// Bytes of keys and values that the workers read; absent if the workload does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_read_bytes: Option<u64>,
@@ -383,105 +394,6 @@ pub struct Resources {
     /// Write-like system calls (`syscw`).
     #[serde(default)]
     pub write_calls: u64,
-}
-
-/// Size of a database folder.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DatabaseSize {
-    /// Blocks that the file system gave to its files, bytes.
-    pub allocated_bytes: u64,
-    /// Sum of the files' lengths, bytes: holes in sparse files count here.
-    pub apparent_bytes: u64,
-}
-
-/// One second of a trial.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct TimelineSecond {
-    /// When it ended, seconds since the workers were released.
-    pub at_s: f64,
-    /// Operations done in it, by kind, in the order of [`Measurement::operations`].
-    pub counts: Vec<u64>,
-    /// Mean service time by kind, nanoseconds; 0 for a kind without operations. Empty in older
-    /// records, and for native programs.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub latency_mean_ns: Vec<u64>,
-    /// Median of the service times by kind, nanoseconds, within 0.8 % and at most the trial's
-    /// maximum; 0 for a kind without operations. Empty in older records, and for native programs.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub latency_p50_ns: Vec<u64>,
-    /// Their 99th percentiles, likewise.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub latency_p99_ns: Vec<u64>,
-    /// Their 99.9th percentiles, likewise.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub latency_p999_ns: Vec<u64>,
-    /// Their maxima, likewise.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub latency_max_ns: Vec<u64>,
-    /// CPU seconds of the workers outside the kernel in it.
-    pub user_cpu_s: f64,
-    /// CPU seconds of the workers inside the kernel in it.
-    pub system_cpu_s: f64,
-    /// Sum of the workers' proportional set size at its end, bytes; 0 if it was not sampled.
-    pub pss_bytes: u64,
-    /// Bytes sent to the storage layer in it.
-    pub storage_written_bytes: u64,
-    /// Bytes fetched from the storage layer in it.
-    pub storage_read_bytes: u64,
-    /// Sum of the workers' resident set sizes at its end, bytes; 0 if it was not sampled.
-    #[serde(default)]
-    pub rss_bytes: u64,
-    /// Times in it that a worker's thread gave up the processor to wait.
-    #[serde(default)]
-    pub voluntary_context_switches: u64,
-    /// Times that a worker's thread was preempted in this second.
-    #[serde(default)]
-    pub involuntary_context_switches: u64,
-    /// Page faults in it that needed no I/O.
-    #[serde(default)]
-    pub minor_page_faults: u64,
-    /// Page faults in it that needed I/O.
-    #[serde(default)]
-    pub major_page_faults: u64,
-    /// Read-like system calls in it.
-    #[serde(default)]
-    pub read_calls: u64,
-    /// Write-like system calls in it.
-    #[serde(default)]
-    pub write_calls: u64,
-    /// Bytes through read-like system calls in it.
-    #[serde(default)]
-    pub read_call_bytes: u64,
-    /// Bytes through write-like system calls in it.
-    #[serde(default)]
-    pub write_call_bytes: u64,
-    /// Blocks that the file system had allocated to the database's files at the end of the second,
-    /// bytes; absent if not sampled, or if there are too many files to inspect every second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub database_allocated_bytes: Option<u64>,
-    /// Activity of the database's block device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device: Option<Device>,
-    /// Activity of the block device of the engine's log, if it has its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub log_device: Option<Device>,
-    /// Waits of the machine's tasks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pressure: Option<Pressure>,
-    /// CPU use of other programs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub neighbors: Option<OtherPrograms>,
-    /// The part of the looks at the workers in it (up to 25) that found at least one thread of
-    /// theirs waiting for I/O; absent where nobody looked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub io_wait_share: Option<f64>,
-    /// Time in it that the workers' threads could have run and waited for a processor, seconds over
-    /// all threads; absent in older records, and where a server works for them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run_delay_s: Option<f64>,
-    /// Tasks of the whole machine that ran or could have run at its end, the sampler included.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runnable_tasks: Option<u32>,
 }
 
 /// The share of one worker.
@@ -612,6 +524,14 @@ impl Measurement {
         ratio(written, self.user_written_bytes? as f64)
     }
 
+    /// Returns bytes written to the devices of database and log, by whatever program, per byte that
+    /// the workers passed to the engine; `None` if either is unknown or the latter zero.
+    #[must_use]
+    pub fn device_write_amplification(&self) -> Option<f64> {
+        let written = written_bytes(self.device, self.log_device)? as f64;
+        ratio(written, self.user_written_bytes? as f64)
+    }
+
     /// Returns bytes fetched from the storage layer per byte that the workers read from the engine;
     /// `None` if the latter is unknown or zero.
     #[must_use]
@@ -625,6 +545,14 @@ impl Measurement {
     #[must_use]
     pub fn space_amplification(&self) -> Option<f64> {
         let allocated = self.database.allocated_bytes as f64;
+        ratio(allocated, self.live_user_bytes? as f64)
+    }
+
+    /// As [`Measurement::space_amplification`], after the engine's own compaction; `None` without
+    /// one.
+    #[must_use]
+    pub fn compacted_space_amplification(&self) -> Option<f64> {
+        let allocated = self.compaction.as_ref()?.database.allocated_bytes as f64;
         ratio(allocated, self.live_user_bytes? as f64)
     }
 }
@@ -661,6 +589,21 @@ mod tests {
         assert_eq!(measured.write_amplification(), Some(1.5));
         assert_eq!(measured.read_amplification(), Some(0.5));
         assert_eq!(measured.space_amplification(), Some(1.25));
+        assert_eq!(measured.compacted_space_amplification(), None);
+        measured.compaction = Some(Compaction {
+            database: DatabaseSize {
+                allocated_bytes: 360,
+                apparent_bytes: 360,
+            },
+            ..Compaction::default()
+        });
+        assert_eq!(measured.compacted_space_amplification(), Some(1.125));
+        assert_eq!(measured.device_write_amplification(), None);
+        measured.device = Some(Device {
+            written_bytes: 500,
+            ..Device::default()
+        });
+        assert_eq!(measured.device_write_amplification(), Some(2.5));
         assert_eq!(measured.cpu_percent(), Some(150.0));
         assert_eq!(measured.total_bytes(), 1_400);
         // A record that was edited.

@@ -17,7 +17,7 @@ pub(crate) enum ChartKind {
     Shares,
     /// A bar a group, of parts next to each other: a row of the parts.
     Stack,
-    /// A line a group: rows of seconds and a rate.
+    /// A line a group from 0: rows of seconds and a rate, a size or a factor.
     Timeline,
     /// A line a group, the figure on a log scale: rows of seconds and a time.
     LatencyTimeline,

@@ -21,6 +21,7 @@ mod published;
 mod rankings;
 pub mod scaling;
 mod search_stop;
+mod space;
 mod steadiness;
 pub(crate) mod tpcc;
 pub(crate) mod tuning;
@@ -32,7 +33,7 @@ use std::ops::Deref;
 use trueput_findings::{Findings, Run};
 
 /// The sections in reading order. To add one, write its file and its row.
-const SECTIONS: [&dyn Section; 23] = [
+const SECTIONS: [&dyn Section; 24] = [
     &choice::Recommendation,
     &capacity::Capacities,
     &tuning::TunedKnobs,
@@ -43,6 +44,7 @@ const SECTIONS: [&dyn Section; 23] = [
     &log_flush::LogFlushes,
     &tpcc::OrdersPerMinute,
     &completed_ranges::CompletedRanges,
+    &space::Compactions,
     &ablation::AblationSteps,
     &over_time::RatesOverTime,
     &open_loops::OpenLoops,

@@ -570,9 +570,10 @@ impl RunContext<'_> {
     /// database only for a multiple of the default's time.
     pub fn begin_phase(&self, phase: LimitedPhase, spec: &TrialSpec) -> PhaseClock {
         let total = match phase {
-            LimitedPhase::Prepare | LimitedPhase::Verify | LimitedPhase::Recover => {
-                self.preparation_limit(spec)
-            }
+            LimitedPhase::Prepare
+            | LimitedPhase::Verify
+            | LimitedPhase::Recover
+            | LimitedPhase::Compact => self.preparation_limit(spec),
             _ => None,
         };
         PhaseClock::begin(phase, &self.expected_work(spec), total)

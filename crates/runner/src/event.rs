@@ -96,6 +96,8 @@ pub enum Phase {
     Prepare,
     /// The workers run: the measured part.
     Run,
+    /// The engine compacts the database. The part that is done is unknown, and stated as 0.
+    Compact,
     /// The outcome is checked.
     Verify,
 }

@@ -1,5 +1,6 @@
 //! A trial, from its engine's suites to what is written when it has ended.
 //!
+//! - `compaction`: the engine's own compaction of its database after the measured part
 //! - `conformance`, `conformance_cache`, `conformance_result`: the conformance suite before a trial
 //! - `contender_stop`: stops a contender between its time slices
 //! - `crash_recovery`: deliberate crashes, and the time until the database serves again
@@ -22,6 +23,7 @@
 //! - `trace_folder`: the folder of a trial's recorded requests
 //! - `worker_group`: the work of a trial's workers, and its results
 
+mod compaction;
 mod conformance;
 pub(crate) mod conformance_cache;
 pub(crate) mod conformance_result;

@@ -95,6 +95,14 @@ impl Database for ConstantDatabase {
         self.database.checkpoint()
     }
 
+    fn compact(&mut self) -> Result<Option<&'static str>> {
+        self.database.compact()
+    }
+
+    fn tombstones_passed(&self) -> Option<u64> {
+        self.database.tombstones_passed()
+    }
+
     fn close(self: Box<Self>) -> Result<()> {
         self.database.close()
     }

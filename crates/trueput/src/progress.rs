@@ -314,7 +314,11 @@ impl Progress {
         self.time_left.advance(phase, fraction, now);
         let known = self.trials.iter().find(|(trial, _)| trial == id);
         let name = known.map_or(id, |(_, name)| name);
-        let mut text = format!("{name}, {} {:.0} %", doing(phase), fraction * 100.0);
+        let mut text = format!("{name}, {}", doing(phase));
+        // No engine says how far its compaction is.
+        if phase != Phase::Compact {
+            text.push_str(&format!(" {:.0} %", fraction * 100.0));
+        }
         if rate_per_s > 0.0 {
             text.push_str(&format!(", {}/s", rounded(rate_per_s)));
         }
@@ -367,6 +371,7 @@ fn doing(phase: Phase) -> &'static str {
     match phase {
         Phase::Prepare => "preparing",
         Phase::Run => "running",
+        Phase::Compact => "compacting",
         Phase::Verify => "verifying",
     }
 }

@@ -145,6 +145,18 @@ impl BerkeleyEnvironment {
         }
         Ok(())
     }
+
+    /// Compacts the database's file, and returns the name of the call; `None` if the shim has none.
+    pub(super) fn compact_file(&self) -> Result<Option<&'static str>> {
+        let Some(compact) = self.engine.compact else {
+            return Ok(None);
+        };
+        let DatabaseHandles { api, db, .. } = self.store.handles;
+        // SAFETY: the database is open, and no session uses it.
+        api.check(unsafe { compact(db) })?;
+        self.store.handles.checkpoint()?;
+        Ok(Some("DB->compact"))
+    }
 }
 
 impl Drop for BerkeleyEnvironment {
@@ -216,7 +228,7 @@ impl Drop for CheckpointThread {
 
 /// Checks the structure of the file of a closed database.
 pub(super) fn check_file(engine: &BerkeleyLibrary, folder: &Path) -> Result<()> {
-    let BerkeleyLibrary { api, own } = engine;
+    let BerkeleyLibrary { api, own, .. } = engine;
     let file = path_text(&folder.join(FILE.to_string_lossy().as_ref()))?;
     let mut db = NONE;
     // SAFETY: `db` can be written; without an environment a handle stands alone.
@@ -241,7 +253,7 @@ fn open_env(
     folder: &Path,
     settings: &BerkeleySettings,
 ) -> Result<Handle> {
-    let BerkeleyLibrary { api, own } = engine;
+    let BerkeleyLibrary { api, own, .. } = engine;
     let home = path_text(folder)?;
     let env = new_env(api)?;
     // SAFETY: the handle is new; path and settings outlive the call. After a failure a handle can
@@ -286,13 +298,13 @@ fn reset_if_needed(
     if level != LogFlush::LogInMemory || !is_alone || !file.exists() {
         return Ok(());
     }
-    let BerkeleyLibrary { api, own } = engine;
+    let BerkeleyLibrary { api, own, .. } = engine;
     // SAFETY: the environment is open, and nobody has the database open.
     api.check(unsafe { (own.lsn_reset)(env, FILE.as_ptr()) })
 }
 
 fn remove_regions(engine: &BerkeleyLibrary, folder: &Path) -> Result<()> {
-    let BerkeleyLibrary { api, own } = engine;
+    let BerkeleyLibrary { api, own, .. } = engine;
     let home = path_text(folder)?;
     let env = new_env(api)?;
     // SAFETY: the handle is new, and is gone whatever is returned.

@@ -163,6 +163,8 @@ pub(crate) struct BerkeleyApi {
 pub(super) struct BerkeleyLibrary {
     pub(super) api: BerkeleyApi,
     pub(super) own: BerkeleyFunctions,
+    /// `trueput_bdb_compact`; `None` in a shim that was compiled before it had that.
+    pub(super) compact: Option<unsafe extern "C" fn(Handle) -> c_int>,
 }
 
 impl BerkeleyLibrary {
@@ -173,7 +175,9 @@ impl BerkeleyLibrary {
             let (api, shim) = BerkeleyApi::load(path, &BERKELEY_DB)?;
             let own = BerkeleyFunctions::load(shim, BERKELEY_DB.prefix)
                 .map_err(|error| outdated_shim(&error, &BERKELEY_DB))?;
-            Ok(Self { api, own })
+            // SAFETY: the type is that of the function in `shim/berkeleydb.c`.
+            let compact = unsafe { shim.symbol("trueput_bdb_compact") }.ok();
+            Ok(Self { api, own, compact })
         })
     }
 }

@@ -279,6 +279,19 @@ impl RocksDbDatabase {
         }
     }
 
+    /// Has every level merged into the last one that has records, over all keys.
+    fn compact_all(&self, database: Handle) {
+        let (none, no_bytes) = (std::ptr::null(), 0);
+        // SAFETY: the database is open, and is a plain one or the base of another. A null key is
+        // the beginning or the end.
+        unsafe { (self.symbols.own.compact_range)(database, none, no_bytes, none, no_bytes) };
+    }
+
+    /// The number of errors of background work, which a compaction does not return.
+    fn background_errors(&self) -> Option<String> {
+        self.store.property("rocksdb.background-errors")
+    }
+
     /// The counters of RocksDB's statistics; empty if those are off.
     fn statistics(&self) -> BTreeMap<String, Value> {
         // SAFETY: the options live; the text is ours to free, null where statistics are off.
@@ -359,5 +372,37 @@ impl Database for RocksDbDatabase {
             flush(database, options, error);
             (own.flushoptions_destroy)(options);
         })
+    }
+
+    /// A database with locks is compacted through its base; a library that does not give that has
+    /// no compaction of it.
+    fn compact(&mut self) -> Result<Option<&'static str>> {
+        let errors = self.background_errors();
+        let database = self.store.database;
+        match (&self.mode, self.symbols.base) {
+            (TransactionMode::Batch | TransactionMode::Optimistic(_), _) => {
+                self.compact_all(database);
+            }
+            (TransactionMode::Pessimistic(_), Some(functions)) => {
+                // SAFETY: the database is open and one with locks; closing its base frees only the
+                // handle.
+                unsafe {
+                    let base = (functions.get_base_db)(database);
+                    self.compact_all(base);
+                    (functions.close_base_db)(base);
+                }
+            }
+            (TransactionMode::Pessimistic(_), None) => return Ok(None),
+        }
+        if self.background_errors() == errors {
+            Ok(Some("rocksdb_compact_range"))
+        } else {
+            Err(Error::engine("a compaction failed; see LOG"))
+        }
+    }
+
+    fn tombstones_passed(&self) -> Option<u64> {
+        let are_counted = self.symbols.perf_context.is_some();
+        are_counted.then(|| self.tombstones_passed.load(Ordering::Relaxed))
     }
 }

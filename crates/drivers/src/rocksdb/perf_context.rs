@@ -1,5 +1,7 @@
 //! The tombstones that iterators pass over. RocksDB counts them for each thread, in its perf
-//! context, by default and at no further cost.
+//! context, by default and at no further cost. No other thread can read that, so a session adds its
+//! thread's count to the database's after each scan: a call of the library, and an atomic addition
+//! if the scan passed any.
 
 use super::symbols::PerfContextFunctions;
 use crate::lsm::Handle;
@@ -47,12 +49,15 @@ impl<'db, S> CountingSession<'db, S> {
         unsafe { (self.functions.metric)(self.context, METRIC) }
     }
 
-    /// Adds to the total what the thread has counted since it was last added.
+    /// Adds to the total what the thread has counted since it was last added. After a scan that
+    /// passed none it only reads a number of the thread's own.
     fn add_to_total(&mut self) {
         let count = self.count();
         let passed = count.saturating_sub(self.counted);
-        self.total.fetch_add(passed, Ordering::Relaxed);
-        self.counted = count;
+        if passed > 0 {
+            self.total.fetch_add(passed, Ordering::Relaxed);
+            self.counted = count;
+        }
     }
 }
 
@@ -97,7 +102,9 @@ impl<S: Session> Session for CountingSession<'_, S> {
         direction: Direction,
         visitor: &mut RecordVisitor<'_>,
     ) -> Result<u64> {
-        self.session.scan(range, direction, visitor)
+        let scanned = self.session.scan(range, direction, visitor);
+        self.add_to_total();
+        scanned
     }
 
     #[inline]

@@ -26,6 +26,15 @@ symbols! {
         pinnableslice_destroy: fn(Handle),
         flushoptions_create: fn() -> Handle,
         flushoptions_destroy: fn(Handle),
+        compact_range: fn(Handle, *const u8, usize, *const u8, usize),
+    }
+}
+
+symbols! {
+    /// The plain database within one with locks.
+    BaseFunctions {
+        get_base_db: fn(Handle) -> Handle,
+        close_base_db: fn(Handle),
     }
 }
 
@@ -167,6 +176,8 @@ pub(super) struct RocksDbLibrary {
     pub(super) plain: FlushFunctions,
     pub(super) locking: FlushFunctions,
     pub(super) databases: DatabaseFunctions,
+    /// `None` if the library is too old to have them.
+    pub(super) base: Option<BaseFunctions>,
     pub(super) transactions: TransactionFunctions,
     /// Newer libraries have it: 11.8.1 does, 7.8.3 does not.
     pub(super) verify_checksum: Option<unsafe extern "C" fn(Handle, ErrorPointer)>,
@@ -190,6 +201,7 @@ impl RocksDbLibrary {
                 plain: FlushFunctions::load(library, "rocksdb_")?,
                 locking: FlushFunctions::load(library, "rocksdb_transactiondb_")?,
                 databases: DatabaseFunctions::load(library, "rocksdb_")?,
+                base: BaseFunctions::load(library, "rocksdb_transactiondb_").ok(),
                 transactions: TransactionFunctions::load(library, "rocksdb_transaction_")?,
                 // SAFETY: the type is that of `rocksdb/c.h`.
                 verify_checksum: unsafe { library.symbol("rocksdb_verify_checksum") }.ok(),

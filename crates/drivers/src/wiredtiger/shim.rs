@@ -73,7 +73,12 @@ pub(super) struct WiredTigerApi {
     /// Whether the library was built with WiredTiger's own checks (`HAVE_DIAGNOSTIC`).
     pub(super) is_diagnostic: bool,
     pub(super) shim: ShimFunctions,
+    /// Compacts a table; `None` in a shim that was compiled before it had that.
+    pub(super) compact: Option<CompactFunction>,
 }
+
+/// `trueput_wt_compact` of the shim.
+pub(super) type CompactFunction = unsafe extern "C" fn(Handle, *const c_char) -> c_int;
 
 impl WiredTigerApi {
     /// Takes it from the library at `path` and the shim for its version, once.
@@ -83,13 +88,15 @@ impl WiredTigerApi {
         APIS.get(path, |path| {
             let library = LIBRARIES.get(path, |path| library::load(path, TITLE))?;
             let exported = ExportedFunctions::load(library, "wiredtiger_")?;
-            let shim = shim_for(path, version(&exported))?;
+            let (shim, from) = shim_for(path, version(&exported))?;
             // SAFETY: it is not called. `bt_debug.c` is compiled into diagnostic builds only.
             let debug = unsafe { library.symbol::<unsafe extern "C" fn()>("__wt_debug_addr") };
             Ok(Self {
                 exported,
                 is_diagnostic: debug.is_ok(),
                 shim,
+                // SAFETY: the type is that of the function in `shim/wiredtiger.c`.
+                compact: unsafe { from.symbol("trueput_wt_compact") }.ok(),
             })
         })
     }
@@ -170,16 +177,16 @@ pub(super) fn missing(library: &Path) -> Option<Error> {
     })
 }
 
-/// The shim for a library of that version, from the library's folder or from the installer: the
-/// layout of the handles differs between versions.
-fn shim_for(library: &Path, wanted: [c_int; 3]) -> Result<ShimFunctions> {
+/// The shim for a library of that version, from the library's folder or from the installer, and its
+/// file: the layout of the handles differs between versions.
+fn shim_for(library: &Path, wanted: [c_int; 3]) -> Result<(ShimFunctions, &'static Library)> {
     static LOADED: FileCache<Library> = FileCache::new();
     let beside = Some(library.with_file_name(SHIMS.system)).filter(|path| path.is_file());
     let candidates: Vec<PathBuf> = beside.into_iter().chain(SHIMS.run()).collect();
     for path in candidates {
-        let shim = LOADED.get(&path, |path| library::load(path, "shim for WiredTiger"))?;
+        let from = LOADED.get(&path, |path| library::load(path, "shim for WiredTiger"))?;
         // One of an older interface may lack functions.
-        let Ok(shim) = ShimFunctions::load(shim, "trueput_wt_") else {
+        let Ok(shim) = ShimFunctions::load(from, "trueput_wt_") else {
             continue;
         };
         let mut compiled_for = [0; 3];
@@ -190,7 +197,7 @@ fn shim_for(library: &Path, wanted: [c_int; 3]) -> Result<ShimFunctions> {
             (shim.interface)()
         };
         if (compiled_for, interface) == (wanted, INTERFACE) {
-            return Ok(shim);
+            return Ok((shim, from));
         }
     }
     let (library, wanted, shim) = (library.display(), format_version(wanted), SHIMS.system);

@@ -8,6 +8,7 @@
 mod audit;
 mod berkeleydb;
 mod claims;
+mod compaction;
 mod conformance;
 mod crash;
 mod etcd;

@@ -4,7 +4,7 @@ pub mod observe;
 pub mod overlap;
 
 use std::collections::BTreeMap;
-use std::ops::{ControlFlow, Deref};
+use std::ops::{ControlFlow, Deref, DerefMut};
 use std::path::Path;
 use tempfile::TempDir;
 pub use trueput_engine::testing::database::{begin, get, open, read, refusal, resolve, write};
@@ -92,6 +92,12 @@ impl Deref for TestDatabase {
 
     fn deref(&self) -> &Self::Target {
         &*self.database
+    }
+}
+
+impl DerefMut for TestDatabase {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut *self.database
     }
 }
 

@@ -506,6 +506,12 @@ conditions! {
         /// results, and the database is then reopened, timed and verified.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         trial crash_and_recover: bool, as ToString::to_string;
+    /// Have each engine compact its database by its own means at the end of each trial, and record
+    /// the time, the bytes and the size afterwards; not for clusters (see docs/METHOD.md)
+    "compact" "" One: compact {Boolean = false},
+        /// Whether the engine compacts its database after the workers have ended.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        trial compact: bool, as ToString::to_string;
     /// Faults of a cluster at times of the measured part, as in 10s:kill=leader,20s:start=all:
     /// kill, pause, resume, partition, heal or start the leader, a follower, the minority, the
     /// majority, all or node-N (see docs/CLUSTERS.md)

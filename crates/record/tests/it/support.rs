@@ -14,9 +14,9 @@ use trueput_record::hardware_limits::{BlockLimit, FlushLimit, HardwareLimits, Me
 use trueput_record::host::{FileSystemFacts, NumaNode, ProgramFacts};
 use trueput_record::load_generator::{ClockOffset, LoadGenerator, Stall};
 use trueput_record::measurement::{
-    Check, Conformance, DatabaseSize, EngineReport, IsolationCheck, LatencySummary, LoadReport,
-    Measurement, OpenLoop, OperationSummary, Resources, ResponseSummary, TimelineSecond,
-    Verification, WorkerReport,
+    Check, Compaction, Conformance, DatabaseSize, EngineReport, IsolationCheck, LatencySummary,
+    LoadReport, Measurement, OpenLoop, OperationSummary, Resources, ResponseSummary,
+    TimelineSecond, Verification, WorkerReport,
 };
 use trueput_record::placement::{AllocatorReport, Placement};
 use trueput_record::recovery::{EventRecord, Recovery};
@@ -87,6 +87,7 @@ fn conditions() -> Conditions {
         file_system: "ext4:mount=noatime;size=1GiB".parse().ok(),
         log_file_system: "xfs:journal=external".parse().ok(),
         crash_and_recover: true,
+        compact: true,
         faults: "10s:kill=leader,20s:heal".parse().unwrap(),
         time_slice_s: Some(0.01),
         record_trace_bytes: Some(1 << 26),
@@ -389,6 +390,8 @@ fn measurement() -> Measurement {
             allocated_bytes: 4_096,
             apparent_bytes: 1 << 30,
         },
+        database_at_start: Some(load().database),
+        compaction: Some(compaction()),
         user_read_bytes: Some(1_000),
         user_written_bytes: Some(2_000),
         live_user_bytes: Some(3_000),
@@ -413,12 +416,7 @@ fn measurement() -> Measurement {
             pages: 1_000,
             pages_left: 3,
         }),
-        recovery: Some(Recovery {
-            killed: 4,
-            recovery_s: 1.5,
-            server_s: Some(1.25),
-            first_commit_s: Some(1.75),
-        }),
+        recovery: Some(recovery()),
         events: Some(vec![EventRecord {
             at_s: 0.25,
             kind: "checkpoint".to_owned(),
@@ -428,6 +426,28 @@ fn measurement() -> Measurement {
         workers: vec![worker()],
         load_generators: vec![load_generator()],
         stalls: vec![stall()],
+    }
+}
+
+fn recovery() -> Recovery {
+    Recovery {
+        killed: 4,
+        recovery_s: 1.5,
+        server_s: Some(1.25),
+        first_commit_s: Some(1.75),
+    }
+}
+
+fn compaction() -> Compaction {
+    Compaction {
+        means: "VACUUM".to_owned(),
+        elapsed_s: 0.25,
+        storage_written_bytes: 12_288,
+        device: Some(device()),
+        database: DatabaseSize {
+            allocated_bytes: 2_048,
+            apparent_bytes: 2_000,
+        },
     }
 }
 
@@ -541,6 +561,7 @@ fn second() -> TimelineSecond {
         system_cpu_s: 0.25,
         pss_bytes: 5,
         storage_written_bytes: 8,
+        user_written_bytes: Some(2_000),
         storage_read_bytes: 7,
         rss_bytes: 6,
         voluntary_context_switches: 1,
@@ -559,6 +580,7 @@ fn second() -> TimelineSecond {
         io_wait_share: Some(0.5),
         run_delay_s: Some(0.125),
         runnable_tasks: Some(3),
+        tombstones_passed: Some(12),
     }
 }
 

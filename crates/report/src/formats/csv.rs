@@ -69,6 +69,7 @@ pub fn render(reports: &[Run]) -> String {
     columns.extend(conditions());
     columns.extend(totals());
     columns.extend(amplification());
+    columns.extend(space());
     columns.extend(machine());
     columns.extend(of_operations(trials));
     columns.extend(open_loops());
@@ -303,7 +304,45 @@ fn amplification() -> Vec<CsvColumn> {
     columns.extend([
         measured("read_amplification", Measurement::read_amplification),
         measured("write_amplification", Measurement::write_amplification),
+        measured(
+            "device_write_amplification",
+            Measurement::device_write_amplification,
+        ),
         measured("space_amplification", Measurement::space_amplification),
+    ]);
+    columns
+}
+
+/// The database's size before the run, and the engine's own compaction after it.
+fn space() -> Vec<CsvColumn> {
+    let mut columns = Vec::from(fields!(
+        "database_at_start_",
+        |m| m.database_at_start.as_ref(),
+        [allocated_bytes, apparent_bytes]
+    ));
+    columns.extend(fields!(
+        "compaction_",
+        |m| m.compaction.as_ref(),
+        [elapsed_s, storage_written_bytes]
+    ));
+    columns.extend(fields!(
+        "compaction_device_",
+        |m| m.compaction.as_ref().and_then(|it| it.device.as_ref()),
+        [read_bytes, written_bytes]
+    ));
+    columns.extend(fields!(
+        "compacted_",
+        |m| m.compaction.as_ref().map(|it| &it.database),
+        [allocated_bytes, apparent_bytes]
+    ));
+    columns.extend([
+        measured("compaction_means", |m| {
+            m.compaction.as_ref().map(|it| it.means.clone())
+        }),
+        measured(
+            "compacted_space_amplification",
+            Measurement::compacted_space_amplification,
+        ),
     ]);
     columns
 }

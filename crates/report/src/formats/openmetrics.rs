@@ -31,7 +31,7 @@ type Family = (
 );
 
 /// Every family, in the units of OpenMetrics: seconds and bytes.
-const FAMILIES: [Family; 10] = [
+const FAMILIES: [Family; 13] = [
     (
         "trueput_trial_valid",
         "",
@@ -95,6 +95,37 @@ const FAMILIES: [Family; 10] = [
         "bytes",
         "The database on disk",
         |sampled| measured(sampled, |measured| measured.database.allocated_bytes as f64),
+    ),
+    (
+        "trueput_database_at_start_bytes",
+        "bytes",
+        "The database on disk before the workers opened it; on a shared load, after the trials \
+         before it",
+        |sampled| {
+            reported(sampled, |measured| {
+                Some(measured.database_at_start?.allocated_bytes as f64)
+            })
+        },
+    ),
+    (
+        "trueput_compacted_database_bytes",
+        "bytes",
+        "The database on disk after the engine's own compaction",
+        |sampled| {
+            reported(sampled, |measured| {
+                Some(measured.compaction.as_ref()?.database.allocated_bytes as f64)
+            })
+        },
+    ),
+    (
+        "trueput_compaction_seconds",
+        "seconds",
+        "How long the engine's own compaction took",
+        |sampled| {
+            reported(sampled, |measured| {
+                Some(measured.compaction.as_ref()?.elapsed_s)
+            })
+        },
     ),
 ];
 
@@ -161,6 +192,48 @@ const SECOND_FAMILIES: [SecondFamily; 2] = [
     ),
 ];
 
+/// A family of samples of each second of a trial, of all kinds of operation together: its name, its
+/// unit, its description, and a function for the value.
+type StorageFamily = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&TimelineSecond) -> Option<f64>,
+);
+
+const STORAGE_FAMILIES: [StorageFamily; 5] = [
+    (
+        "trueput_second_database_bytes",
+        "bytes",
+        "The database on disk at the sample's time",
+        |second| Some(second.database_allocated_bytes? as f64),
+    ),
+    (
+        "trueput_second_user_written_bytes",
+        "bytes",
+        "Keys and values written in the second of measured time that ends at the sample's time",
+        |second| Some(second.user_written_bytes? as f64),
+    ),
+    (
+        "trueput_second_storage_written_bytes",
+        "bytes",
+        "Bytes that the processes sent to the storage layer in that second",
+        |second| Some(second.storage_written_bytes as f64),
+    ),
+    (
+        "trueput_second_device_written_bytes",
+        "bytes",
+        "Bytes that the devices of database and log wrote in that second, for any program",
+        |second| Some(second.device_written_bytes()? as f64),
+    ),
+    (
+        "trueput_second_tombstones_passed",
+        "",
+        "Marks of deleted records that iterators passed over in that second",
+        |second| Some(second.tombstones_passed? as f64),
+    ),
+];
+
 /// Writes the seconds of the trials as OpenMetrics 1.0 text: gauges with a time, for a database of
 /// time series. The samples of a set of labels are in order of time. A time is the trial's start
 /// and the measured time since: pauses, as between time slices, are left out.
@@ -173,27 +246,58 @@ pub fn write_seconds<E>(
 ) -> Result<(), E> {
     let sampled = select_samples(reports);
     for (name, unit, help, figures) in SECOND_FAMILIES {
-        let mut text = String::new();
-        let _ = writeln!(text, "# TYPE {name} gauge");
-        if !unit.is_empty() {
-            let _ = writeln!(text, "# UNIT {name} {unit}");
-        }
-        let _ = writeln!(text, "# HELP {name} {help}.");
-        write(&text)?;
-        for (labels, points) in sampled.iter().flat_map(|one| series(one, figures)) {
-            text.clear();
-            for (at_s, value) in points {
-                let _ = writeln!(text, "{name}{{{labels}}} {value} {at_s:.3}");
-            }
-            write(&text)?;
-        }
+        let series = sampled.iter().flat_map(|one| series(one, figures));
+        write_family((name, unit, help), series, &mut write)?;
+    }
+    for (name, unit, help, figure) in STORAGE_FAMILIES {
+        let series = sampled.iter().filter_map(|one| storage_series(one, figure));
+        write_family((name, unit, help), series, &mut write)?;
     }
     write("# EOF\n")
 }
 
+/// A series: its labels, and the values with their times, seconds since 1970.
+type Series = (String, Vec<(f64, f64)>);
+
+/// Writes a family by its name, unit and description, with its series.
+fn write_family<E>(
+    (name, unit, help): (&str, &str, &str),
+    series: impl Iterator<Item = Series>,
+    write: &mut impl FnMut(&str) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut text = String::new();
+    let _ = writeln!(text, "# TYPE {name} gauge");
+    if !unit.is_empty() {
+        let _ = writeln!(text, "# UNIT {name} {unit}");
+    }
+    let _ = writeln!(text, "# HELP {name} {help}.");
+    write(&text)?;
+    for (labels, points) in series {
+        text.clear();
+        for (at_s, value) in points {
+            let _ = writeln!(text, "{name}{{{labels}}} {value} {at_s:.3}");
+        }
+        write(&text)?;
+    }
+    Ok(())
+}
+
+/// The series of a trial of a figure of all kinds of operation together; `None` if the trial does
+/// not say when it began, or has no such figure.
+fn storage_series(
+    sampled: &TrialSample<'_>,
+    figure: fn(&TimelineSecond) -> Option<f64>,
+) -> Option<Series> {
+    let measurement = sampled.trial.measurement.as_ref()?;
+    let began_s = started_at_s(sampled.trial)?;
+    let point = |second: &TimelineSecond| Some((began_s + second.at_s, figure(second)?));
+    let points: Vec<_> = measurement.timeline.iter().filter_map(point).collect();
+    (!points.is_empty()).then(|| (sampled.labels.clone(), points))
+}
+
 /// The series of a trial: their labels, and the values with their times, seconds since 1970. None
 /// if the trial does not say when it began.
-fn series(sampled: &TrialSample<'_>, figures: SecondFigures) -> Vec<(String, Vec<(f64, f64)>)> {
+fn series(sampled: &TrialSample<'_>, figures: SecondFigures) -> Vec<Series> {
     let began_s = started_at_s(sampled.trial);
     let (Some(measurement), Some(began_s)) = (&sampled.trial.measurement, began_s) else {
         return Vec::new();
@@ -275,6 +379,16 @@ fn measured(sampled: &TrialSample<'_>, figure: fn(&trueput_record::Measurement) 
     measurement
         .map(|measured| (sampled.labels.clone(), figure(measured)))
         .collect()
+}
+
+/// A figure that not every trial has.
+fn reported(
+    sampled: &TrialSample<'_>,
+    figure: fn(&trueput_record::Measurement) -> Option<f64>,
+) -> Samples {
+    let found = sampled.trial.measurement.as_ref().and_then(figure);
+    let sample = found.map(|value| (sampled.labels.clone(), value));
+    sample.into_iter().collect()
 }
 
 fn per_kind(

@@ -1,5 +1,5 @@
 //! The trials of runs second by second, as CSV and as JSON Lines: a line for each second and kind
-//! of operation.
+//! of operation. Figures of a second that are of no kind are on the line of each.
 
 use super::csv::quoted;
 use serde_json::Value;
@@ -24,7 +24,7 @@ struct SecondRow<'a> {
 /// A column: its name, which ends in the unit, and its value.
 type SecondColumn = (&'static str, fn(&SecondRow<'_>) -> Value);
 
-const COLUMNS: [SecondColumn; 22] = [
+const COLUMNS: [SecondColumn; 29] = [
     ("run", |row| row.run.manifest.name.as_str().into()),
     ("run_started_at", |row| {
         row.run.manifest.started_at.as_str().into()
@@ -55,6 +55,28 @@ const COLUMNS: [SecondColumn; 22] = [
     ("p99_ns", |row| row.latency_ns(&row.second.latency_p99_ns)),
     ("p999_ns", |row| row.latency_ns(&row.second.latency_p999_ns)),
     ("max_ns", |row| row.latency_ns(&row.second.latency_max_ns)),
+    // From here on, of all kinds together.
+    ("storage_written_bytes", |row| {
+        row.second.storage_written_bytes.into()
+    }),
+    ("device_written_bytes", |row| {
+        row.second.device_written_bytes().into()
+    }),
+    ("user_written_bytes", |row| {
+        row.second.user_written_bytes.into()
+    }),
+    ("write_amplification", |row| {
+        row.second.write_amplification().into()
+    }),
+    ("device_write_amplification", |row| {
+        row.second.device_write_amplification().into()
+    }),
+    ("database_allocated_bytes", |row| {
+        row.second.database_allocated_bytes.into()
+    }),
+    ("tombstones_passed", |row| {
+        row.second.tombstones_passed.into()
+    }),
 ];
 
 impl SecondRow<'_> {

@@ -4,6 +4,7 @@ mod columns;
 mod latencies;
 mod rates;
 mod resources;
+mod storage_timeline;
 mod timeline;
 
 use super::{Part, Section, SectionInput};
@@ -141,6 +142,7 @@ fn trial_charts(run: &Run, ranking: &Ranking, answer: Option<&RankingAnswer>) ->
     charts.extend(kinds.filter_map(|kind| latencies::service(kind, &trials)));
     charts.extend(timeline::latencies(ranking, &trials));
     charts.extend(timeline::heat_map(ranking, &trials));
+    charts.extend(storage_timeline::charts(&trials));
     let objective = run.manifest.objective.as_ref();
     charts.extend(latencies::responses(&trials, MAX_KINDS, objective));
     charts.extend(resources::resources(&trials));

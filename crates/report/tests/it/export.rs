@@ -81,6 +81,10 @@ fn of_two_seconds() -> Run {
         latency_p99_ns: vec![reads * 500, 9_000],
         latency_p999_ns: vec![reads * 800, 9_500],
         latency_max_ns: vec![reads * 900, 9_900],
+        storage_written_bytes: 3_000,
+        user_written_bytes: Some(reads * 250),
+        database_allocated_bytes: (reads > 0).then_some(8_192),
+        tombstones_passed: Some(reads),
         ..TimelineSecond::default()
     };
     trial.started_at = "2026-11-21T22:34:45.25Z".to_owned();
@@ -110,6 +114,20 @@ fn each_second_and_kind_has_a_row_with_its_percentiles() {
     assert_eq!(times(2), ["2000", "9000", "9500", "9900"]);
     let of_second = (lines.len() - 1) / 2;
     assert_eq!(times(1 + of_second), [""; 4], "nothing was read");
+    let storage = |line| {
+        [
+            "storage_written_bytes",
+            "user_written_bytes",
+            "write_amplification",
+            "device_write_amplification",
+            "database_allocated_bytes",
+            "tombstones_passed",
+        ]
+        .map(|title| at(line, title))
+    };
+    assert_eq!(storage(1), ["3000", "1000", "3.0", "", "8192", "4"]);
+    assert_eq!(storage(2), storage(1), "they are of no kind");
+    assert_eq!(storage(1 + of_second), ["3000", "0", "", "", "", "0"]);
 
     let json = text(|write| seconds::jsonl(&[run], write));
     let rows: Vec<serde_json::Value> = json
@@ -128,6 +146,18 @@ fn each_second_and_kind_has_a_row_with_its_percentiles() {
 fn openmetrics_of_seconds_have_their_times_in_order() {
     let text = text(|write| openmetrics::write_seconds(&[of_two_seconds()], write));
     assert!(text.ends_with("# EOF\n"), "{text}");
+    let values = |family: &str| {
+        let all = samples(&text, family).into_iter();
+        all.map(|(_, value)| value).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        values("trueput_second_database_bytes"),
+        ["8192 1795300486.250"]
+    );
+    assert_eq!(
+        values("trueput_second_tombstones_passed"),
+        ["4 1795300486.250", "0 1795300486.750"]
+    );
     let of_quantile = |quantile: &str| {
         let all = samples(&text, "trueput_second_service_time_seconds");
         let of_update = all.into_iter().filter(|(labels, _)| {

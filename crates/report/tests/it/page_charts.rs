@@ -392,3 +392,37 @@ fn latencies_over_time_of_every_kind_and_percentile_are_on_the_page_folded() {
     assert!(open.contains("p99 of update over time"));
     assert!(folded.contains("p50 of update over time"));
 }
+
+#[test]
+fn size_write_amplification_and_tombstones_are_drawn_over_time_where_they_are_known() {
+    let titles = [
+        "Database on disk over time",
+        "Write amplification over time, bytes of the processes",
+        "Tombstones passed per second over time",
+    ];
+    let shown = |run: &Run| {
+        let page = run.page();
+        titles.map(|title| page.contains(title))
+    };
+    let mut run = pages::one_trial();
+    assert_eq!(shown(&run), [false; 3]);
+    let fill = |run: &mut Run, size: u64, written: u64| {
+        for second in &mut run.trials[0].measurement.as_mut().unwrap().timeline {
+            second.database_allocated_bytes = Some(size);
+            second.storage_written_bytes = written;
+            second.user_written_bytes = Some(1_000);
+            second.tombstones_passed = Some(7);
+        }
+    };
+    fill(&mut run, 8 << 20, 3_000);
+    assert_eq!(shown(&run), [true; 3]);
+    // An engine without files has no line.
+    fill(&mut run, 0, 0);
+    assert_eq!(shown(&run), [false, false, true]);
+    // Nor has a user's server, of which the client's bytes would be shown.
+    let mut on_users_server = spec(0, "postgresql", Durability::Sync, 1);
+    on_users_server.build = Some("postgres://host/database".into());
+    let mut run = report(vec![sampled(valid(on_users_server, 2_000.0), 20)]);
+    fill(&mut run, 8 << 20, 3_000);
+    assert_eq!(shown(&run), [false, false, true]);
+}

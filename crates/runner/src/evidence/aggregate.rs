@@ -19,7 +19,7 @@ use trueput_record::accounting::CacheUse;
 use trueput_record::failover::Failover;
 use trueput_record::interval_log::Interval;
 use trueput_record::measurement::{
-    DatabaseSize, LoadReport, Measurement, OpenLoop, Resources, WorkerReport,
+    DatabaseSize, LoadReport, Measurement, OpenLoop, Resources, TimelineSecond, WorkerReport,
 };
 use trueput_record::placement::Placement;
 use trueput_workloads::{Job, OperationBytes};
@@ -47,10 +47,8 @@ pub(crate) fn build_measurement(
     result: &WorkerGroupResult,
 ) -> Result<AggregatedResult, HistogramError> {
     let kinds = job.kinds();
-    let encoded = result
-        .process_results
-        .iter()
-        .map(|part| part.histograms.as_slice());
+    let processes = result.process_results.iter();
+    let encoded = processes.map(|part| part.histograms.as_slice());
     let histograms = merge_histograms(kinds.len(), encoded)?;
     let elapsed_s = elapsed_s(result.process_results.iter().flat_map(|part| &part.workers));
     let finals = final_counts(kinds.len(), &result.process_results);
@@ -58,17 +56,18 @@ pub(crate) fn build_measurement(
         host_activity: result.host_activity,
         ..total(&result.process_results, result.server.as_ref())
     };
-    let totals: Vec<u64> = (0..kinds.len())
-        .map(|kind| finals.iter().map(|done| done.counts[kind]).sum())
-        .collect();
+    let of_kind = |kind: usize| finals.iter().map(|done| done.counts[kind]).sum();
+    let totals: Vec<u64> = (0..kinds.len()).map(of_kind).collect();
     let (open_loop, responses) = match open_loop(job, conditions, result)? {
         Some((open_loop, responses)) => (Some(open_loop), responses),
         None => (None, Vec::new()),
     };
-    let user = user_bytes(&job.volumes(), &totals);
+    let volumes = job.volumes();
+    let user = user_bytes(&volumes, &totals);
     let mut operations = summarize_operations(kinds, &histograms, &totals, elapsed_s);
     add_not_found(&mut operations, workers(result).map(|(_, worker)| worker));
     let mut timeline = build_timeline(elapsed_s, &result.seconds, &finals, &result.samples, &total);
+    add_user_bytes(&mut timeline, &volumes);
     let intervals = result.latencies.finish(&mut timeline, &operations)?;
     let measurement = Measurement {
         commits: job.commits(&totals),
@@ -110,6 +109,14 @@ pub(crate) fn build_measurement(
         histograms: services.zip(histograms).chain(responses).collect(),
         intervals,
     })
+}
+
+/// Adds to each second the bytes that the user's records have in what it wrote.
+fn add_user_bytes(timeline: &mut [TimelineSecond], volumes: &[OperationBytes]) {
+    for second in timeline {
+        let of_second = user_bytes(volumes, &second.counts);
+        second.user_written_bytes = of_second.map(|(_, written)| written);
+    }
 }
 
 /// Returns the final counts of each process.

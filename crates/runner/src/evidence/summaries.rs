@@ -64,6 +64,7 @@ pub(crate) fn count_operations(kinds: usize, result: &ProcessResult) -> Operatio
         counts: sum(|worker| &worker.counts),
         times_ns: sum(|worker| &worker.times_ns),
         units: 0,
+        tombstones_passed: result.tombstones_passed,
     }
 }
 

@@ -47,7 +47,35 @@ pub(crate) fn build_timeline(
         before = (counts, used);
     }
     add_latencies(&mut timeline, &times_ns);
+    add_tombstones(&mut timeline, whole, &parts);
     timeline
+}
+
+/// Adds the tombstones that iterators passed over in each second, if every process counts them.
+fn add_tombstones(
+    timeline: &mut [TimelineSecond],
+    whole: usize,
+    parts: &[(&[OperationCounts], &OperationCounts)],
+) {
+    if parts.is_empty() {
+        return;
+    }
+    let mut before = 0;
+    for (index, second) in timeline.iter_mut().enumerate() {
+        let counted = parts.iter().map(|&(seen, last)| {
+            let done = if index < whole {
+                at(seen, index + 1, last)
+            } else {
+                last
+            };
+            done.tombstones_passed
+        });
+        let Some(now) = counted.sum::<Option<u64>>() else {
+            return;
+        };
+        second.tombstones_passed = Some(now.saturating_sub(before));
+        before = before.max(now);
+    }
 }
 
 /// Adds each second's mean latencies, from the time of all operations so far at its end.
@@ -99,6 +127,7 @@ fn entry(at_s: f64, before: &(Vec<u64>, Sample), counts: &[u64], used: &Sample) 
         system_cpu_s: usage.system_cpu_s,
         pss_bytes: gauges.memory.pss_bytes,
         storage_written_bytes: usage.storage_written_bytes,
+        user_written_bytes: None,
         storage_read_bytes: usage.storage_read_bytes,
         rss_bytes: gauges.memory.rss_bytes,
         voluntary_context_switches: usage.voluntary_context_switches,
@@ -117,6 +146,7 @@ fn entry(at_s: f64, before: &(Vec<u64>, Sample), counts: &[u64], used: &Sample) 
         io_wait_share: io_waits.share(),
         run_delay_s,
         runnable_tasks: gauges.runnable_tasks,
+        tombstones_passed: None,
     }
 }
 
@@ -233,6 +263,14 @@ mod tests {
             counts: counts.to_vec(),
             times_ns: counts.map(|count| 10 * count).to_vec(),
             units: 0,
+            tombstones_passed: None,
+        }
+    }
+
+    fn passed(tombstones: u64) -> OperationCounts {
+        OperationCounts {
+            tombstones_passed: Some(tombstones),
+            ..done([1, 0])
         }
     }
 
@@ -295,6 +333,23 @@ mod tests {
             .map(|second| second.device.unwrap().flushes.unwrap())
             .collect();
         assert_eq!(flushes, [10, 20, 10]);
+    }
+
+    #[test]
+    fn the_tombstones_of_the_seconds_are_those_of_the_trial() {
+        let of = |processes: &[Vec<OperationCounts>], finals: &[OperationCounts]| {
+            let samples = [used(0.0, 0), used(0.0, 0)];
+            let made = build_timeline(2.5, processes, finals, &samples, &used(0.0, 0));
+            made.iter()
+                .map(|second| second.tombstones_passed)
+                .collect::<Vec<_>>()
+        };
+        // The second process ended within its second second.
+        let processes = [vec![passed(10), passed(40)], vec![passed(5)]];
+        let counted = of(&processes, &[passed(47), passed(6)]);
+        assert_eq!(counted, [Some(15), Some(31), Some(7)]);
+        let uncounted = of(&[vec![], vec![]], &[passed(47), done([1, 0])]);
+        assert_eq!(uncounted, [None; 3]);
     }
 
     #[test]

@@ -169,6 +169,27 @@ pub(crate) enum Refusal {
         /// The engine.
         engine: &'static str,
     },
+    /// The workload has no database.
+    #[error("compact: {workload} measures the storage itself, without a database: remove compact")]
+    StorageToCompact {
+        /// The workload.
+        workload: String,
+    },
+    /// The engine has nothing to compact.
+    #[error("compact: {engine} stores nothing that could be compacted: remove compact")]
+    NothingToCompact {
+        /// The engine.
+        engine: &'static str,
+    },
+    /// The engine's nodes have a database each.
+    #[error(
+        "compact: {engine} is a cluster, whose nodes have a database each: remove compact, or run \
+         an engine with one"
+    )]
+    ClusterToCompact {
+        /// The engine.
+        engine: &'static str,
+    },
     /// The server is the user's.
     #[error(
         "this {engine} is your server and is not killed: remove crash_and_recover, or let the \

@@ -120,6 +120,7 @@ pub(crate) fn resolve_trial(
     })?;
     check_job(&*job, &*engine, &knobs, spec)?;
     check_recording(&*job, workload.subject(), spec)?;
+    check_compaction(&*engine, workload.subject(), spec)?;
     Ok(ResolvedTrial {
         engine,
         promise,
@@ -226,6 +227,28 @@ fn check_recording(
     })
 }
 
+/// Checks that a trial that ends with a compaction has one database that could be compacted.
+fn check_compaction(
+    engine: &dyn Engine,
+    subject: WorkloadSubject,
+    spec: &TrialSpec,
+) -> Result<(), Refusal> {
+    let name = engine.info().name;
+    if !spec.conditions.compact {
+        Ok(())
+    } else if subject == WorkloadSubject::Storage {
+        Err(Refusal::StorageToCompact {
+            workload: spec.workload.clone(),
+        })
+    } else if !engine.capabilities().retains_data {
+        Err(Refusal::NothingToCompact { engine: name })
+    } else if engine.cluster().is_some() {
+        Err(Refusal::ClusterToCompact { engine: name })
+    } else {
+        Ok(())
+    }
+}
+
 fn check_crash(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(), Refusal> {
     if !spec.conditions.crash_and_recover {
         return Ok(());
@@ -318,4 +341,136 @@ pub fn level_refusal(engine: &dyn Engine, level: Durability) -> Option<String> {
     let plain = trueput_engine::Error::no_durability(name, level).to_string();
     let (_, reason) = refusal.rsplit_once(&format!("{plain}: "))?;
     Some(reason.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trueput_engine::cluster::{Cluster, ClusterSite, NetworkQuality, NodeRole};
+    use trueput_engine::service::Service;
+    use trueput_engine::{
+        Build, Capabilities, Database, Error, Info, Null, OpenSpec, Parameter, SettingContradiction,
+    };
+    use trueput_record::testing;
+
+    /// An engine with a description only: nothing here opens one.
+    struct DescribedEngine {
+        retains_data: bool,
+        is_cluster: bool,
+    }
+
+    impl Engine for DescribedEngine {
+        fn info(&self) -> Info {
+            Info {
+                name: "described",
+                ..Null.info()
+            }
+        }
+
+        fn build(&self) -> trueput_engine::Result<Build> {
+            Null.build()
+        }
+
+        fn capabilities(&self) -> Capabilities {
+            Capabilities {
+                retains_data: self.retains_data,
+                ..Null.capabilities()
+            }
+        }
+
+        fn promise_with(
+            &self,
+            durability: Durability,
+            knobs: &ParameterValues,
+        ) -> trueput_engine::Result<Promise> {
+            Null.promise_with(durability, knobs)
+        }
+
+        fn isolation(&self, knobs: &ParameterValues) -> Option<Isolation> {
+            Null.isolation(knobs)
+        }
+
+        fn knobs(&self) -> &'static [Parameter] {
+            &[]
+        }
+
+        fn open(&self, _spec: &OpenSpec<'_>) -> trueput_engine::Result<Box<dyn Database>> {
+            Err(only_described())
+        }
+
+        fn cluster(&self) -> Option<Box<dyn Cluster>> {
+            self.is_cluster
+                .then(|| Box::new(DescribedCluster) as Box<dyn Cluster>)
+        }
+    }
+
+    fn only_described() -> Error {
+        Error::engine("only described")
+    }
+
+    struct DescribedCluster;
+
+    impl Cluster for DescribedCluster {
+        fn nodes(&self, _knobs: &ParameterValues) -> u32 {
+            3
+        }
+
+        fn node(&self, number: u32, _site: &ClusterSite) -> Box<dyn Service> {
+            panic!("node {number} is only described")
+        }
+
+        fn role(&self, _number: u32, _site: &ClusterSite) -> trueput_engine::Result<NodeRole> {
+            Err(only_described())
+        }
+
+        fn contradictions(
+            &self,
+            _number: u32,
+            _site: &ClusterSite,
+            _spec: &OpenSpec<'_>,
+        ) -> trueput_engine::Result<Vec<SettingContradiction>> {
+            Err(only_described())
+        }
+
+        fn failover_after_ms(&self, _knobs: &ParameterValues) -> u64 {
+            0
+        }
+
+        fn network(&self, _knobs: &ParameterValues) -> NetworkQuality {
+            NetworkQuality::default()
+        }
+    }
+
+    #[test]
+    fn a_compaction_needs_one_database_with_data() {
+        let mut spec = testing::spec(0, "described", Durability::None, 1);
+        let library = DescribedEngine {
+            retains_data: true,
+            is_cluster: false,
+        };
+        let harness = DescribedEngine {
+            retains_data: false,
+            ..library
+        };
+        let cluster = DescribedEngine {
+            is_cluster: true,
+            ..library
+        };
+        let (of_engine, of_storage) = (WorkloadSubject::Engine, WorkloadSubject::Storage);
+        let refused = [
+            (&harness, of_engine, "described stores nothing"),
+            (&cluster, of_engine, "described is a cluster"),
+            (&library, of_storage, "measures the storage itself"),
+        ];
+        for compact in [false, true] {
+            spec.conditions.compact = compact;
+            assert!(check_compaction(&library, of_engine, &spec).is_ok());
+            for (engine, subject, reason) in refused {
+                let refusal = check_compaction(engine, subject, &spec).err();
+                let said = refusal.map_or_else(String::new, |refusal| refusal.to_string());
+                assert_eq!(said.contains(reason), compact, "{said}");
+                assert_eq!(said.starts_with("compact: "), compact, "{said}");
+            }
+        }
+    }
 }

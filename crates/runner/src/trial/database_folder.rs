@@ -31,8 +31,8 @@ pub(crate) fn compute_load_key(context: &RunContext<'_>, spec: &TrialSpec) -> Op
 }
 
 fn load_key_of(spec: &TrialSpec, resolved: &ResolvedTrial) -> Option<String> {
-    // A database after a crash is not a load for other trials.
-    if spec.conditions.crash_and_recover {
+    // A database after a crash or a compaction is not a load for other trials.
+    if spec.conditions.crash_and_recover || spec.conditions.compact {
         return None;
     }
     let load = resolved.job.load_key()?;

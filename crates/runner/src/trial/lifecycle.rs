@@ -12,6 +12,7 @@ use crate::evidence::storage_stack::{resolve_stack, worse_stack};
 use crate::plan::disk_space::NoRoom;
 use crate::plan::log_directory::find_log_folder;
 use crate::plan::resolution::ResolvedTrial;
+use crate::trial::compaction::compact;
 use crate::trial::database_folder::{TrialDatabase, needed_bytes, open_database_folder};
 use crate::trial::environment::{self, EnvironmentReport, run_workers};
 use crate::trial::phase_limit::LimitedPhase;
@@ -34,7 +35,7 @@ use trueput_record::flush_evidence::FlushEvidence;
 use trueput_record::hardware_limits::HardwareLimits;
 use trueput_record::interval_log::Interval;
 use trueput_record::load_generator::LoadGenerator;
-use trueput_record::measurement::{DEBUG_BUILD, EngineReport, Outcome, Verification};
+use trueput_record::measurement::{DEBUG_BUILD, DatabaseSize, EngineReport, Outcome, Verification};
 use trueput_record::stall::TrialStall;
 use trueput_record::{
     Conditions, FORMAT_VERSION, Survival, TrialRecord, TrialSpec, VerifyLevel, WorkerKind,
@@ -53,6 +54,8 @@ pub(crate) struct TrialResult {
     pub database_id: String,
     /// The number of trials that ran on this load before.
     pub generation: u32,
+    /// The database's size before its workers opened it; `None` if it was not prepared.
+    size_at_start: Option<DatabaseSize>,
 }
 
 impl TrialResult {
@@ -82,6 +85,7 @@ impl TrialResult {
             intervals: Vec::new(),
             database_id: spec.id.clone(),
             generation: 0,
+            size_at_start: None,
         }
     }
 }
@@ -203,11 +207,23 @@ impl TrialSetup {
         }
     }
 
-    /// Creates and fills the database, with its server running.
+    /// Creates and fills the database, with its server running, and notes its size.
     ///
     /// # Errors
     /// Any [`TrialError`].
     pub fn prepare(
+        &self,
+        context: &mut RunContext<'_>,
+        spec: &TrialSpec,
+        server: &mut ServerLifecycle<'_>,
+        trial: &mut TrialResult,
+    ) -> Result<(), TrialError> {
+        self.fill(context, spec, server, trial)?;
+        trial.size_at_start = Some(measure_database(&self.directory)?);
+        Ok(())
+    }
+
+    fn fill(
         &self,
         context: &mut RunContext<'_>,
         spec: &TrialSpec,
@@ -267,7 +283,8 @@ impl TrialSetup {
         Ok(())
     }
 
-    /// Aggregates the workers' results and verifies them, with the server running.
+    /// Aggregates the workers' results and verifies them, with the server running. A compaction
+    /// comes in between, so that the verification finds what it has lost.
     ///
     /// # Errors
     /// Any [`TrialError`].
@@ -289,6 +306,13 @@ impl TrialSetup {
         }
         if result.interrupted {
             return Err(TrialError::Interrupted);
+        }
+        if spec.conditions.compact {
+            let assignment = self.assignment(spec, trial, WorkerTask::Compact);
+            let compaction = compact(context, assignment, server)?;
+            if let Some(measurement) = &mut trial.record.measurement {
+                measurement.compaction = compaction;
+            }
         }
         let assignment = self.assignment(spec, trial, WorkerTask::Verify(totals));
         let verified = run_task(context, assignment, LimitedPhase::Verify);
@@ -523,6 +547,7 @@ fn measure(
     let conditions = &trial.record.spec.conditions;
     let aggregated = aggregate::build_measurement(&*resolved.job, conditions, result)?;
     let mut measurement = aggregated.measurement;
+    measurement.database_at_start = trial.size_at_start;
     measurement.database = measure_database(directory)?;
     let interval = (result.started_at.as_str(), measurement.elapsed_s);
     let (spec, seen) = (&trial.record.spec, result.engine_events.clone());

@@ -55,6 +55,8 @@ pub(crate) enum LimitedPhase {
     StopServer,
     /// Opening the database after a deliberate crash.
     Recover,
+    /// The engine's compaction of the database.
+    Compact,
     /// Verifying the results.
     Verify,
     /// Removing the database.
@@ -75,6 +77,7 @@ impl LimitedPhase {
             Self::Close => "closing the database",
             Self::StopServer => "stopping the server",
             Self::Recover => "opening the database after the crash",
+            Self::Compact => "compacting the database",
             Self::Verify => "verification",
             Self::Remove => "removing the database",
         }
@@ -137,7 +140,7 @@ impl ExpectedWork {
             LimitedPhase::Run if self.is_candidate => floor,
             LimitedPhase::Run => self.run.max(self.load.saturating_mul(FACTOR)),
             LimitedPhase::Open | LimitedPhase::Close if self.is_candidate => floor,
-            LimitedPhase::Recover | LimitedPhase::StartServer => {
+            LimitedPhase::Recover | LimitedPhase::StartServer | LimitedPhase::Compact => {
                 whole.max(work.saturating_mul(RECOVERY_FACTOR))
             }
             LimitedPhase::Verify | LimitedPhase::Close | LimitedPhase::StopServer => {
@@ -296,6 +299,8 @@ mod tests {
             assert!(long.allowed_silence(phase) >= S(1_000), "{phase:?}");
         }
         assert_eq!(short.allowed_silence(LimitedPhase::Recover), S(80));
+        // It rewrites the database without a sign of progress.
+        assert!(long.allowed_silence(LimitedPhase::Compact) >= S(7_200));
     }
 
     #[test]

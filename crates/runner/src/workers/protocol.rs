@@ -99,6 +99,8 @@ pub(crate) enum WorkerTask {
     },
     /// Open the database after a crash, and commit a first transaction.
     Recover,
+    /// Have the engine compact the database.
+    Compact,
     /// Compute and check the results.
     Verify(TrialTotals),
 }
@@ -196,6 +198,16 @@ pub(crate) enum Report {
         /// Time until the first transaction was committed, seconds; `None` if none was made.
         first_commit_s: Option<f64>,
     },
+    /// The engine has compacted the database, and it is closed.
+    Compacted {
+        /// The engine's call or statement; `None` if it has none and nothing was done.
+        means: Option<String>,
+        /// Duration of the call, seconds.
+        elapsed_s: f64,
+        /// Bytes that this process sent to the storage layer from then until the database was
+        /// closed.
+        storage_written_bytes: u64,
+    },
     /// The results.
     Verified(Box<VerificationResult>),
     /// The answer to [`Instruction::Delegate`].
@@ -219,6 +231,10 @@ pub(crate) struct OperationCounts {
     pub times_ns: Vec<u64>,
     /// Units of work.
     pub units: u64,
+    /// Tombstones that iterators passed over in the measured part; `None` if the engine does not
+    /// count them.
+    #[serde(default)]
+    pub tombstones_passed: Option<u64>,
 }
 
 /// A second of a process.
@@ -272,6 +288,10 @@ pub(crate) struct ProcessResult {
     /// Counters of the engine's own cache between release and end; `None` if it has none.
     #[serde(default)]
     pub cache: Option<CacheReport>,
+    /// Tombstones that iterators passed over between release and end, as those of
+    /// [`OperationCounts`].
+    #[serde(default)]
+    pub tombstones_passed: Option<u64>,
     /// Intervals of the measured part in which the process did not run.
     #[serde(default)]
     pub stalls: Vec<ProcessStall>,

@@ -1,4 +1,4 @@
-//! The tasks of a trial that run in one process of their own: conformance, preparation,
+//! The tasks of a trial that run in one process of their own: conformance, preparation, compaction,
 //! verification.
 
 use crate::context::{RunContext, TrialError};
@@ -7,10 +7,13 @@ use crate::workers::local::LocalWorkers;
 use crate::workers::protocol::{Assignment, Report};
 use crate::workers::worker_process::WorkerEvent;
 use crate::{Event, Phase};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The interval at which the runner checks whether the user has stopped the run.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
+
+/// The interval at which a task is shown that does not report how far it is.
+const SHOW_EVERY: Duration = Duration::from_secs(1);
 
 /// Runs a task in a separate process, and returns its report. If the user stops the run, it is
 /// killed at once, because it has measured nothing.
@@ -42,12 +45,19 @@ pub(crate) fn run_task_in(
     let pids = workers.pids();
     let name = format!("{} (process {})", limited.title(), pids[0]);
     let mut answer = None;
+    let mut shown_at: Option<Instant> = None;
     loop {
         if context.stopped() {
             return Err(TrialError::Interrupted);
         }
         if let Some(reason) = clock.check(&pids) {
             return Err(TrialError::Overrun(reason.into()));
+        }
+        // No engine says how far its compaction is.
+        let is_due = shown_at.is_none_or(|at| at.elapsed() >= SHOW_EVERY);
+        if limited == LimitedPhase::Compact && is_due {
+            shown_at = Some(Instant::now());
+            show(context, &id, limited, 0.0);
         }
         let (index, report) = match workers.receive(TICK) {
             None => continue,
@@ -68,16 +78,8 @@ pub(crate) fn run_task_in(
                 return Err(format!("{name}: {message}{last_words}").into());
             }
             Report::Progress { fraction } => {
-                let id = id.clone();
                 clock.note_fraction(fraction);
-                if let Some(phase) = phase_of(limited) {
-                    context.emit(&Event::TrialProgress {
-                        id,
-                        phase,
-                        fraction,
-                        rate_per_s: 0.0,
-                    });
-                }
+                show(context, &id, limited, fraction);
             }
             other => answer = Some(other),
         }
@@ -107,10 +109,23 @@ fn explain(mut answer: Report, last_words: impl FnOnce() -> String) -> Report {
     answer
 }
 
+/// Shows how far the task of a trial is, if it is of a phase that is shown.
+fn show(context: &mut RunContext<'_>, id: &str, limited: LimitedPhase, fraction: f64) {
+    if let Some(phase) = phase_of(limited) {
+        context.emit(&Event::TrialProgress {
+            id: id.to_owned(),
+            phase,
+            fraction,
+            rate_per_s: 0.0,
+        });
+    }
+}
+
 /// Returns the phase in which a task's progress is shown.
 fn phase_of(limited: LimitedPhase) -> Option<Phase> {
     match limited {
         LimitedPhase::Prepare => Some(Phase::Prepare),
+        LimitedPhase::Compact => Some(Phase::Compact),
         LimitedPhase::Verify => Some(Phase::Verify),
         _ => None,
     }

@@ -2,8 +2,10 @@
 
 mod cluster_database;
 mod commit_numbers;
+mod compact;
 mod error;
 mod failover;
+mod first_start;
 mod host_agent;
 mod native;
 mod pipe;
@@ -130,6 +132,7 @@ fn serve(
             return threads::run_threads(resolved, assignment, sessions, control, reporter);
         }
         WorkerTask::Recover => return recover::recover(resolved, assignment, reporter),
+        WorkerTask::Compact => return compact::compact(resolved, assignment, reporter),
         WorkerTask::Verify(totals) => return conclude(resolved, assignment, totals, reporter),
     }
     Ok(())

@@ -11,6 +11,10 @@ pub trait Hooks: Send + Sync {
     fn before_get(&self, _key: &[u8], _visitor: &mut ValueVisitor<'_>) {}
     fn before_first_put(&self) {}
     fn before_flush_counters(&self) {}
+    /// In place of the database's own compaction.
+    fn compact(&self) -> Result<Option<&'static str>> {
+        Ok(None)
+    }
     /// With the number of commits of the session so far.
     fn after_commit(&self, _commits: u64) -> Result<()> {
         Ok(())
@@ -47,6 +51,10 @@ impl<H: Hooks> Database for HookedDatabase<H> {
 
     fn checkpoint(&self) -> Result<()> {
         self.inner.checkpoint()
+    }
+
+    fn compact(&mut self) -> Result<Option<&'static str>> {
+        self.hooks.compact()
     }
 }
 

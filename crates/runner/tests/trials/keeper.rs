@@ -1,11 +1,12 @@
 //! An engine that keeps what it is given, as one that passes every other check may: at `sync` it
-//! flushes at each commit, or only says so.
+//! flushes at each commit, or only says so. It compacts its database, or does not.
 
 use crate::hooks::{HookedDatabase, Hooks};
-use crate::toy::hang;
+use crate::toy::{LOADED, LOADED_BYTES, hang};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 use trueput_engine::reference::Reference;
 use trueput_engine::{
     Build, Capabilities, Database, Durability, Engine, Error, Info, Isolation, OpenSpec, Parameter,
@@ -19,7 +20,28 @@ pub struct Keeper {
     flushes: bool,
     /// Whether it hangs when it opens a trial's database in which somebody has committed.
     hangs_at_recovery: bool,
+    /// What it does when it is to compact its database; `None` if it has no compaction.
+    compaction: Option<KeeperCompaction>,
 }
+
+/// What an engine does when it is to compact its database.
+#[derive(Clone, Copy)]
+pub enum KeeperCompaction {
+    /// It shortens the file of the load to [`COMPACTED_BYTES`].
+    Honest,
+    /// Nothing.
+    Claimed,
+    /// It reports an error.
+    Failing,
+    /// It never ends.
+    Hanging,
+}
+
+/// The name of its call.
+pub const COMPACTION: &str = "keeper_compact";
+
+/// The size of the loaded file after an honest compaction.
+pub const COMPACTED_BYTES: usize = LOADED_BYTES / 4;
 
 impl Keeper {
     pub const fn new(name: &'static str, flushes: bool) -> Self {
@@ -27,6 +49,7 @@ impl Keeper {
             name,
             flushes,
             hangs_at_recovery: false,
+            compaction: None,
         }
     }
 
@@ -34,6 +57,13 @@ impl Keeper {
         Self {
             hangs_at_recovery: true,
             ..Self::new(name, true)
+        }
+    }
+
+    pub const fn compacting(name: &'static str, compaction: KeeperCompaction) -> Self {
+        Self {
+            compaction: Some(compaction),
+            ..Self::new(name, false)
         }
     }
 }
@@ -87,18 +117,43 @@ impl Engine for Keeper {
         let log = log.map_err(Error::engine)?;
         Ok(Box::new(HookedDatabase {
             inner,
-            hooks: CommitLog(self.flushes.then_some(log)),
+            hooks: KeeperHooks {
+                log: self.flushes.then_some(log),
+                loaded: spec.directory.join(LOADED),
+                compaction: self.compaction,
+            },
             settings: BTreeMap::new(),
         }))
     }
 }
 
-/// The log that a commit flushes, if any.
-struct CommitLog(Option<File>);
+/// What an engine does at commits and when it is to compact its database.
+struct KeeperHooks {
+    /// The log that a commit flushes, if any.
+    log: Option<File>,
+    /// The file of the load.
+    loaded: PathBuf,
+    compaction: Option<KeeperCompaction>,
+}
 
-impl Hooks for CommitLog {
+impl Hooks for KeeperHooks {
+    fn compact(&self) -> Result<Option<&'static str>> {
+        match self.compaction {
+            None => return Ok(None),
+            Some(KeeperCompaction::Honest) => {
+                let file = OpenOptions::new().write(true).open(&self.loaded);
+                file.and_then(|file| file.set_len(COMPACTED_BYTES as u64))
+                    .map_err(Error::engine)?;
+            }
+            Some(KeeperCompaction::Claimed) => {}
+            Some(KeeperCompaction::Failing) => return Err(Error::engine("the keeper is stuck")),
+            Some(KeeperCompaction::Hanging) => hang(),
+        }
+        Ok(Some(COMPACTION))
+    }
+
     fn after_commit(&self, commits: u64) -> Result<()> {
-        if let Some(log) = &self.0 {
+        if let Some(log) = &self.log {
             let record = commits.to_le_bytes();
             log.write_all_at(&record, 0).map_err(Error::engine)?;
             log.sync_data().map_err(Error::engine)?;

@@ -9,6 +9,7 @@
 
 mod accounting;
 mod claims;
+mod compaction;
 mod conditions;
 mod copies;
 mod delegated;
@@ -66,6 +67,7 @@ fn started_over_ssh() -> bool {
 fn all() -> impl Iterator<Item = &'static (&'static str, fn())> {
     claims::ALL
         .iter()
+        .chain(compaction::ALL)
         .chain(conditions::ALL)
         .chain(copies::ALL)
         .chain(delegated::ALL)

@@ -1,6 +1,6 @@
 //! A run of toy trials in folders of its own.
 
-use crate::keeper::Keeper;
+use crate::keeper::{Keeper, KeeperCompaction};
 use crate::replay::Replay;
 use crate::skewed::SkewedEngine;
 use crate::toy::{DISGUISED, Hang, Play, Toy};
@@ -37,6 +37,10 @@ pub const REGISTRY: Registry = Registry {
             stated: Isolation::Snapshot,
         },
         &Keeper::hanging_at_recovery("hangs-at-recovery"),
+        &Keeper::compacting("compacts", KeeperCompaction::Honest),
+        &Keeper::compacting("claims-to-compact", KeeperCompaction::Claimed),
+        &Keeper::compacting("fails-to-compact", KeeperCompaction::Failing),
+        &Keeper::compacting("hangs-at-compaction", KeeperCompaction::Hanging),
     ],
     workloads: &[&Play, &Replay],
     plugins: None,

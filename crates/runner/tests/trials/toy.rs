@@ -55,17 +55,15 @@ impl Toy {
 
     pub const fn hanging(name: &'static str, hang: Hang) -> Self {
         Self {
-            name,
-            version: "1.0",
-            boasts: false,
             hangs: Some(hang),
+            ..Self::new(name, "1.0", false)
         }
     }
 
     /// Hangs, if it is to hang when this folder is opened.
     fn hang_at_open(&self, directory: &Path) {
         let is_suite = is_of_suite(directory);
-        let is_loaded = directory.join("loaded").exists();
+        let is_loaded = directory.join(LOADED).exists();
         let hangs = match self.hangs {
             Some(Hang::Conformance) => is_suite,
             Some(Hang::Open) => !is_suite && is_loaded,
@@ -117,7 +115,8 @@ pub const LOG: &str = "toy.log";
 pub const SLOW_STEPS: u32 = 8;
 pub const SLOW_STEP: Duration = Duration::from_secs(1);
 
-/// The size of the database before the workers start.
+/// The file of the load in the database's folder, and its size.
+pub const LOADED: &str = "loaded";
 pub const LOADED_BYTES: usize = 1 << 20;
 
 /// The memory that the act `hoard` allocates.
@@ -382,7 +381,7 @@ impl Job for Act {
             }),
             _ => {}
         }
-        std::fs::write(target.directory.join("loaded"), [1; LOADED_BYTES])
+        std::fs::write(target.directory.join(LOADED), [1; LOADED_BYTES])
             .map_err(|error| Error::Workload(error.to_string()))?;
         Ok(None)
     }

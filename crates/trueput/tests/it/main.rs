@@ -16,6 +16,7 @@ mod capacities;
 mod charts;
 mod choices;
 mod clusters;
+mod compactions;
 mod comparing;
 mod crashes;
 mod decisions;

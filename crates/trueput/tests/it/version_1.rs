@@ -20,7 +20,12 @@ const RENAMES: [(&str, &str); 6] = [
 ];
 
 /// Conditions that came later, which history lists with their default.
-const LATER_CONDITIONS: [&str; 3] = ["at", "hosts", "record_trace"];
+const LATER_CONDITIONS: [(&str, &str); 4] = [
+    ("at", "none"),
+    ("compact", "false"),
+    ("hosts", "none"),
+    ("record_trace", "none"),
+];
 
 fn new_name(old: &str) -> &str {
     let found = RENAMES.iter().find(|(before, _)| *before == old);
@@ -48,7 +53,8 @@ fn renamed(value: Value) -> Value {
                 .map(|(name, field)| {
                     let mut field = renamed(field);
                     if let ("circumstances", Value::Object(conditions)) = (&*name, &mut field) {
-                        let later = LATER_CONDITIONS.map(|name| (name.to_owned(), "none".into()));
+                        let later = LATER_CONDITIONS
+                            .map(|(name, default)| (name.to_owned(), default.into()));
                         conditions.extend(later);
                     }
                     (new_name(&name).to_owned(), field)

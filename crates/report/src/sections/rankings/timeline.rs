@@ -42,7 +42,7 @@ const PERCENTILES: [LatencyPercentile; 4] = [
 
 /// The points that all the other charts of latencies of a ranking share, as far as each line has
 /// [`MIN_POINTS`]: most readers leave them folded, and the page has to be sent.
-const MORE_POINTS: usize = 3_000;
+pub(super) const MORE_POINTS: usize = 3_000;
 
 /// The most kinds of operation that have charts of latencies.
 const MAX_TIMED_KINDS: usize = 6;

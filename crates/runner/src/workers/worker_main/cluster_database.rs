@@ -62,6 +62,14 @@ impl Database for ClusterDatabase {
         with_leader(|| self.0.checkpoint())
     }
 
+    fn compact(&mut self) -> Result<Option<&'static str>> {
+        with_leader(|| self.0.compact())
+    }
+
+    fn tombstones_passed(&self) -> Option<u64> {
+        self.0.tombstones_passed()
+    }
+
     fn close(self: Box<Self>) -> Result<()> {
         self.0.close()
     }

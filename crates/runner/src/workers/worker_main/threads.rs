@@ -2,6 +2,7 @@
 
 use super::error::WorkerError;
 use super::failover::FailoverSession;
+use super::first_start::FirstStart;
 use super::native;
 use super::pipe::{Gate, Reporter, WorkerControl};
 use super::recording::RecordingSession;
@@ -21,8 +22,6 @@ use crate::workers::trace_file::part_path;
 use hdrhistogram::Histogram;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use trueput_engine::{CacheCount, CacheScope, Database, NativeProgram, Session, panics};
@@ -151,6 +150,7 @@ fn collect_result(
         mut outputs,
         usage,
         cache,
+        tombstones_passed,
         stalls,
         remaining_latencies,
     } = run;
@@ -179,6 +179,7 @@ fn collect_result(
         allocator: read_allocator(),
         engine: super::state(database)?,
         cache,
+        tombstones_passed,
         stalls,
     })
 }
@@ -440,30 +441,8 @@ struct MeasuredSince {
     stopped: Duration,
     /// The release on the clock of the measured part; `None` after a warm-up, when all are at work.
     released_ns: Option<u64>,
-}
-
-/// When the first worker of a process began. A worker may wait for a processor after its release,
-/// and its time counts from its start.
-#[derive(Debug)]
-struct FirstStart(AtomicU64);
-
-impl Default for FirstStart {
-    fn default() -> Self {
-        Self(AtomicU64::new(u64::MAX))
-    }
-}
-
-impl FirstStart {
-    /// Notes the start of a worker, nanoseconds on the clock of the measured part.
-    fn note(&self, start_ns: u64) {
-        self.0.fetch_min(start_ns, Relaxed);
-    }
-
-    /// Returns the time from the release to the first start; to now if nobody has begun.
-    fn lateness(&self, released_ns: u64, now_ns: u64) -> Duration {
-        let start_ns = self.0.load(Relaxed).min(now_ns);
-        Duration::from_nanos(start_ns.saturating_sub(released_ns))
-    }
+    /// The tombstones that iterators had passed over by then.
+    tombstones_passed: Option<u64>,
 }
 
 /// The output of the workers of a process, and the resources that it used.
@@ -471,6 +450,7 @@ struct ProcessOutput {
     outputs: Vec<WorkerOutput>,
     usage: ResourceUsage,
     cache: Option<CacheReport>,
+    tombstones_passed: Option<u64>,
     stalls: Vec<ProcessStall>,
     remaining_latencies: Vec<String>,
 }
@@ -496,7 +476,7 @@ impl ThreadMonitor<'_> {
         let before = if warms_up {
             None
         } else {
-            Some((self.count_cache()?, own_usage()?))
+            Some(self.begin_counts()?)
         };
         // What is stopped from now on does not count.
         let stopped_before = self.control.stopped_time.total();
@@ -505,9 +485,9 @@ impl ThreadMonitor<'_> {
         self.gate.open(released);
         let measured = began + Duration::from_secs_f64(self.conditions.warm_up_s);
         while self.receive_until(measured, &mut outputs)? {}
-        let (count, before) = match before {
+        let (count, before, tombstones_passed) = match before {
             Some(before) => before,
-            None => (self.count_cache()?, own_usage()?),
+            None => self.begin_counts()?,
         };
         self.control.stage.measure();
         let mut latencies = IntervalLatencies::new(self.kinds, self.counters);
@@ -515,6 +495,7 @@ impl ThreadMonitor<'_> {
             moment: measured,
             stopped: stopped_before,
             released_ns: (!warms_up).then_some(began_ns),
+            tombstones_passed,
         };
         let stalls = self.follow(since, &mut outputs, &mut latencies)?;
         let usage = own_usage()? - before;
@@ -523,9 +504,25 @@ impl ThreadMonitor<'_> {
             outputs,
             usage,
             cache,
+            tombstones_passed: self.tombstones_since(since),
             stalls,
             remaining_latencies: latencies.end_interval().map_err(HistogramError::from)?,
         })
+    }
+
+    /// Begins what is counted in the measured part: the cache, this process's resources, and the
+    /// tombstones, which have a number already.
+    fn begin_counts(
+        &self,
+    ) -> Result<(Option<CacheCount<'_>>, ResourceUsage, Option<u64>), WorkerError> {
+        let tombstones_passed = self.database.tombstones_passed();
+        Ok((self.count_cache()?, own_usage()?, tombstones_passed))
+    }
+
+    /// Returns the tombstones that iterators have passed over in the measured part.
+    fn tombstones_since(&self, since: MeasuredSince) -> Option<u64> {
+        let passed = self.database.tombstones_passed()?;
+        Some(passed.saturating_sub(since.tombstones_passed?))
     }
 
     fn count_cache(&self) -> Result<Option<CacheCount<'_>>, WorkerError> {
@@ -576,7 +573,8 @@ impl ThreadMonitor<'_> {
             stalls.extend(waking.judge(due));
             awake = Instant::now();
             if !has_message && awake >= after(second_ends) {
-                let done = operation_counts(self.counters, self.kinds);
+                let mut done = operation_counts(self.counters, self.kinds);
+                done.tombstones_passed = self.tombstones_since(since);
                 let latencies = latencies.end_interval().map_err(HistogramError::from)?;
                 self.reporter
                     .send(&Report::Second(SecondReport { done, latencies }))?;
@@ -621,6 +619,7 @@ fn operation_counts(counters: &[WorkerCounters], kinds: usize) -> OperationCount
         counts: vec![0; kinds],
         times_ns: vec![0; kinds],
         units: 0,
+        tombstones_passed: None,
     };
     let add = |sums: &mut [u64], more: Vec<u64>| {
         sums.iter_mut().zip(more).for_each(|(sum, one)| *sum += one);
@@ -670,20 +669,4 @@ fn open_loop_result(
             .unwrap_or_default(),
         late: all().map(|one| one.late).sum(),
     }))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_time_counts_from_the_first_start_of_a_worker() {
-        let first = FirstStart::default();
-        assert_eq!(first.lateness(1_000, 1_700), Duration::from_nanos(700));
-        first.note(5_000);
-        first.note(3_000);
-        first.note(4_000);
-        assert_eq!(first.lateness(1_000, 9_000), Duration::from_nanos(2_000));
-        assert_eq!(first.lateness(3_000, 9_000), Duration::ZERO);
-    }
 }

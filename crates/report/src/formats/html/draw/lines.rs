@@ -146,10 +146,19 @@ fn most(points: &[Vec<Point>], of: fn(&Point) -> f64) -> f64 {
 
 /// Rates from 0 on the left.
 fn rates_side(figures: &[f64]) -> LeftAxis {
+    side_from_zero(Unit::PerSecond, figures)
+}
+
+/// Figures of a unit from 0 on the left.
+fn side_from_zero(unit: Unit, figures: &[f64]) -> LeftAxis {
     let end = figures.last().copied().unwrap_or(1.0);
     LeftAxis {
-        ticks: axis::even(Unit::PerSecond, figures, 0.0, end),
-        label: "per second",
+        ticks: axis::even(unit, figures, 0.0, end),
+        label: match unit {
+            Unit::Bytes => "bytes",
+            Unit::Times => "times",
+            _ => "per second",
+        },
         reference: None,
     }
 }
@@ -186,7 +195,7 @@ fn height_at(line: &[Point], at: f64) -> f64 {
     }
 }
 
-/// Rates over time, with engine events as dots on the lines.
+/// Rates or other figures over time, with engine events as dots on the lines.
 pub(super) fn timeline(chart: &Chart, styles: &Appearance) -> Markup {
     let groups: Vec<_> = chart.groups.iter().take(MAX_DRAWN).collect();
     let all: Vec<_> = groups
@@ -194,8 +203,10 @@ pub(super) fn timeline(chart: &Chart, styles: &Appearance) -> Markup {
         .map(|group| extend_to_events(&pairs(group, 0, 1), group))
         .collect();
     let longest = most(&all, |point| point.0).max(f64::MIN_POSITIVE);
-    let rates = axis::from_zero(Unit::PerSecond, most(&all, |point| point.1), 5);
-    let end = rates.last().copied().unwrap_or(1.0);
+    let unit = chart.columns.get(1);
+    let unit = unit.map_or(Unit::PerSecond, |column| column.unit);
+    let figures = axis::from_zero(unit, most(&all, |point| point.1), 5);
+    let end = figures.last().copied().unwrap_or(1.0);
     let place = |(x, y): &Point| (x / longest, 1.0 - y / end);
     let line = |(points, group): (&Vec<Point>, &&ChartGroup)| {
         let event = |mark: &ChartMark| {
@@ -214,7 +225,8 @@ pub(super) fn timeline(chart: &Chart, styles: &Appearance) -> Markup {
     let lines: Vec<_> = all.iter().zip(&groups).map(line).collect();
     let ticks = axis::ticks(0.0, longest, 6);
     let bottom = axis::even(Unit::Seconds, &ticks, 0.0, longest);
-    frame(chart, styles, &lines, &bottom, &rates_side(&rates))
+    let side = side_from_zero(unit, &figures);
+    frame(chart, styles, &lines, &bottom, &side)
 }
 
 /// Times over time, on a logarithmic axis of times.

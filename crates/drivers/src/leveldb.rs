@@ -309,6 +309,8 @@ impl LevelDbDatabase {
             api: symbols.api,
             reads: symbols.reads,
             get: ValueAccess::Copied,
+            multi_get: None,
+            loader: None,
             database,
             write_options,
             set_read_options: always.then_some(symbols.own.readoptions_set_verify_checksums),

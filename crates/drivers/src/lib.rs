@@ -6,6 +6,7 @@ mod etcd;
 mod fjall;
 mod folder_path;
 mod gtm;
+mod key_positions;
 mod leveldb;
 mod library;
 mod lmdb;

@@ -122,6 +122,8 @@ impl Engine for Lmdb {
         Capabilities {
             several_processes: true,
             concurrent_writers: false,
+            conditional_put: true,
+            bulk_load: true,
             ..Capabilities::transactional(self.selected_build().max_key_bytes, u32::MAX as usize)
         }
     }

@@ -3,19 +3,20 @@
 
 mod api;
 mod cursor;
+mod multi_get;
 mod overlay;
 mod reader;
 mod session;
 mod store;
 mod write_lock;
 
-pub(crate) use api::{Handle, LsmFunctions, ReadFunctions};
+pub(crate) use api::{CopyingMultiGet, Handle, LsmFunctions, MultiGet, ReadFunctions};
 pub(crate) use cursor::Cursor;
 pub(crate) use overlay::Overlay;
 pub(crate) use reader::SessionReader;
 pub(crate) use session::BatchSession;
 use std::ops::ControlFlow;
-pub(crate) use store::{LsmDatabase, ValueAccess, check, take_text};
+pub(crate) use store::{BulkLoader, LsmDatabase, ValueAccess, check, take_text};
 use trueput_engine::{Database, Direction, KeyRange, Mode, Result};
 
 /// The workaround of [`BatchSession`] for transactions that the engine does not have.

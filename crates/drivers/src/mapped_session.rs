@@ -8,8 +8,8 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::marker::PhantomData;
 use std::ptr;
 use trueput_engine::{
-    Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor, Window,
-    common_errors,
+    Direction, Error, KeyRange, Mode, RecordSource, RecordVisitor, Result, Session, ValueVisitor,
+    Window, common_errors,
 };
 
 /// The window if a commit leaves its meta page to the next one's flush.
@@ -46,6 +46,12 @@ pub(crate) trait MappedApi: Sized + 'static {
     const SUCCESS: c_int;
     /// The code of a search that finds nothing.
     const NOT_FOUND: c_int;
+    /// The code of a put of [`MappedApi::NO_OVERWRITE`] whose key exists.
+    const KEY_EXISTS: c_int;
+    /// The flag of a put that stores only if the key does not exist.
+    const NO_OVERWRITE: c_uint;
+    /// The flag of a put whose key is behind all others.
+    const APPEND: c_uint;
     /// The flag of a read transaction.
     const READ_ONLY: c_uint;
     /// The operations of a cursor: to the first and last record, the next and previous, and to the
@@ -91,12 +97,14 @@ pub(crate) trait MappedApi: Sized + 'static {
         key: &mut Self::Slice,
         value: &mut Self::Slice,
     ) -> c_int;
+    /// With [`MappedApi::NO_OVERWRITE`], `value` receives the value of a key that exists.
     unsafe fn put(
         &self,
         transaction: *mut Self::Transaction,
         table: c_uint,
         key: &mut Self::Slice,
         value: &mut Self::Slice,
+        flags: c_uint,
     ) -> c_int;
     unsafe fn delete(
         &self,
@@ -151,6 +159,10 @@ pub(crate) struct MappedTable<A: MappedApi> {
     /// The main, unnamed table.
     pub(crate) table: c_uint,
 }
+
+/// Bytes of keys and values that a load commits at a time: the pages that they change are in
+/// memory until then.
+const APPENDED_BYTES: usize = 64 << 20;
 
 /// One worker's session over an environment.
 pub(crate) struct MappedSession<'e, A: MappedApi> {
@@ -249,6 +261,27 @@ impl<'e, A: MappedApi> MappedSession<'e, A> {
         Ok(std::mem::replace(&mut self.open, ptr::null_mut()))
     }
 
+    /// Appends records to the table in the open write transaction, until they are so many bytes
+    /// that it is to be committed; returns whether there may be more.
+    fn append(&mut self, records: &mut dyn RecordSource) -> Result<bool> {
+        let mut appended = 0;
+        while appended < APPENDED_BYTES {
+            let Some((key, value)) = records.next_record() else {
+                return Ok(false);
+            };
+            appended += key.len() + value.len();
+            A::check_key(key)?;
+            let (mut key, mut value) = (borrowed(key), borrowed(value));
+            // SAFETY: the write transaction is open and this thread's; the library only reads the
+            // key and the value, and copies them.
+            self.check(unsafe {
+                let (table, flags) = (self.table, A::APPEND);
+                self.api.put(self.open, table, &mut key, &mut value, flags)
+            })?;
+        }
+        Ok(true)
+    }
+
     /// A cursor of the open transaction.
     fn cursor(&mut self) -> Result<MappedCursor<A>> {
         let is_kept = A::KEEPS_WRITE_CURSOR || self.mode == Mode::Read;
@@ -320,7 +353,25 @@ impl<A: MappedApi> Session for MappedSession<'_, A> {
         let (mut key, mut value) = (borrowed(key), borrowed(value));
         // SAFETY: the write transaction is open and this thread's; without reserving, the library
         // only reads the key and the value, and copies them.
-        self.check(unsafe { self.api.put(self.open, self.table, &mut key, &mut value) })
+        self.check(unsafe {
+            let table = self.table;
+            self.api.put(self.open, table, &mut key, &mut value, 0)
+        })
+    }
+
+    fn put_if_absent(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.require_write()?;
+        A::check_key(key)?;
+        let (mut key, mut value) = (borrowed(key), borrowed(value));
+        // SAFETY: as in `put`.
+        let code = unsafe {
+            let (table, flags) = (self.table, A::NO_OVERWRITE);
+            self.api.put(self.open, table, &mut key, &mut value, flags)
+        };
+        if code == A::KEY_EXISTS {
+            return Ok(false);
+        }
+        self.check(code).map(|()| true)
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
@@ -329,6 +380,24 @@ impl<A: MappedApi> Session for MappedSession<'_, A> {
         // SAFETY: the write transaction is open and this thread's.
         let code = unsafe { self.api.delete(self.open, self.table, &mut key) };
         is_found(self.api, code).map(drop)
+    }
+
+    fn bulk_load(&mut self, records: &mut dyn RecordSource) -> Result<bool> {
+        let mut has_more = true;
+        while has_more {
+            self.begin(Mode::Write)?;
+            let appended = self.append(records);
+            has_more = match appended {
+                Ok(has_more) => has_more,
+                Err(error) => {
+                    // The first error is the one to report.
+                    let _ = self.abort();
+                    return Err(error);
+                }
+            };
+            self.commit()?;
+        }
+        Ok(true)
     }
 
     fn scan(

@@ -63,6 +63,8 @@ impl Engine for Mdbx {
         Capabilities {
             several_processes: true,
             concurrent_writers: false,
+            conditional_put: true,
+            bulk_load: true,
             ..Capabilities::transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
         }
     }

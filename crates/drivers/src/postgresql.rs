@@ -190,6 +190,9 @@ impl Engine for Postgresql {
         Capabilities {
             several_processes: true,
             concurrent_writers: true,
+            batch_get: true,
+            conditional_put: true,
+            bulk_load: true,
             ..Capabilities::transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
         }
     }

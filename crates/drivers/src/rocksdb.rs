@@ -1,12 +1,14 @@
 //! RocksDB, and its relative Speedb, through their C API: one column family, and transactions of
 //! three kinds.
 
+mod batched_lookups;
 mod database;
 pub(crate) mod events;
 mod knobs;
 mod perf_context;
 mod session;
 mod settings;
+mod sst_loader;
 mod symbols;
 
 use crate::library::{self, LibraryOrigin, LibrarySearch};
@@ -82,6 +84,8 @@ impl Engine for RocksDb {
             several_processes: false,
             // With its default knobs; `transactions=batch` lets one at a time read and write.
             concurrent_writers: true,
+            batch_get: true,
+            bulk_load: true,
             ..Capabilities::transactional(LIMITS.key_bytes, LIMITS.value_bytes)
         }
     }

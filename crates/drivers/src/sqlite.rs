@@ -171,6 +171,7 @@ impl Engine for Sqlite {
         Capabilities {
             several_processes: true,
             concurrent_writers: false,
+            conditional_put: true,
             ..Capabilities::transactional(half_row_bytes, half_row_bytes)
         }
     }

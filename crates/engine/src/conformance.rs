@@ -1,6 +1,6 @@
 //! The conformance suite: the behavior that every engine must show before it is measured.
 //!
-//! It runs when a plan runs, on every contender and level, so it is quick (about 150 commits, and a
+//! It runs when a plan runs, on every contender and level, so it is quick (about 200 commits, and a
 //! tenth of a second of several readers and a writer) and reports instead of panicking. No check
 //! holds a transaction open while it waits without limit for another one, so engines that make
 //! writers or readers queue cannot deadlock it. It cannot interrupt an engine that never returns
@@ -8,6 +8,9 @@
 //!
 //! Two processes on one database are not tested here, because that requires the runner.
 
+mod batches;
+mod conditions;
+mod loading;
 mod protocol;
 mod records;
 mod scans;
@@ -248,6 +251,16 @@ const ENTRIES: &[Entry] = &[
         records::point_read,
     ),
     entry(
+        "keys that are looked up together are found as one by one",
+        Requirement::Data,
+        batches::get_as_one_by_one,
+    ),
+    entry(
+        "a conditional put stores only what is not there",
+        Requirement::Data,
+        conditions::put_if_absent,
+    ),
+    entry(
         "what is deleted is gone",
         Requirement::Data,
         records::delete,
@@ -324,6 +337,11 @@ const ENTRIES: &[Entry] = &[
         transactions::reopen,
     ),
     entry(
+        "what is loaded in bulk can be read",
+        Requirement::Data,
+        loading::bulk_load,
+    ),
+    entry(
         "random operations agree with a model",
         Requirement::Data,
         transactions::random,
@@ -352,6 +370,11 @@ const ENTRIES: &[Entry] = &[
         "no update of a shared counter is lost",
         Requirement::Atomicity,
         sessions::counter,
+    ),
+    entry(
+        "of several conditional puts of a key one stores",
+        Requirement::Atomicity,
+        sessions::conditional_puts,
     ),
     entry(
         "two sessions work in two threads",

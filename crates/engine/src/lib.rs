@@ -16,6 +16,7 @@ pub mod error;
 pub mod event_watcher;
 pub mod isolation;
 pub mod key;
+mod key_batch;
 mod key_range;
 pub mod native;
 pub mod null;
@@ -37,11 +38,15 @@ pub use cluster::Cluster;
 pub use credentials::{Address, Credentials, ExportedAddress, Secret};
 pub use error::{Error, Result};
 pub use event_watcher::{EngineEvent, EventWatcher};
+pub use key_batch::KeyBatch;
 pub use key_range::KeyRange;
 pub use native::NativeProgram;
 pub use null::Null;
 pub use service::Service;
-pub use session::{Direction, Mode, RecordVisitor, Session, ValueVisitor, read_in_transaction};
+pub use session::{
+    BatchVisitor, Direction, Mode, RecordSource, RecordVisitor, Session, ValueVisitor, get_each,
+    put_unless_found, read_in_transaction,
+};
 pub use setting_contradiction::SettingContradiction;
 pub use source::{EngineSource, PLUGIN_INSTALL};
 pub use sql::{Datum, Dialect, Sql};
@@ -432,6 +437,15 @@ pub struct Capabilities {
     /// A read transaction sees one state of the database, whatever others commit meanwhile, also if
     /// the level of [`Engine::isolation`] is lower. `tpcc` on keys and values requires it.
     pub snapshot_reads: bool,
+    /// Looks up several keys of a read transaction in an operation of its own
+    /// ([`Session::get_many`]). Otherwise they are looked up one by one, and a report says so.
+    pub batch_get: bool,
+    /// Puts a record on the condition that its key does not exist in an operation of its own
+    /// ([`Session::put_if_absent`]). Otherwise a get comes before the put, and a report says so.
+    pub conditional_put: bool,
+    /// Loads records in the order of their keys by a loader of its own ([`Session::bulk_load`]).
+    /// A build of it may lack the loader. Otherwise transactions put them, and a report says so.
+    pub bulk_load: bool,
     /// Longest key, bytes. Plans beyond it are refused, and so are longer keys.
     pub max_key_bytes: usize,
     /// Longest value, bytes.
@@ -449,6 +463,9 @@ impl Capabilities {
             retains_data: true,
             atomic_transactions: true,
             snapshot_reads: true,
+            batch_get: false,
+            conditional_put: false,
+            bulk_load: false,
             max_key_bytes,
             max_value_bytes,
         }

@@ -42,6 +42,9 @@ impl Engine for Null {
             retains_data: false,
             atomic_transactions: false,
             snapshot_reads: false,
+            batch_get: false,
+            conditional_put: false,
+            bulk_load: false,
             max_key_bytes: usize::MAX,
             max_value_bytes: usize::MAX,
         }

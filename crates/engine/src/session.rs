@@ -1,6 +1,6 @@
 //! One worker's access to a database: its transactions.
 
-use crate::{KeyRange, Result, Sql};
+use crate::{KeyBatch, KeyRange, Result, Sql};
 use std::ops::ControlFlow;
 
 /// The kind of a transaction.
@@ -24,8 +24,19 @@ pub enum Direction {
 /// Visits a value in the engine's memory; the slice is valid only during the call.
 pub type ValueVisitor<'v> = dyn FnMut(&[u8]) + 'v;
 
+/// Visits a value of a batch: the position of its key in the batch, from 0, and the value in the
+/// engine's memory; the slice is valid only during the call.
+pub type BatchVisitor<'v> = dyn FnMut(usize, &[u8]) + 'v;
+
 /// Looks at a record of a scan; the slices end with the call. `Break` ends the scan.
 pub type RecordVisitor<'v> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'v;
+
+/// Records for a loader, in the ascending order of their keys.
+pub trait RecordSource {
+    /// Returns the key and the value of the next record, valid until the next call; `None` behind
+    /// the last.
+    fn next_record(&mut self) -> Option<(&[u8], &[u8])>;
+}
 
 /// One worker's access to a database: at most one transaction at a time, on one thread.
 ///
@@ -71,6 +82,20 @@ pub trait Session {
     /// [`Error::Unsupported`]: crate::Error::Unsupported
     fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool>;
 
+    /// Looks up several keys: passes the value of each that exists to `visitor`, with the key's
+    /// position in the batch, and returns the number of values passed. The order of the values is
+    /// free. A key that is in the batch twice is passed twice. In all else it is a
+    /// [`Session::get`] of each key, in the open transaction. An engine that looks up several keys
+    /// in one operation overrides it ([`Capabilities::batch_get`]).
+    ///
+    /// # Errors
+    /// As [`Session::get`]; some values may have been passed.
+    ///
+    /// [`Capabilities::batch_get`]: crate::Capabilities::batch_get
+    fn get_many(&mut self, keys: &KeyBatch, visitor: &mut BatchVisitor<'_>) -> Result<u64> {
+        get_each(self, keys, visitor)
+    }
+
     /// Does a [`Session::get`] in a read transaction of its own, while no transaction is open. An
     /// engine that serves a single lookup from its latest state, without a snapshot, overrides it,
     /// so that a lookup costs the same as for its users.
@@ -95,6 +120,18 @@ pub trait Session {
     /// [`Error::Unsupported`]: crate::Error::Unsupported
     /// [`Capabilities`]: crate::Capabilities
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
+
+    /// Stores `value` under `key` if the key does not exist, and returns whether it stored it. Of
+    /// several transactions that do so at once with one key, one stores. An engine that does it in
+    /// one operation overrides it ([`Capabilities::conditional_put`]).
+    ///
+    /// # Errors
+    /// As [`Session::put`]. In a read transaction a key that exists may be `false` instead.
+    ///
+    /// [`Capabilities::conditional_put`]: crate::Capabilities::conditional_put
+    fn put_if_absent(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        put_unless_found(self, key, value)
+    }
 
     /// Deletes `key`. It is not an error if the key does not exist.
     ///
@@ -130,6 +167,16 @@ pub trait Session {
     /// Whatever the engine says; the transaction has ended all the same.
     fn abort(&mut self) -> Result<()>;
 
+    /// Loads records by the engine's own loader, while no transaction is open. Their keys are
+    /// behind all keys of the database. At the end all are committed, durable at the database's
+    /// level. `false`, with none taken, if the engine has no loader. Nobody else writes meanwhile.
+    ///
+    /// # Errors
+    /// As [`Session::put`] and [`Session::commit`]; a part of the records may be there then.
+    fn bulk_load(&mut self, _records: &mut dyn RecordSource) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Makes the engine's counters include everything that this session did, if the engine would
     /// otherwise do so later. No transaction is open.
     ///
@@ -143,6 +190,38 @@ pub trait Session {
     fn sql(&mut self) -> Option<&mut dyn Sql> {
         None
     }
+}
+
+/// Looks up the keys of a batch one by one.
+///
+/// # Errors
+/// As [`Session::get`].
+pub fn get_each<S: Session + ?Sized>(
+    session: &mut S,
+    keys: &KeyBatch,
+    visitor: &mut BatchVisitor<'_>,
+) -> Result<u64> {
+    let mut found = 0;
+    for (position, key) in keys.keys_from(0).enumerate() {
+        found += u64::from(session.get(key, &mut |value| visitor(position, value))?);
+    }
+    Ok(found)
+}
+
+/// Looks a key up, and puts the record if it is not there; returns whether it was put.
+///
+/// # Errors
+/// As [`Session::put_if_absent`].
+pub fn put_unless_found<S: Session + ?Sized>(
+    session: &mut S,
+    key: &[u8],
+    value: &[u8],
+) -> Result<bool> {
+    if session.get(key, &mut |_| ())? {
+        return Ok(false);
+    }
+    session.put(key, value)?;
+    Ok(true)
 }
 
 /// Does a [`Session::get`] in a read transaction of its own.

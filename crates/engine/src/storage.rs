@@ -47,6 +47,9 @@ impl Engine for Storage {
             retains_data: true,
             atomic_transactions: false,
             snapshot_reads: false,
+            batch_get: false,
+            conditional_put: false,
+            bulk_load: false,
             max_key_bytes: 0,
             max_value_bytes: 0,
         }

@@ -51,6 +51,19 @@ pub enum Fault {
     ShowsFirstValue,
     /// A look-up shows the value that was seen first under any key.
     ShowsOtherValue,
+    /// A look-up of several keys leaves out one value in this many.
+    SkipsBatchValues(u64),
+    /// A look-up of several keys shows the value of each at the position of its neighbor.
+    SwapsBatchValues,
+    /// A look-up of several keys shows each value twice.
+    RepeatsBatchValues,
+    /// One conditional put in this many, of a record that exists, overwrites it and answers that it
+    /// stored the record.
+    IgnoresCondition(u64),
+    /// One conditional put in this many that stores its record answers that it did not.
+    DeniesStoring(u64),
+    /// The loader loses the record with this number, from 0.
+    LosesLoadedRecord(u64),
     /// A scan leaves out its first record.
     SkipsFirstRecord,
     /// Scans leave out one record in this many.

@@ -40,6 +40,9 @@ impl MappedApi for Api {
 
     const SUCCESS: c_int = ffi::MDB_SUCCESS;
     const NOT_FOUND: c_int = ffi::MDB_NOTFOUND;
+    const KEY_EXISTS: c_int = ffi::MDB_KEYEXIST;
+    const NO_OVERWRITE: c_uint = ffi::MDB_NOOVERWRITE;
+    const APPEND: c_uint = ffi::MDB_APPEND;
     const READ_ONLY: c_uint = ffi::MDB_RDONLY;
     const FIRST: c_uint = ffi::MDB_FIRST;
     const LAST: c_uint = ffi::MDB_LAST;
@@ -75,8 +78,9 @@ impl MappedApi for Api {
         };
         get(transaction: Transaction, table: c_uint, key: Slice<'_>, value: Slice<'_>) -> c_int =>
             (self.mdb_get)(transaction, table, key, value);
-        put(transaction: Transaction, table: c_uint, key: Slice<'_>, value: Slice<'_>) -> c_int =>
-            (self.mdb_put)(transaction, table, key, value, 0);
+        put(
+            transaction: Transaction, table: c_uint, key: Slice<'_>, value: Slice<'_>, flags: c_uint
+        ) -> c_int => (self.mdb_put)(transaction, table, key, value, flags);
         // No value: deletes whichever value the key has.
         delete(transaction: Transaction, table: c_uint, key: Slice<'_>) -> c_int =>
             (self.mdb_del)(transaction, table, key, ptr::null_mut());

@@ -62,3 +62,48 @@ symbols! {
         property_value: fn(Handle, *const c_char) -> *mut c_char,
     }
 }
+
+/// `rocksdb_multi_get`, or that of a database with locks: it allocates a copy of each value. Its
+/// arguments are the database, the read options, the number of keys, the keys, their lengths, and
+/// the arrays that it fills: values, their lengths, errors.
+pub(crate) type CopyingMultiGet = unsafe extern "C" fn(
+    Handle,
+    Handle,
+    usize,
+    *const *const u8,
+    *const usize,
+    *mut *mut u8,
+    *mut usize,
+    *mut *mut c_char,
+);
+
+/// `rocksdb_batched_multi_get_cf`: it pins each value. Its arguments are the plain database, the
+/// read options, the column family, the number of keys, the keys, their lengths, the arrays that it
+/// fills (pinned values, errors), and whether the keys are in order.
+pub(crate) type BatchedMultiGet = unsafe extern "C" fn(
+    Handle,
+    Handle,
+    Handle,
+    usize,
+    *const *const u8,
+    *const usize,
+    *mut Handle,
+    *mut *mut c_char,
+    bool,
+);
+
+/// The way in which several keys are looked up. Both return null for the value and the error of a
+/// key that is not there.
+#[derive(Clone, Copy)]
+pub(crate) enum MultiGet {
+    /// Copies, from the database itself.
+    Copied(CopyingMultiGet),
+    /// References into the library's memory, of `ValueAccess::Pinned`.
+    Pinned {
+        get: BatchedMultiGet,
+        /// The plain database.
+        database: Handle,
+        /// Its default column family.
+        column_family: Handle,
+    },
+}

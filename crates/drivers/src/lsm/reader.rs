@@ -2,9 +2,10 @@
 
 use super::api::Handle;
 use super::cursor::Cursor;
+use super::multi_get::LookupArrays;
 use super::store::LsmDatabase;
 use std::ptr;
-use trueput_engine::{Result, ValueVisitor};
+use trueput_engine::{BatchVisitor, KeyBatch, Result, ValueVisitor};
 
 /// A session's read options, and the snapshot of its read transaction.
 pub(crate) struct SessionReader<'db> {
@@ -15,6 +16,8 @@ pub(crate) struct SessionReader<'db> {
     snapshot_options: Handle,
     /// Null where no read transaction is open.
     snapshot: Handle,
+    /// Those of the last batch of look-ups.
+    lookups: LookupArrays,
 }
 
 impl<'db> SessionReader<'db> {
@@ -35,6 +38,7 @@ impl<'db> SessionReader<'db> {
             latest_options: options(),
             snapshot_options: options(),
             snapshot: ptr::null_mut(),
+            lookups: LookupArrays::default(),
         }
     }
 
@@ -75,6 +79,21 @@ impl<'db> SessionReader<'db> {
     #[inline]
     pub(crate) fn get(&self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         self.store.read(self.options(), key, visitor)
+    }
+
+    /// Shows the values of several keys of the same state, by the library's own look-up of several;
+    /// `None` if it has none.
+    pub(crate) fn get_many(
+        &mut self,
+        keys: &KeyBatch,
+        visitor: &mut BatchVisitor<'_>,
+    ) -> Option<Result<u64>> {
+        let multi_get = self.store.multi_get.as_ref()?;
+        let (store, options) = (self.store, self.options());
+        Some(
+            self.lookups
+                .look_up(store, multi_get, options, keys, visitor),
+        )
     }
 
     /// A cursor over the state that is read.

@@ -6,7 +6,8 @@ use super::reader::SessionReader;
 use super::store::LsmDatabase;
 use super::write_lock::WriteGuard;
 use trueput_engine::{
-    Direction, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor, common_errors,
+    BatchVisitor, Direction, KeyBatch, KeyRange, Mode, RecordSource, RecordVisitor, Result,
+    Session, ValueVisitor, common_errors, get_each,
 };
 
 /// A session over a plain database.
@@ -106,6 +107,15 @@ impl Session for BatchSession<'_> {
         }
     }
 
+    fn get_many(&mut self, keys: &KeyBatch, visitor: &mut BatchVisitor<'_>) -> Result<u64> {
+        if common_errors::require_open(self.open)? == Mode::Read
+            && let Some(found) = self.reader.get_many(keys, visitor)
+        {
+            return found;
+        }
+        get_each(self, keys, visitor)
+    }
+
     #[inline]
     fn point_read(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         common_errors::require_closed(self.open)?;
@@ -170,6 +180,11 @@ impl Session for BatchSession<'_> {
         let written = if self.is_dirty { self.write() } else { Ok(()) };
         self.end();
         written
+    }
+
+    fn bulk_load(&mut self, records: &mut dyn RecordSource) -> Result<bool> {
+        common_errors::require_closed(self.open)?;
+        self.reader.store.bulk_load(records)
     }
 
     fn abort(&mut self) -> Result<()> {

@@ -1,11 +1,11 @@
 //! An open database, with its options for reads and writes.
 
-use super::api::{ErrorPointer, Handle, LsmFunctions, ReadFunctions};
+use super::api::{ErrorPointer, Handle, LsmFunctions, MultiGet, ReadFunctions};
 use super::write_lock::WriteLock;
 use std::ffi::{CStr, CString, c_char};
 use std::ptr;
 use trueput_engine::common_errors::LengthLimits;
-use trueput_engine::{Error, Result, ValueVisitor};
+use trueput_engine::{Error, RecordSource, Result, ValueVisitor};
 
 /// The way in which a value is read.
 #[derive(Clone, Copy)]
@@ -25,6 +25,10 @@ pub(crate) struct LsmDatabase {
     pub(crate) api: LsmFunctions,
     pub(crate) reads: ReadFunctions,
     pub(crate) get: ValueAccess,
+    /// `None` if the library looks up one key at a time.
+    pub(crate) multi_get: Option<MultiGet>,
+    /// `None` if the library has none.
+    pub(crate) loader: Option<Box<dyn BulkLoader>>,
     pub(crate) database: Handle,
     /// The write options of a commit: whether it is synced.
     pub(crate) write_options: Handle,
@@ -32,6 +36,15 @@ pub(crate) struct LsmDatabase {
     pub(crate) set_read_options: Option<unsafe extern "C" fn(Handle, u8)>,
     pub(crate) limits: LengthLimits,
     pub(crate) write_lock: WriteLock,
+}
+
+/// Loads records in the order of their keys by other means than transactions.
+pub(crate) trait BulkLoader: Send + Sync {
+    /// Loads all records, durable at the end.
+    ///
+    /// # Errors
+    /// Errors of the library; a record that is too long.
+    fn load(&self, store: &LsmDatabase, records: &mut dyn RecordSource) -> Result<()>;
 }
 
 // SAFETY: LevelDB and its descendants allow a database and its options to be used by several
@@ -108,6 +121,14 @@ impl LsmDatabase {
         true
     }
 
+    /// Loads records by the library's own loader; `false`, with none taken, if it has none.
+    pub(crate) fn bulk_load(&self, records: &mut dyn RecordSource) -> Result<bool> {
+        match &self.loader {
+            Some(loader) => loader.load(self, records).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
     /// A property of the database, as text; `None` if the library has no such property.
     pub(crate) fn property(&self, name: &str) -> Option<String> {
         let name = CString::new(name).ok()?;
@@ -163,7 +184,7 @@ pub(crate) unsafe fn take_text(text: *mut c_char, free: unsafe extern "C" fn(Han
 
 /// The contract's error for a status, which these libraries give as text only.
 #[cold]
-fn classify(text: String) -> Error {
+pub(super) fn classify(text: String) -> Error {
     const CONFLICTS: [&str; 4] = [
         "Resource busy",
         "Operation timed out",

@@ -143,6 +143,8 @@ impl Engine for Galera {
         Capabilities {
             several_processes: true,
             concurrent_writers: true,
+            batch_get: true,
+            conditional_put: true,
             ..Capabilities::transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
         }
     }

@@ -3,12 +3,14 @@
 use super::schema::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use super::statement::MariaDbStatement;
 use super::wire::MariaDbConnection;
+use crate::key_positions::KeyPositions;
 use std::collections::HashSet;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use trueput_engine::common_errors::{self, LengthLimits};
 use trueput_engine::sql::scan::{ScanShape, end_keys, scan_in_batches};
 use trueput_engine::{
-    Datum, Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor,
+    BatchVisitor, Datum, Direction, Error, KeyBatch, KeyRange, Mode, RecordVisitor, Result,
+    Session, Sql, ValueVisitor, get_each,
 };
 
 const LIMITS: LengthLimits = LengthLimits::new(MAX_KEY_BYTES, MAX_VALUE_BYTES);
@@ -23,15 +25,22 @@ const PUT: &str = "INSERT INTO record (k, v) VALUES (?, ?) ON DUPLICATE KEY UPDA
 const INSERT: &str = "INSERT INTO record (k, v) VALUES (?, ?)";
 /// The server's error code for an [`INSERT`] of an existing key.
 const DUPLICATE_KEY: i64 = 1062;
+/// A put that leaves an existing key alone, and then has changed no row.
+const INSERT_IGNORE: &str = "INSERT IGNORE INTO record (k, v) VALUES (?, ?)";
 const DELETE: &str = "DELETE FROM record WHERE k = ?";
 
 /// The most records of a scan's first statement, of the second, and so on.
 const BATCHES: [usize; 5] = [64, 256, 1024, 4096, 8192];
 
-/// Statements of the key-value table: one look-up each for reading and writing, two puts, a delete,
-/// and scans by mode, direction and two kinds of each end.
+/// The most keys of a batch that one statement looks up.
+const MAX_KEYS: usize = 128;
+/// Statements that look up a list of 1, 2, 4 … [`MAX_KEYS`] keys.
+const LISTS: usize = MAX_KEYS.ilog2() as usize + 1;
+
+/// Statements of the key-value table: one look-up each for reading and writing, three puts, a
+/// delete, and scans by mode, direction and two kinds of each end.
 const SCANS: usize = 2 * ScanShape::COUNT;
-const OTHERS: [&str; 5] = [GET, GET_LOCKED, PUT, DELETE, INSERT];
+const OTHERS: [&str; 6] = [GET, GET_LOCKED, PUT, DELETE, INSERT, INSERT_IGNORE];
 
 /// One worker's session over a database.
 pub(super) struct MariaDbSession {
@@ -41,6 +50,9 @@ pub(super) struct MariaDbSession {
     pub(super) prepared: Vec<MariaDbStatement>,
     others: [Option<MariaDbStatement>; OTHERS.len()],
     scans: [Option<MariaDbStatement>; SCANS],
+    lists: [Option<MariaDbStatement>; LISTS],
+    /// Those of the last batch of look-ups.
+    positions: KeyPositions,
     /// Keys that the write transaction has looked up and not found, and has not put since.
     missing: HashSet<Vec<u8>>,
     /// Whether the session's transactions read from one snapshot by themselves.
@@ -55,6 +67,8 @@ impl MariaDbSession {
             prepared: Vec::new(),
             others: std::array::from_fn(|_| None),
             scans: std::array::from_fn(|_| None),
+            lists: std::array::from_fn(|_| None),
+            positions: KeyPositions::default(),
             missing: HashSet::new(),
             is_isolated,
         }
@@ -84,6 +98,41 @@ impl MariaDbSession {
             ControlFlow::Continue(())
         })?;
         Ok(shown > 0)
+    }
+
+    /// Looks up the keys of a batch at these positions, at most [`MAX_KEYS`], in one statement.
+    fn look_up_list(
+        &mut self,
+        keys: &KeyBatch,
+        part: &Range<usize>,
+        positions: &KeyPositions,
+        visitor: &mut BatchVisitor<'_>,
+    ) -> Result<()> {
+        let size = part.len().next_power_of_two();
+        let slot = &mut self.lists[size.ilog2() as usize];
+        let prepared = match slot {
+            Some(prepared) => prepared,
+            None => slot.insert(MariaDbStatement::new(
+                &mut self.connection,
+                &list_sql(size),
+            )?),
+        };
+        let (mut parameters, mut last) = ([Datum::Null; MAX_KEYS], Datum::Null);
+        let mut rest = keys.keys_from(part.start).take(part.len());
+        for parameter in &mut parameters[..size] {
+            // Behind the keys the last one is given again: it is found once.
+            last = rest.next().map_or(last, Datum::Bytes);
+            *parameter = last;
+        }
+        prepared.query(&mut self.connection, &parameters[..size], &mut |row| {
+            if let [Datum::Bytes(key), Datum::Bytes(value)] = row {
+                let own = positions.of(keys, key).iter();
+                own.filter(|position| part.contains(*position))
+                    .for_each(|position| visitor(*position, value));
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(())
     }
 
     /// Shows up to `most` records; returns their number and whether the visitor broke, and copies
@@ -128,6 +177,12 @@ impl MariaDbSession {
     }
 }
 
+/// The error for a key that exists although this transaction has looked it up and not found it.
+#[cold]
+fn put_by_another() -> Error {
+    Error::Conflict("another has put the key since it was looked up".to_owned())
+}
+
 /// The statements that begin a transaction. A reading one has one snapshot from its beginning.
 fn begin(mode: Mode, is_isolated: bool) -> &'static str {
     match (mode, is_isolated) {
@@ -138,6 +193,11 @@ fn begin(mode: Mode, is_isolated: bool) -> &'static str {
              START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
         }
     }
+}
+
+fn list_sql(keys: usize) -> String {
+    let more = ", ?".repeat(keys - 1);
+    format!("SELECT k, v FROM record WHERE k IN (?{more})")
 }
 
 fn scan_sql(shape: ScanShape, is_locking: bool) -> String {
@@ -169,6 +229,29 @@ impl Session for MariaDbSession {
         }
     }
 
+    fn get_many(&mut self, keys: &KeyBatch, visitor: &mut BatchVisitor<'_>) -> Result<u64> {
+        if common_errors::require_open(self.open)? == Mode::Write {
+            // Each is locked, or noted as missing.
+            return get_each(self, keys, visitor);
+        }
+        // They are taken while the statements run.
+        let mut positions = std::mem::take(&mut self.positions);
+        positions.note(keys);
+        let (mut found, mut done) = (0, Ok(()));
+        for first in (0..keys.len()).step_by(MAX_KEYS) {
+            let part = first..keys.len().min(first + MAX_KEYS);
+            done = self.look_up_list(keys, &part, &positions, &mut |position, value| {
+                found += 1;
+                visitor(position, value);
+            });
+            if done.is_err() {
+                break;
+            }
+        }
+        self.positions = positions;
+        done.map(|()| found)
+    }
+
     fn point_read(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         match self.open {
             // A single statement is a transaction of its own: one round trip.
@@ -191,15 +274,25 @@ impl Session for MariaDbSession {
         }
     }
 
+    fn put_if_absent(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        common_errors::require_write(self.open)?;
+        LIMITS.check(key, value)?;
+        let was_missing = self.missing.remove(key);
+        let (prepared, connection) = self.other(5)?;
+        match prepared.execute(connection, &[Datum::Bytes(key), Datum::Bytes(value)])? {
+            // Unless the transaction has seen that the key is missing, it may exist.
+            0 if was_missing => Err(put_by_another()),
+            stored => Ok(stored > 0),
+        }
+    }
+
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         common_errors::require_write(self.open)?;
         let was_missing = self.missing.contains(key);
         let (prepared, connection) = self.other(3)?;
         let deleted = prepared.execute(connection, &[Datum::Bytes(key)])?;
         if was_missing && deleted > 0 {
-            Err(Error::Conflict(
-                "another has put the key since it was looked up".to_owned(),
-            ))
+            Err(put_by_another())
         } else {
             Ok(())
         }

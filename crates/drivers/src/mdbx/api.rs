@@ -137,6 +137,7 @@ pub(super) mod value {
 
     pub(crate) const MDBX_SUCCESS: c_int = 0;
     pub(crate) const MDBX_RESULT_TRUE: c_int = -1;
+    pub(crate) const MDBX_KEYEXIST: c_int = -30799;
     pub(crate) const MDBX_NOTFOUND: c_int = -30798;
     pub(crate) const MDBX_VERSION_MISMATCH: c_int = -30794;
     pub(crate) const MDBX_INVALID: c_int = -30793;
@@ -158,6 +159,8 @@ pub(super) mod value {
     pub(crate) const MDBX_NOMEMINIT: c_uint = 0x100_0000;
     pub(crate) const MDBX_LIFORECLAIM: c_uint = 0x400_0000;
     pub(crate) const MDBX_TXN_RDONLY: c_uint = MDBX_RDONLY;
+    pub(crate) const MDBX_NOOVERWRITE: c_uint = 0x10;
+    pub(crate) const MDBX_APPEND: c_uint = 0x2_0000;
 
     pub(crate) const MDBX_OPT_MAX_READERS: c_uint = 1;
     pub(crate) const MDBX_OPT_SYNC_BYTES: c_uint = 2;

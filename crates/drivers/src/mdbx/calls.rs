@@ -37,6 +37,9 @@ impl MappedApi for Api {
 
     const SUCCESS: c_int = value::MDBX_SUCCESS;
     const NOT_FOUND: c_int = value::MDBX_NOTFOUND;
+    const KEY_EXISTS: c_int = value::MDBX_KEYEXIST;
+    const NO_OVERWRITE: c_uint = value::MDBX_NOOVERWRITE;
+    const APPEND: c_uint = value::MDBX_APPEND;
     const READ_ONLY: c_uint = value::MDBX_TXN_RDONLY;
     const FIRST: c_uint = value::MDBX_FIRST;
     const LAST: c_uint = value::MDBX_LAST;
@@ -89,8 +92,9 @@ impl MappedApi for Api {
         abort(transaction: Transaction) -> c_int => (self.txn_abort)(transaction);
         get(transaction: Transaction, table: c_uint, key: Slice<'_>, found: Slice<'_>) -> c_int =>
             (self.get)(transaction, table, key, found);
-        put(transaction: Transaction, table: c_uint, key: Slice<'_>, value: Slice<'_>) -> c_int =>
-            (self.put)(transaction, table, key, value, 0);
+        put(
+            transaction: Transaction, table: c_uint, key: Slice<'_>, value: Slice<'_>, flags: c_uint
+        ) -> c_int => (self.put)(transaction, table, key, value, flags);
         // No value means any.
         delete(transaction: Transaction, table: c_uint, key: Slice<'_>) -> c_int =>
             (self.del)(transaction, table, key, ptr::null());

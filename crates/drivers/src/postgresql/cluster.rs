@@ -80,6 +80,9 @@ impl Engine for PostgresqlCluster {
         Capabilities {
             several_processes: true,
             concurrent_writers: true,
+            batch_get: true,
+            conditional_put: true,
+            bulk_load: true,
             ..Capabilities::transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
         }
     }

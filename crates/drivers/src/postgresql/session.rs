@@ -2,19 +2,24 @@
 
 use super::isolation::PostgresqlIsolation;
 use super::message::{RowColumns, length};
+use super::value::{BinaryCopy, encode_keys};
 use super::wire::{CommandResult, PostgresqlConnection};
+use crate::key_positions::KeyPositions;
 use std::ops::ControlFlow;
 use trueput_engine::common_errors::{self, LengthLimits};
 use trueput_engine::sql::scan::{ScanShape, end_keys, scan_in_batches};
 use trueput_engine::{
-    Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor,
+    BatchVisitor, Direction, Error, KeyBatch, KeyRange, Mode, RecordSource, RecordVisitor, Result,
+    Session, Sql, ValueVisitor, get_each,
 };
 
 /// Statements that every session prepares, by their names.
 const GET: &str = "get";
+const GET_MANY: &str = "get-many";
 const GET_LOCKED: &str = "get-locked";
 const LOCK_MISSING: &str = "lock-missing";
 const PUT: &str = "put";
+const PUT_IF_ABSENT: &str = "put-if-absent";
 const DELETE: &str = "delete";
 const BEGIN_WRITE: &str = "begin-write";
 const BEGIN_READ: &str = "begin-read";
@@ -60,6 +65,8 @@ pub(super) struct PostgresqlSession {
     pub(super) statements: Vec<PostgresqlStatement>,
     /// Room for the arrays of a row, one for each column.
     pub(super) arrays: Vec<Vec<i64>>,
+    /// Those of the last batch of look-ups.
+    positions: KeyPositions,
 }
 
 impl PostgresqlSession {
@@ -76,14 +83,18 @@ impl PostgresqlSession {
         let begin_read = isolation.begin(Mode::Read);
         let put = "INSERT INTO record (k, v) VALUES ($1, $2) \
                    ON CONFLICT (k) DO UPDATE SET v = excluded.v";
+        let put_if_absent = "INSERT INTO record (k, v) VALUES ($1, $2) \
+                             ON CONFLICT (k) DO NOTHING";
         for (name, text) in [
             (GET, select),
+            (GET_MANY, "SELECT k, v FROM record WHERE k = ANY($1)"),
             (GET_LOCKED, &locked),
             (
                 LOCK_MISSING,
                 "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 0))",
             ),
             (PUT, put),
+            (PUT_IF_ABSENT, put_if_absent),
             (DELETE, "DELETE FROM record WHERE k = $1"),
             (BEGIN_WRITE, begin_write),
             (BEGIN_READ, begin_read),
@@ -100,6 +111,7 @@ impl PostgresqlSession {
             scans: std::array::from_fn(|_| String::new()),
             statements: Vec::new(),
             arrays: Vec::new(),
+            positions: KeyPositions::default(),
         })
     }
 
@@ -139,20 +151,34 @@ impl PostgresqlSession {
         values: &[&[u8]],
         on_row: &mut dyn FnMut(&[u8]) -> Result<ControlFlow<()>>,
     ) -> Result<CommandResult> {
+        let write = |out: &mut Vec<u8>| encode_values(out, values);
+        self.run_with(name, values.len(), write, on_row)
+    }
+
+    /// Executes a statement of this driver's with so many values, which `write` writes.
+    fn run_with(
+        &mut self,
+        name: &str,
+        count: usize,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<()>,
+        on_row: &mut dyn FnMut(&[u8]) -> Result<ControlFlow<()>>,
+    ) -> Result<CommandResult> {
         self.send_begin()?;
-        let asked = self.connection.execute(name, values.len(), |out| {
-            for value in values {
-                out.extend_from_slice(&length(value.len())?.to_be_bytes());
-                out.extend_from_slice(value);
-            }
-            Ok(())
-        });
-        if let Err(error) = asked {
-            self.connection.discard();
-            return Err(error);
-        }
+        self.queue(name, count, write)?;
         self.note_sent();
         self.connection.finish(on_row)
+    }
+
+    /// Adds a statement of this driver's to the next round trip, with so many values, which `write`
+    /// writes. If that fails, nothing is left to be sent.
+    fn queue(
+        &mut self,
+        name: &str,
+        count: usize,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let queued = self.connection.execute(name, count, write);
+        queued.inspect_err(|_| self.connection.discard())
     }
 
     fn open(&self) -> Option<Mode> {
@@ -160,6 +186,12 @@ impl PostgresqlSession {
             TransactionState::Idle => None,
             TransactionState::Begun(mode) | TransactionState::Open(mode) => Some(mode),
         }
+    }
+
+    /// Whether a get locks what it finds, and what it does not find.
+    fn get_locks(&self) -> Result<bool> {
+        let is_writing = common_errors::require_open(self.open())? == Mode::Write;
+        Ok(is_writing && self.isolation == PostgresqlIsolation::ReadCommitted)
     }
 
     fn value_of(
@@ -236,18 +268,43 @@ impl Session for PostgresqlSession {
     }
 
     fn get(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
-        let locks = common_errors::require_open(self.open())? == Mode::Write
-            && self.isolation == PostgresqlIsolation::ReadCommitted;
-        if !locks {
+        if !self.get_locks()? {
             return self.value_of(GET, key, visitor);
         }
         if self.value_of(GET_LOCKED, key, visitor)? {
             return Ok(true);
         }
         // A missing row cannot be locked: two transactions would both find nothing, and the second
-        // to store would overwrite a row that it has not seen.
+        // to store would overwrite a row that it has not seen. A put without a get does not wait:
+        // it has seen nothing itself.
         self.run(LOCK_MISSING, &[key], &mut ignore)?;
         self.value_of(GET_LOCKED, key, visitor)
+    }
+
+    fn get_many(&mut self, keys: &KeyBatch, visitor: &mut BatchVisitor<'_>) -> Result<u64> {
+        if self.get_locks()? {
+            return get_each(self, keys, visitor);
+        }
+        if keys.is_empty() {
+            return Ok(0);
+        }
+        // They are taken while the statement runs.
+        let mut positions = std::mem::take(&mut self.positions);
+        positions.note(keys);
+        let mut found = 0;
+        let write = |out: &mut Vec<u8>| encode_keys(out, keys);
+        let done = self.run_with(GET_MANY, 1, write, &mut |row| {
+            let mut columns = RowColumns::of(row)?;
+            let key = columns.next_column()?.unwrap_or_default();
+            let value = columns.next_column()?.unwrap_or_default();
+            for position in positions.of(keys, key) {
+                found += 1;
+                visitor(*position, value);
+            }
+            Ok(ControlFlow::Continue(()))
+        });
+        self.positions = positions;
+        done.map(|_| found)
     }
 
     fn point_read(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
@@ -259,6 +316,22 @@ impl Session for PostgresqlSession {
         common_errors::require_write(self.open())?;
         LIMITS.check(key, value)?;
         self.run(PUT, &[key, value], &mut ignore).map(drop)
+    }
+
+    /// At read committed it first locks the key, in the same round trip, as a get does that finds
+    /// nothing: else it could store a record which that transaction's later put overwrites unseen.
+    fn put_if_absent(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        common_errors::require_write(self.open())?;
+        LIMITS.check(key, value)?;
+        let locks = self.get_locks()?;
+        self.send_begin()?;
+        if locks {
+            self.queue(LOCK_MISSING, 1, |out| encode_values(out, &[key]))?;
+        }
+        self.queue(PUT_IF_ABSENT, 2, |out| encode_values(out, &[key, value]))?;
+        self.note_sent();
+        let inserted = self.connection.finish(&mut ignore)?;
+        Ok(inserted.rows > 0)
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
@@ -301,6 +374,15 @@ impl Session for PostgresqlSession {
         }
     }
 
+    fn bulk_load(&mut self, records: &mut dyn RecordSource) -> Result<bool> {
+        common_errors::require_closed(self.open())?;
+        let mut copy = BinaryCopy::default();
+        let statement = "COPY record (k, v) FROM STDIN (FORMAT binary)";
+        self.connection
+            .copy_in(statement, |out| copy.write_part(out, records, LIMITS))?;
+        Ok(true)
+    }
+
     fn flush_counters(&mut self) -> Result<()> {
         if !self.connection.can_flush_counters() {
             return Ok(());
@@ -313,6 +395,15 @@ impl Session for PostgresqlSession {
     fn sql(&mut self) -> Option<&mut dyn Sql> {
         Some(self)
     }
+}
+
+/// Appends the values of a statement, each as its length and its bytes.
+fn encode_values(out: &mut Vec<u8>, values: &[&[u8]]) -> Result<()> {
+    for value in values {
+        out.extend_from_slice(&length(value.len())?.to_be_bytes());
+        out.extend_from_slice(value);
+    }
+    Ok(())
 }
 
 /// A statement that gives no rows.

@@ -2,7 +2,8 @@
 //! read them (PostgreSQL's source, `src/backend/utils/adt`).
 
 use super::message::{fixed, invalid_message, length};
-use trueput_engine::{Datum, Error, Result};
+use trueput_engine::common_errors::LengthLimits;
+use trueput_engine::{Datum, Error, KeyBatch, RecordSource, Result};
 
 /// Object ids of types (`pg_type.dat`).
 pub(super) mod oid {
@@ -105,6 +106,67 @@ fn encode_array(out: &mut Vec<u8>, numbers: &[i64], of_type: u32) -> Result<()> 
         encode(out, &Datum::Integer(*number), element)?;
     }
     Ok(())
+}
+
+/// Writes keys as a parameter of the type `bytea[]`: its length and the array.
+pub(super) fn encode_keys(out: &mut Vec<u8>, keys: &KeyBatch) -> Result<()> {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    // As in `encode_array`: one dimension, and no NULLs.
+    let element = oid::BYTEA.cast_signed();
+    for number in [1, 0, element, length(keys.len())?, 1] {
+        out.extend_from_slice(&number.to_be_bytes());
+    }
+    for key in keys.keys_from(0) {
+        out.extend_from_slice(&length(key.len())?.to_be_bytes());
+        out.extend_from_slice(key);
+    }
+    let bytes = length(out.len() - start - 4)?.to_be_bytes();
+    out[start..start + 4].copy_from_slice(&bytes);
+    Ok(())
+}
+
+/// Bytes that a COPY sends at once.
+const COPY_BYTES: usize = 64 << 10;
+
+/// The data of a COPY of records in the binary format (documentation of COPY, "Binary Format").
+#[derive(Default)]
+pub(super) struct BinaryCopy {
+    has_begun: bool,
+}
+
+impl BinaryCopy {
+    /// Appends the next records; returns whether there may be more.
+    ///
+    /// # Errors
+    /// A record that is too long.
+    pub(super) fn write_part(
+        &mut self,
+        out: &mut Vec<u8>,
+        records: &mut dyn RecordSource,
+        limits: LengthLimits,
+    ) -> Result<bool> {
+        if !self.has_begun {
+            self.has_begun = true;
+            // The signature, no flags, and no extension.
+            out.extend_from_slice(b"PGCOPY\n\xff\r\n\0");
+            out.extend_from_slice(&[0; 8]);
+        }
+        let end = out.len() + COPY_BYTES;
+        while out.len() < end {
+            let Some((key, value)) = records.next_record() else {
+                out.extend_from_slice(&(-1_i16).to_be_bytes());
+                return Ok(false);
+            };
+            limits.check(key, value)?;
+            out.extend_from_slice(&2_i16.to_be_bytes());
+            for column in [key, value] {
+                out.extend_from_slice(&length(column.len())?.to_be_bytes());
+                out.extend_from_slice(column);
+            }
+        }
+        Ok(true)
+    }
 }
 
 /// A NUMERIC is its digits to the base of 10,000, the weight of the first, the sign, and how many

@@ -7,6 +7,7 @@
 //! 63 ns to go through (on a busy machine; neither allocates), and boxed errors.
 
 mod authentication;
+mod copy;
 
 use super::address::{Endpoint, ServerAddress};
 use super::message::{

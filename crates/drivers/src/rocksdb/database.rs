@@ -1,11 +1,15 @@
 //! An open database of RocksDB, of any of its three kinds.
 
+use super::batched_lookups::BatchedLookups;
 use super::knobs::{self, RocksDbKnobs, Transactions};
 use super::perf_context::{CountingSession, TOMBSTONES_PASSED};
 use super::session::{TransactionFactory, TransactionSession};
+use super::sst_loader::SstLoader;
 use super::symbols::{FlushFunctions, RocksDbLibrary};
 use super::{LIMITS, settings};
-use crate::lsm::{self, BatchSession, Handle, LsmDatabase, ReadFunctions, check, take_text};
+use crate::lsm::{
+    self, BatchSession, BulkLoader, Handle, LsmDatabase, MultiGet, ReadFunctions, check, take_text,
+};
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -22,6 +26,8 @@ pub(super) struct RocksDbDatabase {
     store: LsmDatabase,
     kind: FlushFunctions,
     mode: TransactionMode,
+    /// `None` if the library has none; it then copies what it looks up for several keys.
+    batched_lookups: Option<BatchedLookups>,
     options: DatabaseOptions,
     directory: PathBuf,
     /// The tombstones that iterators passed over, as far as sessions have told.
@@ -123,16 +129,28 @@ impl RocksDbDatabase {
             Transactions::Optimistic => open_optimistic(symbols, &options, &path)?,
             Transactions::Pessimistic => open_pessimistic(symbols, &options, &path)?,
         };
-        let (reads, kind): (ReadFunctions, FlushFunctions) = match mode {
-            TransactionMode::Pessimistic(_) => (symbols.locking_reads, symbols.locking),
-            TransactionMode::Batch | TransactionMode::Optimistic(_) => {
-                (symbols.plain_reads, symbols.plain)
-            }
+        let has_locks = matches!(mode, TransactionMode::Pessimistic(_));
+        let (reads, kind): (ReadFunctions, FlushFunctions) = if has_locks {
+            (symbols.locking_reads, symbols.locking)
+        } else {
+            (symbols.plain_reads, symbols.plain)
         };
+        let batched_lookups = BatchedLookups::of(symbols, database, has_locks);
+        let copying = || MultiGet::Copied(symbols.copying_multi_get(has_locks));
+        let multi_get = batched_lookups
+            .as_ref()
+            .map_or_else(copying, BatchedLookups::multi_get);
+        // An older library does not give the plain database within one with locks.
+        let plain = batched_lookups.as_ref().map(BatchedLookups::database);
+        let plain = plain.or_else(|| (!has_locks).then_some(database));
+        let loader =
+            plain.and_then(|plain| SstLoader::of(symbols, plain, options.handle, spec.directory));
         let store = LsmDatabase {
             api: symbols.api,
             reads,
             get: symbols.get(&kind),
+            multi_get: Some(multi_get),
+            loader: loader.map(|loader| Box::new(loader) as Box<dyn BulkLoader>),
             database,
             write_options: write_options(symbols, spec.durability),
             set_read_options: Some(symbols.own.readoptions_set_total_order_seek),
@@ -145,6 +163,7 @@ impl RocksDbDatabase {
             store,
             kind,
             mode,
+            batched_lookups,
             options,
             directory,
             tombstones_passed: AtomicU64::new(0),
@@ -235,6 +254,7 @@ impl Drop for RocksDbDatabase {
     fn drop(&mut self) {
         let functions = &self.symbols.databases;
         let database = self.store.database;
+        self.batched_lookups = None;
         // SAFETY: no session is left, so nothing uses the database or its options.
         unsafe {
             match &self.mode {

@@ -7,7 +7,10 @@ use super::symbols::PerfContextFunctions;
 use crate::lsm::Handle;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
-use trueput_engine::{Direction, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor};
+use trueput_engine::{
+    BatchVisitor, Direction, KeyBatch, KeyRange, Mode, RecordSource, RecordVisitor, Result,
+    Session, ValueVisitor,
+};
 
 /// The name of the counter: that of the field in RocksDB's `perf_context.h`.
 pub(super) const TOMBSTONES_PASSED: &str = "perf_context.internal_delete_skipped_count";
@@ -81,6 +84,11 @@ impl<S: Session> Session for CountingSession<'_, S> {
     }
 
     #[inline]
+    fn get_many(&mut self, keys: &KeyBatch, visitor: &mut BatchVisitor<'_>) -> Result<u64> {
+        self.session.get_many(keys, visitor)
+    }
+
+    #[inline]
     fn point_read(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         self.session.point_read(key, visitor)
     }
@@ -115,6 +123,10 @@ impl<S: Session> Session for CountingSession<'_, S> {
     #[inline]
     fn abort(&mut self) -> Result<()> {
         self.session.abort()
+    }
+
+    fn bulk_load(&mut self, records: &mut dyn RecordSource) -> Result<bool> {
+        self.session.bulk_load(records)
     }
 
     fn flush_counters(&mut self) -> Result<()> {

@@ -4,7 +4,8 @@ use super::symbols::RocksDbLibrary;
 use crate::lsm::{Cursor, Handle, LsmDatabase, SessionReader};
 use std::ptr;
 use trueput_engine::{
-    Direction, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor, common_errors,
+    BatchVisitor, Direction, KeyBatch, KeyRange, Mode, RecordSource, RecordVisitor, Result,
+    Session, ValueVisitor, common_errors, get_each,
 };
 
 /// The function and options that begin a transaction.
@@ -99,6 +100,15 @@ impl Session for TransactionSession<'_> {
         Ok(self.reader.store.show_pinned(pinned, visitor))
     }
 
+    fn get_many(&mut self, keys: &KeyBatch, visitor: &mut BatchVisitor<'_>) -> Result<u64> {
+        if common_errors::require_open(self.open)? == Mode::Read
+            && let Some(found) = self.reader.get_many(keys, visitor)
+        {
+            return found;
+        }
+        get_each(self, keys, visitor)
+    }
+
     #[inline]
     fn point_read(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         common_errors::require_closed(self.open)?;
@@ -176,6 +186,11 @@ impl Session for TransactionSession<'_> {
             let _ = self.roll_back();
         }
         ended
+    }
+
+    fn bulk_load(&mut self, records: &mut dyn RecordSource) -> Result<bool> {
+        common_errors::require_closed(self.open)?;
+        self.reader.store.bulk_load(records)
     }
 
     fn abort(&mut self) -> Result<()> {

@@ -1,7 +1,7 @@
 //! RocksDB's functions that LevelDB does not have (`rocksdb/c.h`).
 
 use crate::library::{self, FileCache, Library, symbols};
-use crate::lsm::{Handle, LsmFunctions, ReadFunctions, ValueAccess};
+use crate::lsm::{CopyingMultiGet, Handle, LsmFunctions, ReadFunctions, ValueAccess};
 use std::ffi::{c_char, c_int};
 use std::mem::MaybeUninit;
 use std::path::Path;
@@ -35,6 +35,59 @@ symbols! {
     BaseFunctions {
         get_base_db: fn(Handle) -> Handle,
         close_base_db: fn(Handle),
+    }
+}
+
+symbols! {
+    /// Look-ups of several keys in a column family, and the default one.
+    BatchedFunctions {
+        batched_multi_get_cf: fn(
+            Handle,
+            Handle,
+            Handle,
+            usize,
+            *const *const u8,
+            *const usize,
+            *mut Handle,
+            *mut *mut c_char,
+            bool
+        ),
+        get_default_column_family_handle: fn(Handle) -> Handle,
+        column_family_handle_destroy: fn(Handle),
+    }
+}
+
+symbols! {
+    /// Files of records, and their ingestion into a plain database.
+    IngestionFunctions {
+        envoptions_create: fn() -> Handle,
+        envoptions_destroy: fn(Handle),
+        sstfilewriter_create: fn(Handle, Handle) -> Handle,
+        sstfilewriter_open: fn(Handle, *const c_char, ErrorPointer),
+        sstfilewriter_put: fn(Handle, *const u8, usize, *const u8, usize, ErrorPointer),
+        sstfilewriter_finish: fn(Handle, ErrorPointer),
+        sstfilewriter_destroy: fn(Handle),
+        ingestexternalfileoptions_create: fn() -> Handle,
+        ingestexternalfileoptions_destroy: fn(Handle),
+        ingestexternalfileoptions_set_move_files: fn(Handle, u8),
+        ingest_external_file: fn(Handle, *const *const c_char, usize, Handle, ErrorPointer),
+    }
+}
+
+symbols! {
+    /// Look-ups of several keys that copy the values; they exist for a plain database and for one
+    /// with locks.
+    CopyingFunctions {
+        multi_get: fn(
+            Handle,
+            Handle,
+            usize,
+            *const *const u8,
+            *const usize,
+            *mut *mut u8,
+            *mut usize,
+            *mut *mut c_char
+        ),
     }
 }
 
@@ -178,6 +231,12 @@ pub(super) struct RocksDbLibrary {
     pub(super) databases: DatabaseFunctions,
     /// `None` if the library is too old to have them.
     pub(super) base: Option<BaseFunctions>,
+    /// `None` if the library is too old to name the default column family: 7.8.3 is.
+    pub(super) batched: Option<BatchedFunctions>,
+    /// `None` if the library has none.
+    pub(super) ingestion: Option<IngestionFunctions>,
+    pub(super) plain_copies: CopyingFunctions,
+    pub(super) locking_copies: CopyingFunctions,
     pub(super) transactions: TransactionFunctions,
     /// Newer libraries have it: 11.8.1 does, 7.8.3 does not.
     pub(super) verify_checksum: Option<unsafe extern "C" fn(Handle, ErrorPointer)>,
@@ -202,6 +261,10 @@ impl RocksDbLibrary {
                 locking: FlushFunctions::load(library, "rocksdb_transactiondb_")?,
                 databases: DatabaseFunctions::load(library, "rocksdb_")?,
                 base: BaseFunctions::load(library, "rocksdb_transactiondb_").ok(),
+                batched: BatchedFunctions::load(library, "rocksdb_").ok(),
+                ingestion: IngestionFunctions::load(library, "rocksdb_").ok(),
+                plain_copies: CopyingFunctions::load(library, "rocksdb_")?,
+                locking_copies: CopyingFunctions::load(library, "rocksdb_transactiondb_")?,
                 transactions: TransactionFunctions::load(library, "rocksdb_transaction_")?,
                 // SAFETY: the type is that of `rocksdb/c.h`.
                 verify_checksum: unsafe { library.symbol("rocksdb_verify_checksum") }.ok(),
@@ -214,6 +277,16 @@ impl RocksDbLibrary {
     /// The version, as the library reports it.
     pub(super) fn version(&self) -> Result<String> {
         self.version.version()
+    }
+
+    /// Returns the look-up of several keys that copies the values, of a database with locks or of a
+    /// plain one.
+    pub(super) fn copying_multi_get(&self, has_locks: bool) -> CopyingMultiGet {
+        if has_locks {
+            self.locking_copies.multi_get
+        } else {
+            self.plain_copies.multi_get
+        }
     }
 
     /// Returns the way in which a value is read from a database of that kind.

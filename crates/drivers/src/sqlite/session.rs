@@ -20,6 +20,7 @@ pub(super) struct SqliteSession<'d> {
     pub(super) open: Option<Mode>,
     get: Statement,
     put: Statement,
+    put_if_absent: Statement,
     delete: Statement,
     /// By [`scan_index`]; prepared when first used.
     scans: [Option<Statement>; SCANS],
@@ -51,6 +52,8 @@ impl<'d> SqliteSession<'d> {
             open: None,
             get: connection.prepare("SELECT value FROM record WHERE key = ?1")?,
             put: connection.prepare(put)?,
+            put_if_absent: connection
+                .prepare("INSERT OR IGNORE INTO record(key, value) VALUES (?1, ?2)")?,
             delete: connection.prepare("DELETE FROM record WHERE key = ?1")?,
             scans: std::array::from_fn(|_| None),
             // A statement that is on a row holds a read transaction: the table's own entry is a
@@ -155,6 +158,17 @@ impl Session for SqliteSession<'_> {
             self.connection.check(self.put.bind(2, value))?;
         }
         self.connection.check(self.put.run())
+    }
+
+    fn put_if_absent(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        common_errors::require_write(self.open)?;
+        // SAFETY: as in `put`.
+        unsafe {
+            self.connection.check(self.put_if_absent.bind(1, key))?;
+            self.connection.check(self.put_if_absent.bind(2, value))?;
+        }
+        self.connection.check(self.put_if_absent.run())?;
+        Ok(self.connection.changes() > 0)
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {

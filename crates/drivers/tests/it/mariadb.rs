@@ -9,7 +9,9 @@ use nix::unistd::Pid;
 use std::path::Path;
 use std::time::SystemTime;
 use trueput_drivers::MariaDb;
-use trueput_engine::{Address, Dialect, Durability, Engine, EngineEvent, Mode, OpenSpec, Value};
+use trueput_engine::{
+    Address, Dialect, Durability, Engine, EngineEvent, Mode, OpenSpec, Session, Value,
+};
 
 static MARIADB: MariaDb = MariaDb::new();
 
@@ -44,9 +46,12 @@ fn the_contract_is_kept_at_every_isolation_that_is_offered() {
     }
 }
 
-/// Two sessions look up a key that is not there and put it, one after the other.
-fn second_to_put_what_both_missed(knobs: &str) -> trueput_engine::Result<()> {
-    let database = TestDatabase::open(&MARIADB, Durability::Async, knobs);
+/// Two sessions look up a key that is not there and put it, one after the other: the second one by
+/// `put`.
+fn second_to_put_what_both_missed(
+    put: fn(&mut dyn Session) -> trueput_engine::Result<()>,
+) -> trueput_engine::Result<()> {
+    let database = TestDatabase::open(&MARIADB, Durability::Async, "isolation=read-committed");
     let (mut first, mut second) = (database.session().unwrap(), database.session().unwrap());
     for session in [&mut first, &mut second] {
         session.begin(Mode::Write).unwrap();
@@ -56,7 +61,7 @@ fn second_to_put_what_both_missed(knobs: &str) -> trueput_engine::Result<()> {
     // A second put of its own changes nothing for the other.
     first.put(b"key", b"first's again").unwrap();
     first.commit().unwrap();
-    let outcome = second.put(b"key", b"second's");
+    let outcome = put(second.as_mut());
     second.abort().unwrap();
     assert_eq!(read(&*database, b"key").unwrap(), b"first's again");
     outcome
@@ -66,9 +71,16 @@ fn second_to_put_what_both_missed(knobs: &str) -> trueput_engine::Result<()> {
 #[ignore = "slow: make test runs it"]
 fn a_key_that_two_missed_is_put_by_one_of_them_where_nothing_could_be_locked() {
     let Some(_) = engine() else { return };
-    let error = second_to_put_what_both_missed("isolation=read-committed").unwrap_err();
+    let error = second_to_put_what_both_missed(|second| second.put(b"key", b"second's"));
+    let error = error.unwrap_err();
     assert!(error.is_conflict(), "{error}");
     assert!(error.to_string().contains("1062"), "{error}");
+    let error = second_to_put_what_both_missed(|second| {
+        let stored = second.put_if_absent(b"key", b"second's");
+        stored.map(drop)
+    });
+    let error = error.unwrap_err();
+    assert!(error.is_conflict(), "{error}");
 }
 
 #[test]

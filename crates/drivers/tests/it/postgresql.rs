@@ -6,7 +6,7 @@ use crate::support::{
 };
 use std::path::Path;
 use trueput_drivers::Postgresql;
-use trueput_engine::{Address, Database, Datum, Dialect, Durability, Engine, Error, Mode};
+use trueput_engine::{Address, Database, Datum, Dialect, Durability, Engine, Error, Mode, Session};
 
 static ENGINE: Postgresql = Postgresql::new();
 
@@ -45,29 +45,42 @@ fn the_contract_is_kept_at_every_isolation() {
     }
 }
 
-#[test]
-#[ignore = "slow: make test runs it"]
-fn who_finds_nothing_at_read_committed_makes_others_wait_for_what_it_stores() {
-    let Some(engine) = engine() else { return };
+/// Has a transaction at read committed find no counter, and store it; returns the outcome of
+/// `work` on the counter in a second one, which has to wait for the first.
+fn behind_one_that_found_nothing<T: std::fmt::Debug + Send>(
+    engine: &dyn Engine,
+    work: fn(&mut dyn Session) -> T,
+) -> T {
     let knobs = "isolation=read-committed";
     let database = TestDatabase::open(engine, Durability::Process, knobs);
     let database = &*database;
     let mut first = begin(database, Mode::Write);
     assert_eq!(get(first.as_mut(), b"counter"), None);
     std::thread::scope(|scope| {
-        let (found, finds) = std::sync::mpsc::channel();
-        scope.spawn(|| {
+        let (sender, outcomes) = std::sync::mpsc::channel();
+        scope.spawn(move || {
             let mut second = begin(database, Mode::Write);
-            found.send(get(second.as_mut(), b"counter")).unwrap();
+            sender.send(work(second.as_mut())).unwrap();
             second.commit().unwrap();
-            drop(found);
         });
-        let early = finds.recv_timeout(std::time::Duration::from_millis(500));
-        assert!(early.is_err(), "it did not wait, and found {early:?}");
+        let early = outcomes.recv_timeout(std::time::Duration::from_millis(500));
+        assert!(early.is_err(), "it did not wait: {early:?}");
         first.put(b"counter", b"1").unwrap();
         first.commit().unwrap();
-        assert_eq!(finds.recv().unwrap().unwrap(), b"1");
+        outcomes.recv().unwrap()
+    })
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn who_finds_nothing_at_read_committed_makes_others_wait_for_what_it_stores() {
+    let Some(engine) = engine() else { return };
+    let found = behind_one_that_found_nothing(engine, |second| get(second, b"counter"));
+    assert_eq!(found.unwrap(), b"1");
+    let stored = behind_one_that_found_nothing(engine, |second| {
+        second.put_if_absent(b"counter", b"2").unwrap()
     });
+    assert!(!stored, "it is there by now");
 }
 
 #[test]

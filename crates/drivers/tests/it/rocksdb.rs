@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
 use trueput_drivers::RocksDb;
-use trueput_engine::{Direction, Durability, Engine, Error, KeyRange, Mode, Value};
+use trueput_engine::{Direction, Durability, Engine, Error, KeyRange, Mode, RecordSource, Value};
 
 static ROCKSDB: RocksDb = RocksDb::new();
 
@@ -51,6 +51,38 @@ fn a_level_that_needs_other_knobs_keeps_the_contract_with_them() {
     let knobs = "transactions=batch track_and_verify_wals=true";
     assert!(engine.promise(Durability::Async).is_none());
     keeps_the_contract(engine, Durability::Async, knobs);
+}
+
+/// Records with these keys, and the index of the next one.
+struct Keys(Vec<Vec<u8>>, usize);
+
+impl RecordSource for Keys {
+    fn next_record(&mut self) -> Option<(&[u8], &[u8])> {
+        let key = self.0.get(self.1)?;
+        self.1 += 1;
+        Some((key.as_slice(), b"value".as_slice()))
+    }
+}
+
+#[test]
+fn a_load_that_fails_leaves_no_file_behind() {
+    let Some(engine) = engine() else { return };
+    let database = TestDatabase::open(engine, Durability::Buffered, "transactions=batch");
+    let mut session = database.session().unwrap();
+    let too_long = vec![b'b'; engine.capabilities().max_key_bytes + 1];
+    let loaded = session.bulk_load(&mut Keys(vec![b"a".to_vec(), too_long], 0));
+    if loaded == Ok(false) {
+        eprintln!("skipped: this library has no loader");
+        return;
+    }
+    let error = loaded.unwrap_err();
+    assert!(matches!(error, Error::Unsupported(_)), "{error}");
+    let file = database.path().join("trueput-load.sst");
+    assert!(!file.exists());
+    let loaded = session.bulk_load(&mut Keys(vec![b"a".to_vec()], 0));
+    assert_eq!(loaded, Ok(true));
+    assert!(!file.exists(), "it is taken over");
+    assert_eq!(read(&*database, b"a").unwrap(), b"value");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use super::support::{
 };
 use crate::{Database, Direction, KeyRange, Mode, Session};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -259,6 +260,42 @@ pub fn counter(subject: &EngineUnderTest<'_>) -> Outcome {
     on_threads(THREADS, |_| worker())?;
     check_counter(database, THREADS * INCREMENTS)?;
     Ok(format!("{THREADS} threads, {INCREMENTS} increments each"))
+}
+
+pub fn conditional_puts(subject: &EngineUnderTest<'_>) -> Outcome {
+    const THREADS: u64 = 4;
+    const KEYS: u8 = 8;
+    const TIMEOUT: Duration = Duration::from_secs(10);
+    let database = subject.open()?;
+    let database = &*database;
+    // The threads that stored each key, and how often.
+    let stored = Mutex::new(vec![Vec::new(); usize::from(KEYS)]);
+    on_threads(THREADS, |thread| {
+        let mut session = database.session().at("session")?;
+        for key in 0..KEYS {
+            let put = |session: &mut dyn Session| session.put_if_absent(&[key], &[thread as u8]);
+            let once = || attempt(session.as_mut(), Mode::Write, put);
+            if retried_within(TIMEOUT, once).at("a write transaction")? {
+                let mut stored = stored.lock().unwrap_or_else(PoisonError::into_inner);
+                stored[usize::from(key)].push(thread as u8);
+            }
+        }
+        Ok(())
+    })?;
+    let stored = stored.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut session = database.session().at("session")?;
+    for (key, threads) in (0..KEYS).zip(stored) {
+        ensure(threads.len() == 1, || {
+            format!("{} threads stored key {key}", threads.len())
+        })?;
+        let found = read(session.as_mut(), |session| get(session, &[key]))?;
+        ensure_value(
+            "the value of the one that stored",
+            Some(&threads),
+            found.as_deref(),
+        )?;
+    }
+    Ok(format!("{THREADS} threads, {KEYS} keys"))
 }
 
 /// Runs `work` on several threads, each with its number from 0.

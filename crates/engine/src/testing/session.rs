@@ -2,7 +2,10 @@
 
 use super::{Call, Fault, FaultState, conflict, locked};
 use crate::common_errors::{require_closed, write_in_read};
-use crate::{Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor};
+use crate::{
+    BatchVisitor, Direction, Error, KeyBatch, KeyRange, Mode, RecordSource, RecordVisitor, Result,
+    Session, Sql, ValueVisitor, get_each, put_unless_found,
+};
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 use std::sync::atomic::Ordering;
@@ -175,6 +178,23 @@ fn show(records: &[(Vec<u8>, Vec<u8>)], visitor: &mut RecordVisitor<'_>) -> u64 
     shown
 }
 
+/// Leaves out one of the records that a loader takes.
+struct LossySource<'s> {
+    inner: &'s mut dyn RecordSource,
+    /// Records before the one that is lost; `None` once it is.
+    before: Option<u64>,
+}
+
+impl RecordSource for LossySource<'_> {
+    fn next_record(&mut self) -> Option<(&[u8], &[u8])> {
+        if self.before == Some(0) {
+            self.inner.next_record();
+        }
+        self.before = self.before.and_then(|before| before.checked_sub(1));
+        self.inner.next_record()
+    }
+}
+
 impl Session for FaultySession<'_> {
     fn begin(&mut self, mode: Mode) -> Result<()> {
         self.state.check_conflict()?;
@@ -236,6 +256,30 @@ impl Session for FaultySession<'_> {
         })
     }
 
+    fn get_many(&mut self, keys: &KeyBatch, visitor: &mut BatchVisitor<'_>) -> Result<u64> {
+        let state = self.state;
+        match state.fault {
+            Fault::SkipsBatchValues(every) => {
+                let mut found = 0;
+                get_each(self, keys, &mut |position, value| {
+                    if !state.is_nth(every) {
+                        found += 1;
+                        visitor(position, value);
+                    }
+                })?;
+                Ok(found)
+            }
+            Fault::SwapsBatchValues => get_each(self, keys, &mut |position, value| {
+                visitor(position ^ 1, value);
+            }),
+            Fault::RepeatsBatchValues => get_each(self, keys, &mut |position, value| {
+                visitor(position, value);
+                visitor(position, value);
+            }),
+            _ => get_each(self, keys, visitor),
+        }
+    }
+
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let state = self.state;
         state.check_conflict()?;
@@ -264,6 +308,19 @@ impl Session for FaultySession<'_> {
             _ => {}
         }
         self.inner.put(key, value)
+    }
+
+    fn put_if_absent(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        let state = self.state;
+        let stored = put_unless_found(self, key, value)?;
+        match state.fault {
+            Fault::IgnoresCondition(every) if !stored && state.is_nth(every) => {
+                self.put(key, value)?;
+                Ok(true)
+            }
+            Fault::DeniesStoring(every) if stored && state.is_nth(every) => Ok(false),
+            _ => Ok(stored),
+        }
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
@@ -360,6 +417,18 @@ impl Session for FaultySession<'_> {
                 self.inner.commit()
             }
             (false, _) => self.inner.abort(),
+        }
+    }
+
+    fn bulk_load(&mut self, records: &mut dyn RecordSource) -> Result<bool> {
+        match self.state.fault {
+            Fault::None => self.inner.bulk_load(records),
+            Fault::LosesLoadedRecord(number) => self.inner.bulk_load(&mut LossySource {
+                inner: records,
+                before: Some(number),
+            }),
+            // The loader would bypass the other faults.
+            _ => Ok(false),
         }
     }
 

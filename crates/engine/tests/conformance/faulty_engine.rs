@@ -2,15 +2,15 @@
 
 pub mod weak;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, ControlFlow};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use trueput_engine::reference::Reference;
 use trueput_engine::{
-    Build, Capabilities, Database, Direction, Durability, Engine, Error, Info, Isolation, KeyRange,
-    Mode, OpenSpec, Parameter, ParameterValues, Promise, RecordVisitor, Result, Session, Value,
-    ValueVisitor,
+    BatchVisitor, Build, Capabilities, Database, Direction, Durability, Engine, Error, Info,
+    Isolation, KeyBatch, KeyRange, Mode, OpenSpec, Parameter, ParameterValues, Promise,
+    RecordSource, RecordVisitor, Result, Session, Value, ValueVisitor, get_each,
 };
 
 /// Declares faults, and the list of all.
@@ -56,6 +56,32 @@ faults! {
         ScanMissesOwnWrites,
         /// A get shows what is committed, without the transaction's own writes.
         GetMissesOwnWrites,
+        /// A look-up of several keys does so.
+        BatchMissesOwnWrites,
+        /// A key that is in a batch of look-ups twice is shown once.
+        BatchLosesRepeatedKeys,
+        /// Values of a batch of look-ups are shown at the position of the key before theirs.
+        BatchShiftsPositions,
+        /// A batch of look-ups that has found something answers one value too many.
+        BatchMiscounts,
+        /// A conditional put does not look for the key.
+        PutsInAnyCase,
+        /// A conditional put that stores answers that it did not.
+        DeniesConditionalPuts,
+        /// A conditional put of a key that exists stores, and answers that it did not.
+        OverwritesAndDenies,
+        /// A conditional put looks at what is committed only.
+        ConditionMissesOwnWrites,
+        /// A conditional put of a key that its transaction has looked up answers that it exists.
+        DeniesAfterGet,
+        /// The loader loses the first record of a load.
+        LoaderLosesRecords,
+        /// The loader loads, and answers that there is none.
+        LoaderDenies,
+        /// The loader passes over what cannot be stored.
+        LoaderSkipsRefused,
+        /// The loader leaves its transaction open when a record cannot be stored.
+        LoaderStaysOpen,
         /// An abort commits.
         AbortCommits,
         /// A session that is dropped commits.
@@ -119,7 +145,10 @@ impl Engine for FaultyEngine {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Reference.capabilities()
+        Capabilities {
+            bulk_load: true,
+            ..Reference.capabilities()
+        }
     }
 
     fn promise_with(&self, durability: Durability, knobs: &ParameterValues) -> Result<Promise> {
@@ -178,6 +207,7 @@ impl Database for BrokenDatabase {
             held_back: Vec::new(),
             commits_before: 0,
             looked: BTreeMap::new(),
+            got: BTreeSet::new(),
         }))
     }
 
@@ -207,6 +237,8 @@ struct BrokenSession<'a> {
     commits_before: u64,
     /// The value of each key at its first look-up.
     looked: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    /// The keys that its transaction has looked up.
+    got: BTreeSet<Vec<u8>>,
 }
 
 impl BrokenSession<'_> {
@@ -282,6 +314,7 @@ impl Session for BrokenSession<'_> {
             self.database.readers.fetch_add(1, Ordering::SeqCst);
         }
         self.commits_before = self.database.commits.load(Ordering::Relaxed);
+        self.got.clear();
         Ok(())
     }
 
@@ -294,6 +327,9 @@ impl Session for BrokenSession<'_> {
             EngineFault::ReadsLatest if self.mode == Some(Mode::Read) => self.renew(Mode::Read)?,
             EngineFault::MixesStatesAmongReaders if self.is_among_readers() => {
                 self.renew(Mode::Read)?;
+            }
+            EngineFault::DeniesAfterGet => {
+                self.got.insert(key.to_vec());
             }
             EngineFault::GetsNeighbors if open => {
                 let mut shown = 0;
@@ -322,6 +358,36 @@ impl Session for BrokenSession<'_> {
             _ => {}
         }
         self.inner.get(key, visitor)
+    }
+
+    fn get_many(&mut self, keys: &KeyBatch, visitor: &mut BatchVisitor<'_>) -> Result<u64> {
+        match self.database.fault {
+            EngineFault::BatchMissesOwnWrites if self.mode == Some(Mode::Write) => {
+                get_each(&mut *self.committed()?, keys, visitor)
+            }
+            EngineFault::BatchLosesRepeatedKeys => {
+                let is_first = |position: usize| {
+                    let mut before = keys.keys_from(0).take(position);
+                    before.all(|key| Some(key) != keys.get(position))
+                };
+                let mut found = 0;
+                get_each(self, keys, &mut |position, value| {
+                    if is_first(position) {
+                        found += 1;
+                        visitor(position, value);
+                    }
+                })?;
+                Ok(found)
+            }
+            EngineFault::BatchShiftsPositions => get_each(self, keys, &mut |position, value| {
+                visitor(position.saturating_sub(1), value);
+            }),
+            EngineFault::BatchMiscounts => {
+                let found = get_each(self, keys, visitor)?;
+                Ok(found + u64::from(found > 0))
+            }
+            _ => get_each(self, keys, visitor),
+        }
     }
 
     fn point_read(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
@@ -367,6 +433,24 @@ impl Session for BrokenSession<'_> {
             _ => {}
         }
         self.inner.put(key, value)
+    }
+
+    fn put_if_absent(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        if self.is(EngineFault::DeniesAfterGet) && self.got.contains(key) {
+            return Ok(false);
+        }
+        let is_absent = match self.database.fault {
+            EngineFault::ConditionMissesOwnWrites => !self.committed()?.get(key, &mut |_| ())?,
+            EngineFault::DeniesAfterGet => !self.inner.get(key, &mut |_| ())?,
+            _ => !self.get(key, &mut |_| ())?,
+        };
+        match self.database.fault {
+            EngineFault::PutsInAnyCase => self.put(key, value).map(|()| true),
+            EngineFault::DeniesConditionalPuts if is_absent => self.put(key, value).map(|()| false),
+            EngineFault::OverwritesAndDenies => self.put(key, value).map(|()| is_absent),
+            _ if is_absent => self.put(key, value).map(|()| true),
+            _ => Ok(false),
+        }
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
@@ -426,6 +510,28 @@ impl Session for BrokenSession<'_> {
             }
         }
         Ok(shown)
+    }
+
+    fn bulk_load(&mut self, records: &mut dyn RecordSource) -> Result<bool> {
+        self.begin(Mode::Write)?;
+        let mut loses = self.is(EngineFault::LoaderLosesRecords);
+        while let Some((key, value)) = records.next_record() {
+            if std::mem::take(&mut loses) {
+                continue;
+            }
+            match self.put(key, value) {
+                Err(_) if self.is(EngineFault::LoaderSkipsRefused) => {}
+                Err(error) => {
+                    if !self.is(EngineFault::LoaderStaysOpen) {
+                        self.abort()?;
+                    }
+                    return Err(error);
+                }
+                Ok(()) => {}
+            }
+        }
+        self.commit()?;
+        Ok(!self.is(EngineFault::LoaderDenies))
     }
 
     fn commit(&mut self) -> Result<()> {

@@ -35,7 +35,7 @@ fn failed(checks: &[Check]) -> Vec<&Check> {
 fn the_reference_engine_passes_every_check() {
     let checks = run(&Reference);
     assert_eq!(failed(&checks), Vec::<&Check>::new());
-    assert_eq!(checks.len(), 33);
+    assert_eq!(checks.len(), 37);
 }
 
 #[test]
@@ -231,6 +231,57 @@ fn an_engine_whose_look_ups_are_stale_is_caught() {
     let claim = "a look-up by itself shows what is committed";
     let found = "expected 'second', found 'first'";
     caught(EngineFault::LooksAtOldState, claim, found);
+}
+
+#[test]
+fn an_engine_whose_batches_are_wrong_is_caught() {
+    let claim = "keys that are looked up together are found as one by one";
+    for (fault, detail) in [
+        (EngineFault::BatchLosesRepeatedKeys, "position 5: expected"),
+        (EngineFault::BatchShiftsPositions, "value was shown 2 times"),
+        (EngineFault::BatchMissesOwnWrites, "that wrote, the key"),
+        (EngineFault::BatchMiscounts, "it answered 5 and showed 4"),
+    ] {
+        caught(fault, claim, detail);
+        let checks = run(&FaultyEngine(fault));
+        let names: Vec<_> = failed(&checks).iter().map(|check| &check.name).collect();
+        assert_eq!(names, [claim], "{fault:?}");
+    }
+}
+
+#[test]
+fn an_engine_whose_conditional_puts_are_wrong_is_caught() {
+    let claim = "a conditional put stores only what is not there";
+    let answered = "and answered [true, true, true, true]";
+    caught(EngineFault::PutsInAnyCase, claim, answered);
+    let race = "of several conditional puts of a key one stores";
+    caught(EngineFault::PutsInAnyCase, race, "4 threads stored key 0");
+    caught(EngineFault::DeniesConditionalPuts, race, "0 threads stored");
+    caught(EngineFault::ConditionMissesOwnWrites, claim, answered);
+    let after_get = |shown| format!("after a get that found nothing it answered (None, {shown}");
+    caught(EngineFault::DeniesAfterGet, claim, &after_get("false"));
+    // It answers as it should, and stores the second value.
+    let overwritten = after_get("true, false, Some([97, 103, 97, 105, 110])");
+    caught(EngineFault::OverwritesAndDenies, claim, &overwritten);
+}
+
+#[test]
+fn an_engine_whose_loader_loses_a_record_or_does_not_recover_is_caught() {
+    let claim = "what is loaded in bulk can be read";
+    let detail = "expected 600 records, found 599";
+    caught(EngineFault::LoaderLosesRecords, claim, detail);
+    let detail = "answered false and left 0 records";
+    caught(EngineFault::LoaderDenies, claim, detail);
+    let detail = "a load with a key one byte too long answered Ok(true)";
+    caught(EngineFault::LoaderSkipsRefused, claim, detail);
+    caught(EngineFault::LoaderStaysOpen, claim, "a write transaction: ");
+    // The control: with other faults the loader is sound.
+    let sound = run(&FaultyEngine(EngineFault::MixesStatesAmongReaders));
+    let loaded = sound.iter().find(|check| check.name == claim).unwrap();
+    assert_eq!(
+        (loaded.passed, &*loaded.detail),
+        (true, "1,000 records in two loads, and one that is refused")
+    );
 }
 
 #[test]

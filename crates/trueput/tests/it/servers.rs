@@ -327,7 +327,7 @@ fn check_runs_both_suites_on_the_server_that_an_engine_needs_and_leaves_nothing(
         let engine = kind.engine;
         let line = format!("check {engine} --durability process --work checks");
         let text = stdout(&bench.run_expecting(0, &line));
-        let passed = format!("{engine} process: 33 of 33 checks passed\n");
+        let passed = format!("{engine} process: 37 of 37 checks passed\n");
         assert!(text.starts_with(&passed), "{text}");
         assert_contains(&text, &[&format!("{engine} isolation with ")]);
         assert!(!text.contains("FAILED"), "{text}");

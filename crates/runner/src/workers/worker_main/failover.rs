@@ -14,8 +14,8 @@ use crate::workers::clock::read_monotonic_ns;
 use crate::workers::meter::Stage;
 use std::time::{Duration, Instant};
 use trueput_engine::{
-    Database, Datum, Dialect, Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session,
-    Sql, ValueVisitor,
+    BatchVisitor, Database, Datum, Dialect, Direction, Error, KeyBatch, KeyRange, Mode,
+    RecordSource, RecordVisitor, Result, Session, Sql, ValueVisitor,
     sql::{RowVisitor, Statement},
 };
 
@@ -259,12 +259,20 @@ impl Session for FailoverSession<'_> {
         self.pass(|session| session.get(key, visitor))
     }
 
+    fn get_many(&mut self, keys: &KeyBatch, visitor: &mut BatchVisitor<'_>) -> Result<u64> {
+        self.pass(|session| session.get_many(keys, visitor))
+    }
+
     fn point_read(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         self.pass(|session| session.point_read(key, visitor))
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.pass(|session| session.put(key, value))
+    }
+
+    fn put_if_absent(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.pass(|session| session.put_if_absent(key, value))
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
@@ -317,6 +325,12 @@ impl Session for FailoverSession<'_> {
             Err(error) if error.is_disconnection() => self.resolve(&error),
             Err(error) => Err(error),
         }
+    }
+
+    /// It does not load in bulk: the records would be committed without a marker, so that after a
+    /// lost connection nobody knew which are there.
+    fn bulk_load(&mut self, _records: &mut dyn RecordSource) -> Result<bool> {
+        Ok(false)
     }
 
     fn abort(&mut self) -> Result<()> {

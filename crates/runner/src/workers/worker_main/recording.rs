@@ -10,7 +10,8 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use trueput_engine::{
-    Direction, KeyRange, Mode, RecordVisitor, Result, Session, Sql, ValueVisitor,
+    BatchVisitor, Direction, KeyBatch, KeyRange, Mode, RecordVisitor, Result, Session, Sql,
+    ValueVisitor,
 };
 use trueput_record::value::format_bytes;
 
@@ -48,6 +49,8 @@ pub(super) struct RecordingSession<'a> {
     /// When the open transaction began, and its kind.
     open: Option<(u64, Mode)>,
     is_full: bool,
+    /// The sizes of the values that a batch of look-ups found, by the positions of their keys.
+    sizes: Vec<u64>,
 }
 
 impl<'a> RecordingSession<'a> {
@@ -74,6 +77,7 @@ impl<'a> RecordingSession<'a> {
             committed: 0,
             open: None,
             is_full: false,
+            sizes: Vec::new(),
         })
     }
 
@@ -153,6 +157,24 @@ impl Session for RecordingSession<'_> {
         Ok(found)
     }
 
+    /// A batch is noted as a look-up of each key, in their order.
+    fn get_many(&mut self, keys: &KeyBatch, visitor: &mut BatchVisitor<'_>) -> Result<u64> {
+        self.sizes.clear();
+        self.sizes.resize(keys.len(), 0);
+        let sizes = &mut self.sizes;
+        let found = self.session.get_many(keys, &mut |position, value| {
+            if let Some(size) = sizes.get_mut(position) {
+                *size = value.len() as u64;
+            }
+            visitor(position, value);
+        })?;
+        for (position, key) in keys.keys_from(0).enumerate() {
+            let size = self.sizes[position];
+            self.note(OperationKind::Get, key, size);
+        }
+        Ok(found)
+    }
+
     fn point_read(&mut self, key: &[u8], visitor: &mut ValueVisitor<'_>) -> Result<bool> {
         self.open(Mode::Read);
         let mut size = 0;
@@ -169,6 +191,18 @@ impl Session for RecordingSession<'_> {
         self.session.put(key, value)?;
         self.note(OperationKind::Put, key, value.len() as u64);
         Ok(())
+    }
+
+    /// A conditional put is noted as the put that it is, or as a look-up if it stores nothing.
+    fn put_if_absent(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        let stored = self.session.put_if_absent(key, value)?;
+        let kind = if stored {
+            OperationKind::Put
+        } else {
+            OperationKind::Get
+        };
+        self.note(kind, key, value.len() as u64);
+        Ok(stored)
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {

@@ -1,7 +1,8 @@
 //! A session that is opened again after its connection was lost.
 
 use trueput_engine::{
-    Database, Direction, Error, KeyRange, Mode, RecordVisitor, Result, Session, ValueVisitor,
+    BatchVisitor, Database, Direction, Error, KeyBatch, KeyRange, Mode, RecordVisitor, Result,
+    Session, ValueVisitor,
 };
 
 /// A session of a database whose server may fail. A lost connection is reported to the caller, who
@@ -42,8 +43,16 @@ impl Session for ReconnectingSession<'_> {
         self.pass(|session| session.get(key, visitor))
     }
 
+    fn get_many(&mut self, keys: &KeyBatch, visitor: &mut BatchVisitor<'_>) -> Result<u64> {
+        self.pass(|session| session.get_many(keys, visitor))
+    }
+
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.pass(|session| session.put(key, value))
+    }
+
+    fn put_if_absent(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.pass(|session| session.put_if_absent(key, value))
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {

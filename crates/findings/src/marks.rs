@@ -19,7 +19,7 @@ use trueput_record::host::FileSystemFacts;
 use trueput_record::load_generator::LoadGenerator;
 use trueput_record::storage::LevelOnStorage;
 use trueput_record::value::format_seconds;
-use trueput_record::{Durability, TrialRecord};
+use trueput_record::{Durability, Measurement, TrialRecord, Value};
 
 /// Why a trial whose histograms are gone is not ranked.
 pub const NO_HISTOGRAMS: &str = "its histograms are missing from the run folder, so its \
@@ -70,6 +70,8 @@ pub enum MarkKind {
     UnverifiedFlushes,
     /// The driver does extra work that users of the engine may not need.
     Workaround,
+    /// The engine does not have an operation of the workload, which did it by others.
+    Emulated,
 }
 
 impl Mark {
@@ -97,6 +99,7 @@ pub fn marks(trial: &TrialRecord) -> Vec<Mark> {
         overrun(trial),
         unverified_flushes(trial),
         workaround(trial),
+        emulated(trial),
     ];
     all.into_iter().flatten().collect()
 }
@@ -263,6 +266,20 @@ fn workaround(trial: &TrialRecord) -> Option<Mark> {
         kind: MarkKind::Workaround,
         label: Cow::Borrowed("workaround"),
         explanation: Cow::Owned(explanation),
+        comparable: true,
+    })
+}
+
+/// Marks an operation of the workload that the engine does not have, so that others do its work.
+fn emulated(trial: &TrialRecord) -> Option<Mark> {
+    let results = &trial.measurement.as_ref()?.results;
+    let Value::Text(explanation) = results.get(Measurement::EMULATED)? else {
+        return None;
+    };
+    Some(Mark {
+        kind: MarkKind::Emulated,
+        label: Cow::Borrowed("emulated"),
+        explanation: Cow::Owned(explanation.clone()),
         comparable: true,
     })
 }

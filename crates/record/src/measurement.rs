@@ -339,6 +339,10 @@ pub struct Measurement {
 }
 
 impl Measurement {
+    /// The name of the result that says which operation of the workload the engine does not have,
+    /// and how the workload did it instead: a clause that follows the engine's name and a colon.
+    pub const EMULATED: &str = "emulated";
+
     /// Returns the summary of one kind of operation.
     #[must_use]
     pub fn operation(&self, kind: &str) -> Option<&OperationSummary> {

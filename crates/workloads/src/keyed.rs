@@ -37,6 +37,7 @@ pub(crate) mod kinds;
 pub(crate) mod load;
 pub(crate) mod partition;
 pub(crate) mod queue_scan;
+pub(crate) mod rate_limiter;
 pub(crate) mod read_check;
 pub(crate) mod record;
 pub(crate) mod record_reader;

@@ -15,7 +15,7 @@
 //! - `history`: random transactions whose history is checked for isolation
 //! - `insert_benchmark`: Mark Callaghan's insert benchmark
 //! - `keyed`: the core that micro, ycsb, custom and trace share
-//! - `micro`: fifteen tests after db_bench and Symas
+//! - `micro`: tests after db_bench and Symas
 //! - `mixgraph`: RocksDB's mixgraph, and the fit of its parameters to a trace
 //! - `pgbench`: pgbench's built-in scripts
 //! - `sql`: SQL that several workloads share
@@ -515,8 +515,15 @@ pub trait Meter {
     /// operation.
     fn finish(&mut self, kind: usize);
 
-    /// Returns this moment, for [`Meter::finish_nested`].
+    /// Returns this moment, for [`Meter::finish_nested`], [`Meter::elapsed_ns`] and
+    /// [`Meter::wait_since`], in units of the meter's own.
     fn timestamp(&mut self) -> u64 {
+        0
+    }
+
+    /// Returns the time since `mark`, a [`Meter::timestamp`], nanoseconds; 0 if the meter has no
+    /// clock.
+    fn elapsed_ns(&mut self, _mark: u64) -> u64 {
         0
     }
 

@@ -3,13 +3,21 @@
 //!
 //! `docs/workloads/micro.md` says what each test does, what is counted, and what is checked.
 
+mod bulk_load;
+mod conditional_puts;
 mod config;
 mod error;
+mod figures;
 mod kinds;
+mod large_check;
+mod large_settings;
+mod large_values;
+mod multi_read;
 mod operation_stream;
 mod scan;
 mod settings;
 mod single_records;
+mod value_parts;
 mod worker;
 
 use crate::generate::value::Values;
@@ -23,13 +31,13 @@ use crate::{
     JobResults, JobTask, LoadSummary, OperationBytes, Result, WorkerFindings, Workload,
     WorkloadInfo,
 };
-use config::{LOAD_BATCH, MicroConfig, Test};
+use config::{MicroConfig, Test};
 pub use error::MicroError;
-use settings::Settings;
+use settings::{Settings, TestName};
 use trueput_engine::{Capabilities, Parameter, ParameterValues};
 use trueput_record::measurement::Measurement;
 use trueput_record::plan::Dimensions;
-use trueput_record::{Conditions, Survival, TrialSpec, WorkerKind};
+use trueput_record::{Conditions, Survival, TrialSpec, Value, WorkerKind};
 
 /// The workload.
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +65,8 @@ impl Workload for Micro {
         let settings = Settings::from(settings);
         let test = settings.test.word();
         let does_each_once = test.starts_with("fill-") || test.starts_with("delete-");
-        does_each_once || settings.operations > 0
+        let fills_up = settings.test == TestName::PutIfAbsent;
+        does_each_once || fills_up || settings.operations > 0
     }
 
     fn job(
@@ -105,6 +114,10 @@ impl Job for MicroJob {
 
     fn sessions(&self, workers: u32) -> u32 {
         self.config.sessions(workers)
+    }
+
+    fn check_workers(&self, workers: u32, _kind: WorkerKind) -> Result<(), JobError> {
+        Ok(self.config.check_workers(workers)?)
     }
 
     fn check_capabilities(&self, capabilities: &Capabilities) -> Result<(), JobError> {
@@ -155,12 +168,18 @@ impl Job for MicroJob {
             compressibility,
             ..
         } = &self.config;
-        let lasting = !(self.config.fills() || self.config.deletes() || self.config.inserts());
-        lasting.then(|| format!("{records} x {key_bytes} + {value_bytes} to {compressibility} %"))
+        let lasting =
+            !(self.config.begins_empty() || self.config.deletes() || self.config.inserts());
+        lasting.then(|| {
+            let parts = self.config.parts_key();
+            format!("{records} x {key_bytes} + {value_bytes}{parts} to {compressibility} %")
+        })
     }
 
     fn check_crash(&self, _survival: Survival) -> Result<(), JobError> {
-        if self.config.deletes() {
+        if self.config.test == Test::PutIfAbsent {
+            Err(MicroError::CrashWithConditionalPuts.into())
+        } else if self.config.deletes() {
             Err(MicroError::CrashWithDeletes.into())
         } else {
             Ok(())
@@ -183,16 +202,21 @@ impl Job for MicroJob {
     ) -> Result<Option<LoadSummary>> {
         let room = self.config.check_room(&target.capabilities);
         room.map_err(|error| Error::Workload(error.to_string()))?;
-        if self.config.fills() || !target.capabilities.retains_data {
+        if self.config.begins_empty() || !target.capabilities.retains_data {
             return Ok(None);
         }
+        let parts = self.config.value_parts(&target.capabilities);
         let wanted = LoadedRecords {
-            records: self.config.records,
-            batch: LOAD_BATCH,
+            records: self.config.records * parts.count(),
+            batch: self.config.load_batch(parts),
             is_wanted: |_| true,
         };
-        let make = || Ok(self.config.maker(self.config.values(target.seed)?));
-        load_unless_loaded(&wanted, make, target, remains)
+        let make = || Ok(self.config.maker(self.config.values(target.seed)?, parts));
+        let load = load_unless_loaded(&wanted, make, target, remains)?;
+        Ok(load.map(|load| LoadSummary {
+            records: load.records / parts.count(),
+            ..load
+        }))
     }
 
     fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings> {
@@ -201,6 +225,27 @@ impl Job for MicroJob {
     }
 
     fn verify(&self, target: &JobDatabase<'_>, ended: &ExecutionSummary) -> Result<JobResults> {
-        final_check::verify(&self.config, target, ended)
+        let parts = self.config.value_parts(&target.capabilities);
+        let mut conclusion = if self.config.test == Test::PutIfAbsent {
+            conditional_puts::verify(&self.config, target, ended)?
+        } else if parts.are_several() {
+            large_check::verify(&self.config, target, ended)?
+        } else {
+            final_check::verify(&self.config, target, ended)?
+        };
+        if self.config.is_large() {
+            let count = parts.count();
+            let results = &mut conclusion.results;
+            results.insert("parts of a value".to_owned(), count.into());
+        }
+        let was_loaded = ended.sum_of(worker::LOADED) > 0;
+        let emulated = self.config.emulated(&target.capabilities, was_loaded);
+        let emulated = emulated.map(|text| (Measurement::EMULATED.to_owned(), Value::from(text)));
+        conclusion.results.extend(emulated);
+        Ok(conclusion)
+    }
+
+    fn derive_metrics(&self, measurement: &Measurement) -> JobResults {
+        figures::derive_metrics(&self.config, measurement)
     }
 }

@@ -13,7 +13,7 @@ use trueput_record::testing::builds::{
     NEW, OLD, both, fastest_with_assertions, rocksdb, with_assertions,
 };
 use trueput_record::testing::failed;
-use trueput_record::{TrialRecord, Value};
+use trueput_record::{Measurement, TrialRecord, Value};
 
 fn names(cells: &[RankedCell]) -> Vec<String> {
     cells.iter().map(RankedCell::name).collect()
@@ -208,6 +208,21 @@ fn a_drivers_workaround_is_marked_and_ranked() {
     let found = only(&trials);
     assert_eq!(kinds(&found.cells[0].marks), [MarkKind::Workaround]);
     assert!(found.cells[0].marks[0].comparable);
+    assert_eq!(found.cells[1].marks, []);
+}
+
+#[test]
+fn an_operation_that_an_engine_does_not_have_is_marked_and_ranked() {
+    let mut trials = both();
+    let measurement = trials[0].measurement.as_mut().unwrap();
+    let explanation = "it has no multi-get";
+    measurement
+        .results
+        .insert(Measurement::EMULATED.to_owned(), explanation.into());
+    let found = only(&trials);
+    let mark = &found.cells[0].marks[0];
+    assert_eq!(kinds(&found.cells[0].marks), [MarkKind::Emulated]);
+    assert_eq!((&*mark.explanation, mark.comparable), (explanation, true));
     assert_eq!(found.cells[1].marks, []);
 }
 

@@ -102,6 +102,7 @@ fn common_meaning(kind: MarkKind) -> &'static str {
         MarkKind::Overrun => "it ran for much longer than it was to",
         MarkKind::UnverifiedFlushes => "no counter shows whether its commits reached storage",
         MarkKind::Workaround => "extra work of the driver, which affects rates",
+        MarkKind::Emulated => "it does not have the operation, and others did its work",
     }
 }
 

@@ -25,7 +25,7 @@ use trueput_findings::representative::representatives;
 use trueput_findings::statistics::MIN_REPEATS;
 use trueput_findings::text::capitalized;
 use trueput_findings::units::{number, per_cent, plural, separate};
-use trueput_record::{Durability, Promise, Value, VerifyLevel};
+use trueput_record::{Durability, Measurement, Promise, Value, VerifyLevel};
 
 /// The rankings, a part each.
 pub(crate) struct Rankings;
@@ -342,7 +342,8 @@ fn promise(cell: &RankedCell) -> Option<String> {
 /// The results that all ranked trials returned, apart from notices.
 fn answers(cells: &[RankedCell]) -> Option<String> {
     let results = common_results(cells.iter().map(|cell| &cell.figures.results));
-    let results = results.into_iter().filter(|(name, _)| name != NOTICE);
+    let is_sentence = |name: &str| [NOTICE, Measurement::EMULATED].contains(&name);
+    let results = results.into_iter().filter(|(name, _)| !is_sentence(name));
     let results: Vec<_> = results.collect();
     // Trials that end by their time have different answers, and what is left is a setting.
     if results.iter().all(|(name, _)| name == "block") {

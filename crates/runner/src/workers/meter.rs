@@ -511,13 +511,17 @@ impl Meter for ClockMeter<'_> {
         self.now()
     }
 
+    fn elapsed_ns(&mut self, mark: u64) -> u64 {
+        self.clock.delta_as_nanos(mark, self.now())
+    }
+
     fn monotonic_ns(&mut self) -> u64 {
         // Linux has this clock always.
         read_monotonic_ns().unwrap_or(0)
     }
 
     fn finish_nested(&mut self, kind: usize, mark: u64) {
-        let latency_ns = self.clock.delta_as_nanos(mark, self.now());
+        let latency_ns = self.elapsed_ns(mark);
         self.latencies[kind].record(latency_ns);
         add(&self.counters.counts[kind], 1);
         add(&self.counters.times_ns[kind], latency_ns);
@@ -529,7 +533,7 @@ impl Meter for ClockMeter<'_> {
             if self.stage.get() >= Stage::OVER {
                 return false;
             }
-            let passed_ns = self.clock.delta_as_nanos(mark, self.now());
+            let passed_ns = self.elapsed_ns(mark);
             let Some(left_ns) = time_ns.checked_sub(passed_ns).filter(|left| *left > 0) else {
                 return true;
             };

@@ -5,11 +5,9 @@ use super::kinds::Kind;
 use super::settings::Settings;
 use super::step::Step;
 use crate::JobResults;
+use crate::keyed::rate_limiter::sustained_rate;
 use trueput_record::Value;
 use trueput_record::measurement::Measurement;
-
-/// The part of a rate that is enough to keep it: `chart_all.sh` of mdcallag/mytools.
-const SUSTAINED_PART: f64 = 0.95;
 
 /// Derives the figures.
 pub(super) fn derive_metrics(settings: &Settings, measurement: &Measurement) -> JobResults {
@@ -43,11 +41,8 @@ pub(super) fn derive_metrics(settings: &Settings, measurement: &Measurement) -> 
             put("rows deleted per s", rows_of(Kind::Delete));
             if let Some((_, rows_per_s)) = settings.step.queries() {
                 let asked_per_s = f64::from(rows_per_s) * f64::from(settings.tables);
-                let is_kept = inserted_per_s >= SUSTAINED_PART * asked_per_s;
-                conclusion.results.extend([
-                    ("rows to insert per s".to_owned(), Value::Float(asked_per_s)),
-                    ("writers kept the rate".to_owned(), Value::Boolean(is_kept)),
-                ]);
+                let sustained = sustained_rate("rows to insert per s", asked_per_s, inserted_per_s);
+                conclusion.results.extend(sustained);
             }
         }
     }

@@ -8,6 +8,7 @@ use super::progress::TableProgress;
 use super::purchase::{Index, Purchase, RowMaker};
 use super::settings::Settings;
 use super::tables::Mark;
+use crate::keyed::rate_limiter::RateLimiter;
 use crate::keyed::read_check::{ReadCounts, ReadFault};
 use crate::{Error, Result, WorkerFindings};
 use std::time::Duration;
@@ -21,8 +22,8 @@ const DELETES_OF_SEARCH: u64 = 1_000;
 /// The pause of a writer that waits for the other one, short against a transaction.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// The period for which iibench keeps a rate, nanoseconds.
-const PERIOD_NS: u64 = 1_000_000_000;
+/// iibench keeps a rate second by second.
+const PERIODS_PER_S: u64 = 1;
 
 /// Inserts rows behind the last one.
 pub(super) struct Inserter<'t> {
@@ -78,18 +79,10 @@ impl<'t> Inserter<'t> {
     /// Begins the transactions of a second together, as iibench does. A second whose transactions
     /// take longer is followed by the next one at once, and what it lacks is not made up for.
     fn insert_at_rate(&mut self, rows_per_s: u64) -> Result<()> {
-        let transactions = rows_per_s.div_ceil(self.max_rows);
-        loop {
-            let begun = self.connection.meter.timestamp();
-            for _ in 0..transactions {
-                if !self.insert_next()? {
-                    return Ok(());
-                }
-            }
-            if !self.connection.meter.wait_since(begun, PERIOD_NS) {
-                return Ok(());
-            }
-        }
+        let transactions_per_s = rows_per_s.div_ceil(self.max_rows);
+        let mut limiter = RateLimiter::new(transactions_per_s, PERIODS_PER_S);
+        while limiter.admit(&mut *self.connection.meter) && self.insert_next()? {}
+        Ok(())
     }
 
     /// Does one transaction; `false` if there is none left, or the time is up.

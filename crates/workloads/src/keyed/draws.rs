@@ -155,6 +155,12 @@ pub(crate) trait ValueLengths {
     /// The bytes of the longest value.
     fn longest(&self) -> u64;
 
+    /// The record that an item belongs to: itself, unless values are in parts, each an item.
+    #[inline]
+    fn record(&self, item: u64) -> u64 {
+        item
+    }
+
     /// Whether the value of an item in a version may have so many bytes. A value's own header
     /// covers its length already; this refuses one that was never written.
     #[inline]

@@ -15,7 +15,7 @@ use std::ops::Range;
 /// The worker's number, in its findings.
 const WORKER: &str = "worker";
 /// The units of work that it has done.
-const DONE: &str = "done";
+pub(crate) const DONE: &str = "done";
 /// Its knowledge of others' writes.
 pub(super) const KNOWLEDGE: &str = "knowledge";
 /// Whether there were too many unsettled records to list.
@@ -393,6 +393,7 @@ pub(crate) fn worker_findings(
     findings
 }
 
-fn worker(findings: &WorkerFindings) -> u32 {
+/// The number of the worker whose findings these are.
+pub(crate) fn worker(findings: &WorkerFindings) -> u32 {
     u32::try_from(finding(findings, WORKER)).unwrap_or(u32::MAX)
 }

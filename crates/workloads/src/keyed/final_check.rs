@@ -50,22 +50,29 @@ pub(crate) fn verify(
     checks.push(found.contents.check("contents", || {
         format!("{} values intact, to the last byte", found.looked_at)
     }));
-    checks.push(found.versions.check("versions", || {
-        let followed = found.looked_at;
-        match (expected.is_inexact(), expected.unsettled()) {
-            (true, _) => format!("{followed} within what may be, too many writes having met"),
-            (false, 0) => format!("{followed} as last written"),
-            (false, met) => format!(
-                "{followed} as last written, {met} of them by one of several writes that met"
-            ),
-        }
-    }));
+    let looked_at = found.looked_at;
+    checks.push(
+        found
+            .versions
+            .check("versions", || versions_detail(&expected, looked_at)),
+    );
     (target.progress)(1.0);
     Ok(conclusion)
 }
 
+/// Describes versions that are all as they may be, of so many records that were compared.
+pub(crate) fn versions_detail(expected: &ExpectedState, followed: u64) -> String {
+    match (expected.is_inexact(), expected.unsettled()) {
+        (true, _) => format!("{followed} within what may be, too many writes having met"),
+        (false, 0) => format!("{followed} as last written"),
+        (false, met) => {
+            format!("{followed} as last written, {met} of them by one of several writes that met")
+        }
+    }
+}
+
 /// The check of the workers' own reads; `None` if they read nothing.
-fn check_reads(ended: &ExecutionSummary) -> Option<Check> {
+pub(crate) fn check_reads(ended: &ExecutionSummary) -> Option<Check> {
     let reads = ReadCounts::sum(&ended.findings);
     let checked = reads.checked();
     (checked > 0).then(|| {

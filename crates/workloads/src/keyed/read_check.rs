@@ -31,17 +31,20 @@ pub(crate) enum ReadFault {
     Unwritten,
     /// A scan began elsewhere than at its record, went back, or showed a key of no record.
     Disorder,
+    /// The parts of a value are of different versions.
+    Torn,
 }
 
 impl ReadFault {
     /// Every one.
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Lost,
         Self::Unexpected,
         Self::Foreign,
         Self::Stale,
         Self::Unwritten,
         Self::Disorder,
+        Self::Torn,
     ];
 
     /// Its name.
@@ -53,6 +56,7 @@ impl ReadFault {
             Self::Stale => "stale",
             Self::Unwritten => "unwritten",
             Self::Disorder => "disorder",
+            Self::Torn => "torn",
         }
     }
 
@@ -65,6 +69,7 @@ impl ReadFault {
             Self::Stale => "stale, older than what was committed",
             Self::Unwritten => "newer than what was written",
             Self::Disorder => "out of order",
+            Self::Torn => "torn, with parts of different versions",
         }
     }
 }

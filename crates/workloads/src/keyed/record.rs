@@ -130,21 +130,6 @@ impl RecordKeys {
     }
 }
 
-/// The length of values that are all equally long, bytes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct FixedLength(pub(crate) usize);
-
-impl ValueLengths for FixedLength {
-    #[inline]
-    fn value_bytes(&mut self, _item: u64, _version: u32) -> usize {
-        self.0
-    }
-
-    fn longest(&self) -> u64 {
-        self.0 as u64
-    }
-}
-
 /// The most memory that is taken for values of different lengths before they are made, bytes. The
 /// first longer ones take more while they are made.
 const MAX_ROOM_BYTES: u64 = 64 << 20;
@@ -212,7 +197,7 @@ impl<L: ValueLengths> RecordMaker<L> {
     fn is_read_whole(&self, item: u64) -> bool {
         match self.whole_reads {
             WholeReads::All => true,
-            WholeReads::Tenth => item.is_multiple_of(10),
+            WholeReads::Tenth => self.lengths.record(item).is_multiple_of(10),
             WholeReads::None => false,
         }
     }

@@ -49,6 +49,53 @@ pub enum MicroError {
         /// Operations per transaction.
         batch: u64,
     },
+    /// Each record of a bulk load is to be committed.
+    #[error(
+        "fill-bulk does not commit each record; give batch=2 or more, or write \
+         test=fill-sequential"
+    )]
+    BulkBatch,
+    /// A bulk load is to keep a rate.
+    #[error(
+        "fill-bulk is one call of the engine's loader, which keeps no rate: remove the rate, or \
+         write test=fill-batch"
+    )]
+    BulkRate,
+    /// Several workers are to load in bulk.
+    #[error(
+        "fill-bulk loads all records in the order of their keys with one worker; {workers} are \
+         too many: give one worker, or write test=fill-batch"
+    )]
+    BulkWorkers {
+        /// The workers.
+        workers: u32,
+    },
+    /// A part of a value is to be shorter than any that is useful.
+    #[error(
+        "part_size={part_size} is less than 1 KiB; give part_size=1KiB or more, or 0 to store \
+         values whole"
+    )]
+    SmallParts {
+        /// The longest part, bytes.
+        part_size: u64,
+    },
+    /// A test of large values has scanners.
+    #[error("{test} has no scanners; remove scanners={scanners}, or write test=read-random")]
+    LargeScanners {
+        /// The test.
+        test: &'static str,
+        /// The scanners.
+        scanners: u32,
+    },
+    /// Values are to be overwritten part by part, and others would see them torn.
+    #[error(
+        "it puts the {parts} parts of a value in one transaction, and this engine's transactions \
+         do not take effect as a whole; give part_size=0 and a large_value_bytes that it takes"
+    )]
+    TornParts {
+        /// The parts of a value.
+        parts: u64,
+    },
     /// A test without batches has one.
     #[error("{test} has a transaction per operation; leave batch={batch} out")]
     Batch {
@@ -73,6 +120,28 @@ pub enum MicroError {
     NoEnd {
         /// The test.
         test: &'static str,
+    },
+    /// There is a rate for writers, and there are none.
+    #[error(
+        "write_rate={write_rate} is for writers, and {test} has none: give writers=1 or more, or \
+         write test=read-while-writing"
+    )]
+    RateWithoutWriters {
+        /// The test.
+        test: &'static str,
+        /// Updates a second.
+        write_rate: u64,
+    },
+    /// The rate for writers is too small to be shared among them.
+    #[error(
+        "write_rate={write_rate} is less than one update a second for each of {writers} writers; \
+         give write_rate={writers} or more"
+    )]
+    SmallRate {
+        /// Updates a second.
+        write_rate: u64,
+        /// The writers.
+        writers: u32,
     },
     /// A test that chooses records by itself has a distribution.
     #[error("{test} chooses records itself; remove distribution={distribution}")]
@@ -106,4 +175,10 @@ pub enum MicroError {
          reads, or remove crash_and_recover"
     )]
     CrashWithDeletes,
+    /// Conditional puts in a trial that crashes.
+    #[error(
+        "with conditional puts it cannot verify what a crash lost: choose a test that fills, \
+         overwrites or reads, or remove crash_and_recover"
+    )]
+    CrashWithConditionalPuts,
 }

@@ -12,8 +12,12 @@ operation_kinds! {
         Read = "read",
         /// A look-up and the records after it.
         Seek = "seek",
+        /// A look-up of several keys.
+        ReadBatch = "read-batch",
         /// A new record.
         Insert = "insert",
+        /// A conditional put of a record that was there.
+        Existing = "existing",
         /// A record overwritten.
         Update = "update",
         /// A record taken out.

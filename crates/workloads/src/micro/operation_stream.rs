@@ -2,12 +2,12 @@
 //! the worker and the number of workers, so that verification can draw them again.
 
 use super::config::{Maker, MicroConfig, MixPercentages, Test, WorkerRole};
+use super::value_parts::ValueParts;
 use crate::generate::distribution::{Chooser, Distribution, Items};
 use crate::generate::permutation::Permutation;
 use crate::generate::random::Random;
 use crate::keyed::expected_state::{ReplayableJob, WriteStream};
 use crate::keyed::inserts::InsertNumbers;
-use crate::keyed::record::FixedLength;
 use crate::{Error, Result};
 use std::ops::Range;
 use trueput_record::random::mix;
@@ -22,6 +22,7 @@ pub(super) enum Operation {
     Insert,
     Update,
     Delete,
+    PutIfAbsent,
 }
 
 /// One operation and its record's number.
@@ -103,9 +104,10 @@ impl OperationStream {
                 share(Operation::Insert, order)
             }
             (_, Test::Delete) => share(Operation::Delete, shuffled()),
-            (_, Test::Overwrite) => random(Operation::Update)?,
+            (_, Test::Overwrite | Test::Large { overwrites: true }) => random(Operation::Update)?,
             (_, Test::Missing) => random(Operation::ReadMissing)?,
             (_, Test::Seek) => random(Operation::Seek)?,
+            (_, Test::PutIfAbsent) => random(Operation::PutIfAbsent)?,
             (_, Test::Mix(mix)) => {
                 let loaded = chooser(config, config.records, worker, workers)?;
                 OperationSource::Mix(Box::new(MixedOperations {
@@ -117,7 +119,9 @@ impl OperationStream {
                     inserted: InsertNumbers::new(config.records, worker, workers),
                 }))
             }
-            (_, Test::Read | Test::Pass { .. }) => random(Operation::Read)?,
+            (_, Test::Read | Test::ReadMany | Test::Pass { .. } | Test::Large { .. }) => {
+                random(Operation::Read)?
+            }
         };
         // Trials that share a load do not repeat each other.
         let seed = mix(seed ^ u64::from(generation).rotate_left(32));
@@ -210,7 +214,7 @@ fn chooser(config: &MicroConfig, items: u64, worker: u32, workers: u32) -> Resul
 
 impl ReplayableJob for MicroConfig {
     type Draws = OperationStream;
-    type Lengths = FixedLength;
+    type Lengths = ValueParts;
 
     fn records(&self) -> u64 {
         self.records
@@ -236,8 +240,10 @@ impl ReplayableJob for MicroConfig {
         false
     }
 
+    /// Of values that are stored whole: those in parts are verified by `large_check`.
     fn maker(&self, seed: u64) -> Result<Maker> {
-        Ok(self.maker(self.values(seed)?))
+        let whole = ValueParts::new(self.value_bytes, self.value_bytes);
+        Ok(self.maker(self.values(seed)?, whole))
     }
 
     fn stream(

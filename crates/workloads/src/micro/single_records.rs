@@ -1,13 +1,19 @@
-//! The measured work: look-ups and writes of single records. Passes and scans are in `scan`.
+//! The measured work: look-ups and writes of single records. Passes and scans are in `scan`,
+//! look-ups of several in `multi_read`.
 //!
 //! Nothing here allocates, formats or locks between two operations, except to report an error.
 
+use super::bulk_load;
+use super::conditional_puts::own_version;
 use super::config::{MicroConfig, Test, WorkerRole};
 use super::kinds::Kind;
+use super::large_values;
+use super::multi_read;
 use super::operation_stream::{MicroOperation, Operation, OperationStream};
 use super::scan;
-use super::worker::Worker;
+use super::worker::{Worker, reading, writing};
 use crate::generate::value::Values;
+use crate::keyed::rate_limiter::RateLimiter;
 use crate::keyed::read_check::{ReadFault, ReadValidator, RecordState};
 use crate::keyed::units::run_units;
 use crate::keyed::versions::FIRST_VERSION;
@@ -35,9 +41,17 @@ pub(super) fn run(
         }
         (role, _) => {
             let (seed, generation) = (task.seed, task.generation);
+            if config.loads_in_bulk && bulk_load::run(&mut worker, task, quota)? {
+                return Ok(worker.findings(task));
+            }
             let stream = OperationStream::new(config, seed, generation, task.worker, task.workers)?;
-            if role == WorkerRole::Main && config.batch > 1 {
+            let limiter = config.rate_limiter(task.worker, task.workers);
+            if role == WorkerRole::Main && config.test == Test::ReadMany {
+                multi_read::run(&mut worker, task, stream, quota)?;
+            } else if role == WorkerRole::Main && config.batch > 1 {
                 worker.run_batches(task, stream, quota)?;
+            } else if let Some(limiter) = limiter {
+                worker.run_at_rate(task, stream, limiter)?;
             } else {
                 worker.run_single_operations(task, stream, quota)?;
             }
@@ -55,20 +69,51 @@ impl Worker<'_> {
         quota: Option<u64>,
     ) -> Result<()> {
         run_units(task, quota, |task, _| {
-            self.lacks_record = false;
-            let kind = self.run_operation(task, stream.next_operation())?;
-            if self.lacks_record {
-                task.meter.not_found(self.kinds.index(kind));
-            }
-            task.meter.finish(self.kinds.index(kind));
-            task.meter.finish_unit(self.paced.index(kind));
-            self.done += 1;
+            self.run_unit(task, stream.next_operation())?;
             Ok(1)
         })
     }
 
+    /// The same, as often as the limiter lets it.
+    fn run_at_rate(
+        &mut self,
+        task: &mut JobTask<'_>,
+        mut stream: OperationStream,
+        mut limiter: RateLimiter,
+    ) -> Result<()> {
+        while limiter.admit(task.meter) && task.meter.next_unit() {
+            let counts = !task.meter.is_warming_up();
+            task.meter.start();
+            self.run_unit(task, stream.next_operation())?;
+            if counts {
+                task.meter.advance(1);
+            }
+        }
+        Ok(())
+    }
+
+    /// One operation, counted.
+    #[inline]
+    fn run_unit(&mut self, task: &mut JobTask<'_>, step: MicroOperation) -> Result<()> {
+        self.lacks_record = false;
+        let kind = self.run_operation(task, step)?;
+        if self.lacks_record {
+            task.meter.not_found(self.kinds.index(kind));
+        }
+        task.meter.finish(self.kinds.index(kind));
+        task.meter.finish_unit(self.paced.index(kind));
+        self.done += 1;
+        Ok(())
+    }
+
     fn run_operation(&mut self, task: &mut JobTask<'_>, step: MicroOperation) -> Result<Kind> {
         match step.operation {
+            Operation::Read if self.parts.are_several() => {
+                large_values::read(self, task, step.item).map(|()| Kind::Read)
+            }
+            Operation::Update if self.parts.are_several() => {
+                large_values::overwrite(self, task, step.item).map(|()| Kind::Update)
+            }
             Operation::Read => self.read(task, step.item).map(|()| Kind::Read),
             Operation::ReadMissing => self.read_missing(task, step.item).map(|()| Kind::Read),
             Operation::Seek => scan::scan_from(self, task, step.item).map(|()| Kind::Seek),
@@ -76,7 +121,18 @@ impl Worker<'_> {
             Operation::Insert => self.write(task, step).map(|()| Kind::Insert),
             Operation::Update => self.write(task, step).map(|()| Kind::Update),
             Operation::Delete => self.write(task, step).map(|()| Kind::Delete),
+            Operation::PutIfAbsent => self.put_if_absent(task, step.item),
         }
+    }
+
+    /// Puts a record in the worker's own version, unless it is there.
+    fn put_if_absent(&mut self, task: &mut JobTask<'_>, item: u64) -> Result<Kind> {
+        let (key, value) = self.maker.make(item, own_version(task.worker));
+        let stored = task.transact(Mode::Write, writing, |session, _| {
+            session.put_if_absent(key, value)
+        })?;
+        self.stored += u64::from(stored);
+        Ok(if stored { Kind::Insert } else { Kind::Existing })
     }
 
     fn read(&mut self, task: &mut JobTask<'_>, item: u64) -> Result<()> {
@@ -207,12 +263,4 @@ impl Worker<'_> {
         });
         Ok(())
     }
-}
-
-fn reading() -> String {
-    "reading".to_owned()
-}
-
-fn writing() -> String {
-    "writing".to_owned()
 }

@@ -17,7 +17,7 @@ pub struct CountingMeter<'b> {
     pub units: u64,
     /// Times that the operation was started anew: what came before is part of no latency.
     pub starts: u64,
-    /// Nanoseconds that it was asked to rest.
+    /// Nanoseconds that it was asked to rest: its clock, which nothing else moves on.
     pub rested_ns: u64,
     /// Operations until the warm-up is over.
     pub warm_up: u64,
@@ -83,6 +83,14 @@ impl Meter for CountingMeter<'_> {
         self.not_found[kind] += 1;
     }
 
+    fn timestamp(&mut self) -> u64 {
+        self.rested_ns
+    }
+
+    fn elapsed_ns(&mut self, mark: u64) -> u64 {
+        self.rested_ns - mark
+    }
+
     fn monotonic_ns(&mut self) -> u64 {
         // No clock of processes, but one of this.
         static START: OnceLock<Instant> = OnceLock::new();
@@ -93,8 +101,8 @@ impl Meter for CountingMeter<'_> {
         self.counts[kind] += 1;
     }
 
-    fn wait_since(&mut self, _mark: u64, time_ns: u64) -> bool {
-        self.rested_ns += time_ns;
+    fn wait_since(&mut self, mark: u64, time_ns: u64) -> bool {
+        self.rested_ns = self.rested_ns.max(mark + time_ns);
         if time_ns > 0 && std::mem::take(&mut self.warm_up) > 0 {
             // Time passes, and the warm-up ends.
             self.counts.fill(0);

@@ -10,12 +10,16 @@ use trueput_workloads::custom::Custom;
 use trueput_workloads::micro::Micro;
 use trueput_workloads::trace::TraceWorkload;
 
-const CASES: [(&dyn Workload, &str); 9] = [
+const CASES: [(&dyn Workload, &str); 10] = [
     (&Micro, "test=read-random records=300"),
     (&Micro, "test=read-sequential records=300"),
     (&Micro, "test=seek-random records=300"),
     (&Micro, "test=mix update_percent=50 records=300"),
     (&Micro, "test=read-random records=40 value_bytes=500KiB"),
+    (
+        &Micro,
+        "test=read-large large_values=30 large_value_bytes=10KiB part_size=1KiB",
+    ),
     (&Custom, "operations=get:1~update:1 records=300"),
     (
         &Custom,

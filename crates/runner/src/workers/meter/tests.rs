@@ -62,6 +62,7 @@ fn a_rest_lasts_its_time_and_ends_at_once_when_the_time_is_up() {
     assert!(meter.wait_since(mark, 3_000_000));
     let passed_ns = meter.clock.delta_as_nanos(mark, meter.clock.raw());
     assert!(passed_ns >= 3_000_000, "waited {passed_ns} ns of 3,000,000");
+    assert!(meter.elapsed_ns(mark) >= passed_ns, "nanoseconds, as well");
     assert!(meter.wait_since(mark, 1), "that has passed already");
     stage.end();
     assert!(!meter.wait_since(mark, u64::MAX));

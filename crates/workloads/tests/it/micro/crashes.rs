@@ -49,6 +49,34 @@ fn a_garbled_value_is_wrong_even_where_commits_may_be_missing() {
 }
 
 #[test]
+fn a_large_value_may_be_an_older_one_where_a_prefix_is_promised_and_never_torn() {
+    let given = "test=overwrite-large distribution=sequential large_values=30 \
+                 large_value_bytes=10KiB part_size=1KiB";
+    let sound = crashed(given, Fault::None, Survival::EveryCommit);
+    assert_right(&sound, "sound");
+    assert_eq!(missing(&sound), &Value::Integer(0));
+    let torn = crashed(given, Fault::LosesPut(123), Survival::ConsistentPrefix);
+    let failed: Vec<_> = failures(&torn).into_keys().collect();
+    assert_eq!(failed, ["parts"]);
+    let bench = Bench::counted(2, given);
+    bench.prepare().unwrap();
+    let loaded = bench.records();
+    let (mut ended, _) = bench.work_together();
+    bench.tamper(|session| {
+        for (key, part) in &loaded[50..60] {
+            session.put(key, part).unwrap();
+        }
+    });
+    ended.crashed = Some(Survival::ConsistentPrefix);
+    let prefix = bench.verify(&ended);
+    assert_right(&prefix, "an older value");
+    assert_eq!(missing(&prefix), &Value::Integer(1));
+    ended.crashed = Some(Survival::EveryCommit);
+    let failed: Vec<_> = failures(&bench.verify(&ended)).into_keys().collect();
+    assert_eq!(failed, ["versions"]);
+}
+
+#[test]
 fn a_test_that_deletes_cannot_tell_what_a_crash_has_taken() {
     let refused = |test| {
         let bench = Bench::counted(1, &format!("test={test} {SMALL}"));
@@ -56,5 +84,7 @@ fn a_test_that_deletes_cannot_tell_what_a_crash_has_taken() {
         refused.map(String::from)
     };
     assert!(refused("delete-random").unwrap().contains("deletes"));
+    let conditional = refused("put-if-absent").unwrap();
+    assert!(conditional.contains("conditional puts"), "{conditional}");
     assert_eq!(refused("overwrite"), None);
 }

@@ -1,26 +1,32 @@
 //! The operations of the tests, on a sound engine.
 
 use super::harness::{Bench, Call, assert_right, timed};
+use crate::support::engine;
 use std::collections::BTreeSet;
 use trueput_engine::Null;
-use trueput_record::{Conditions, VerifyLevel};
+use trueput_record::{Conditions, Value, VerifyLevel};
 
 const SMALL: &str = "records=300";
 
 /// Every test, with the settings that its name needs; those that end by time are marked.
-const TESTS: [(&str, bool); 15] = [
+const TESTS: [(&str, bool); 20] = [
     ("fill-sequential", false),
     ("fill-random", false),
     ("fill-batch", false),
     ("fill-sync", false),
+    ("fill-bulk", false),
     ("overwrite", false),
     ("read-random", false),
     ("read-sequential", false),
     ("read-reverse", false),
     ("read-missing", false),
     ("read-hot", false),
+    ("multi-read-random", false),
     ("seek-random", false),
     ("delete-random", false),
+    ("put-if-absent", false),
+    ("overwrite-large", false),
+    ("read-large", false),
     ("read-while-writing", true),
     ("read-while-scanning", true),
     ("mix", false),
@@ -28,9 +34,16 @@ const TESTS: [(&str, bool); 15] = [
 
 const MIX: &str = "update_percent=30 insert_percent=10 delete_percent=10 scan_percent=20";
 
+/// As many values as there are small records, in three parts each.
+const LARGE: &str = "large_values=300 large_value_bytes=3KiB part_size=1KiB";
+
 fn given(test: &str, more: &str) -> String {
-    let mix = if test == "mix" { MIX } else { "" };
-    format!("test={test} {SMALL} {mix} {more}")
+    let own = match test {
+        "mix" => MIX,
+        "overwrite-large" | "read-large" => LARGE,
+        _ => "",
+    };
+    format!("test={test} {SMALL} {own} {more}")
 }
 
 fn bench(test: &str, by_time: bool, workers: u32, more: &str) -> Bench {
@@ -108,6 +121,7 @@ fn writers_and_scanners_go_with_every_test_that_reads() {
         "read-sequential",
         "read-reverse",
         "read-missing",
+        "multi-read-random",
         "seek-random",
     ] {
         let bench = bench(test, true, 2, "writers=2 scanners=1");
@@ -115,6 +129,23 @@ fn writers_and_scanners_go_with_every_test_that_reads() {
         assert_right(&conclusion, test);
         assert_eq!(ended.counts, [400, 400, 200], "{test}");
     }
+}
+
+#[test]
+fn writers_with_a_rate_pause_between_its_periods_and_readers_do_not() {
+    let given = "writers=2 write_rate=50";
+    let bench = bench("read-while-writing", true, 2, given);
+    assert_right(&bench.run().1, given);
+    // Each writer has 25 of the 50 updates a second: 200 are those of 80 periods of 100 ms.
+    let (writer, _) = bench.work(3);
+    assert_eq!(writer.counts, [0, 200]);
+    assert_eq!(writer.rested_ns, 80 * 100_000_000);
+    assert_eq!(writer.starts, 200, "no pause is part of a latency");
+    let (reader, _) = bench.work(0);
+    assert_eq!((reader.counts[0], reader.rested_ns), (200, 0));
+    let free = Bench::timed(2, &self::given("read-while-writing", "writers=2"));
+    free.prepare().unwrap();
+    assert_eq!(free.work(3).0.rested_ns, 0, "the control");
 }
 
 #[test]
@@ -137,6 +168,151 @@ fn a_count_ends_the_trial_and_the_warm_up_does_not_eat_of_it() {
         assert_eq!((ended.counts[0], units), (expected, expected), "{test}");
         assert_eq!(bench.job.total_units(), expected);
         assert_right(&bench.verify(&ended), test);
+    }
+}
+
+#[test]
+fn a_look_up_of_several_keys_is_one_operation_and_counts_its_records() {
+    for (workers, more, batches) in [(1, "batch=10", 30), (3, "batch=30", 12), (1, "", 3)] {
+        let bench = bench("multi-read-random", false, workers, more).logging();
+        bench.prepare().unwrap();
+        let (ended, units) = bench.work_together();
+        assert_eq!((&*ended.counts, units), (&[batches][..], 300), "{more}");
+        assert_eq!(bench.calls().len(), 300, "each key is looked up");
+        let conclusion = bench.verify(&ended);
+        assert_right(&conclusion, more);
+        let reads = conclusion.checks.iter().find(|check| check.name == "reads");
+        assert!(reads.unwrap().detail.starts_with("300 reads"));
+    }
+}
+
+#[test]
+fn what_an_engine_without_a_look_up_of_several_does_instead_stands_in_the_result() {
+    let emulated = |test: &str, has_it| {
+        let mut bench = bench(test, false, 1, "");
+        bench.capabilities.batch_get = has_it;
+        bench.capabilities.conditional_put = has_it;
+        bench.run().1.results.remove("emulated")
+    };
+    let text = emulated("multi-read-random", false).unwrap().to_string();
+    assert!(text.contains("one by one"), "{text}");
+    assert_eq!(emulated("multi-read-random", true), None);
+    assert_eq!(emulated("read-random", false), None);
+    let text = emulated("put-if-absent", false).unwrap().to_string();
+    assert!(text.contains("a get comes before each put"), "{text}");
+    assert_eq!(emulated("put-if-absent", true), None);
+}
+
+#[test]
+fn a_fill_in_bulk_is_done_by_the_loader_of_an_engine_that_has_one() {
+    let given = given("fill-bulk", "batch=100");
+    let conditions = Conditions::default();
+    let lmdb = Bench::on(engine("lmdb"), 1, &conditions, &given);
+    let (ended, conclusion) = lmdb.run();
+    assert_right(&conclusion, "lmdb");
+    assert_eq!(lmdb.job.kinds(), ["insert", "commit"]);
+    assert_eq!(
+        ended.counts,
+        [300, 1],
+        "the loader's end is the only commit"
+    );
+    assert_eq!(conclusion.results.get("emulated"), None);
+    let plain = Bench::counted(1, &given);
+    let (ended, conclusion) = plain.run();
+    assert_right(&conclusion, "the plain way");
+    assert_eq!(ended.counts, [300, 3]);
+    let text = conclusion.results["emulated"].to_string();
+    assert!(text.contains("no loader"), "{text}");
+    assert_eq!(lmdb.records(), plain.records());
+}
+
+#[test]
+fn a_large_value_is_one_operation_and_each_of_its_parts_a_record() {
+    for (part_size, parts) in [("1KiB", 10), ("3000", 4), ("64MiB", 1), ("0", 1)] {
+        let sizes = format!("large_values=20 large_value_bytes=10KiB part_size={part_size}");
+        let overwriting = format!("test=overwrite-large operations=50 {sizes}");
+        let bench = Bench::counted(2, &overwriting).logging();
+        let load = bench.prepare().unwrap().unwrap();
+        assert_eq!(load.records, 20);
+        let (ended, units) = bench.work_together();
+        assert_eq!((&*ended.counts, units), (&[50][..], 50), "{part_size}");
+        assert_eq!(bench.calls().len(), 50 * parts, "{part_size}");
+        let conclusion = bench.verify(&ended);
+        assert_right(&conclusion, part_size);
+        let count = &conclusion.results["parts of a value"];
+        assert_eq!(*count, Value::Integer(parts as i64));
+        let records = bench.records();
+        assert_eq!(records.len(), 20 * parts);
+        let stored: usize = records.iter().map(|(_, part)| part.len()).sum();
+        assert_eq!(stored, 20 * 10_240);
+        let live_bytes = stored + records.len() * 16;
+        assert_eq!(bench.job.live_bytes(&ended.counts), Some(live_bytes as u64));
+        assert_eq!(load.user_bytes, live_bytes as u64);
+        let reading = format!("test=read-large operations=50 {sizes}");
+        let bench = bench.then(&Conditions::default(), &reading);
+        let (ended, conclusion) = bench.run();
+        assert_right(&conclusion, part_size);
+        assert_eq!(ended.counts, [50]);
+        let mut checks = conclusion.checks.iter();
+        let reads = checks.find(|check| check.name == "reads").unwrap();
+        assert!(reads.detail.starts_with("50 reads"), "{}", reads.detail);
+    }
+}
+
+#[test]
+fn the_longest_values_are_kept_whole_and_in_parts() {
+    for part_size in ["0", "1MiB"] {
+        let sizes = format!("large_values=2 large_value_bytes=64MiB part_size={part_size}");
+        for test in ["overwrite-large", "read-large"] {
+            let given = format!("test={test} distribution=sequential {sizes}");
+            let bench = Bench::on(engine("lmdb"), 1, &Conditions::default(), &given);
+            let (ended, conclusion) = bench.run();
+            assert_right(&conclusion, &given);
+            assert_eq!(ended.counts, [2]);
+        }
+    }
+}
+
+#[test]
+fn a_value_that_the_engine_does_not_take_whole_is_put_in_parts_and_the_result_says_so() {
+    // The reference engine takes 512 KiB.
+    for (bytes, part_size, parts, is_emulated) in [
+        ("512KiB", "0", 1, false),
+        ("1MiB", "0", 2, true),
+        ("1MiB", "256KiB", 4, false),
+    ] {
+        let sizes = format!("large_values=3 large_value_bytes={bytes} part_size={part_size}");
+        let bench = Bench::counted(1, &format!("test=overwrite-large {sizes}"));
+        let (_, conclusion) = bench.run();
+        assert_right(&conclusion, &sizes);
+        let results = &conclusion.results;
+        assert_eq!(
+            results["parts of a value"],
+            Value::Integer(parts),
+            "{sizes}"
+        );
+        let text = results.get("emulated").map(ToString::to_string);
+        let says_so = text.as_ref().is_some_and(|text| text.contains("in parts"));
+        assert_eq!((text.is_some(), says_so), (is_emulated, is_emulated));
+    }
+}
+
+#[test]
+fn of_the_conditional_puts_of_a_key_one_stores() {
+    for workers in [1, 4] {
+        for warm_up in [0, 50] {
+            let mut bench = bench("put-if-absent", false, workers, "operations=600");
+            bench.warm_up = warm_up;
+            let (ended, conclusion) = bench.run();
+            assert_right(&conclusion, &format!("{workers} {warm_up}"));
+            let records = bench.records().len() as u64;
+            assert_eq!(ended.counts.iter().sum::<u64>(), 600);
+            if warm_up == 0 {
+                assert_eq!(ended.counts, [records, 600 - records]);
+                // About 259 of 300 keys are drawn, give or take 5.
+                assert!((230..290).contains(&records), "{records}");
+            }
+        }
     }
 }
 
@@ -180,7 +356,8 @@ fn the_same_seed_gives_the_same_operations_and_another_gives_others() {
             "read-reverse",
         ];
         // Nothing was loaded, so what scans show is the same nothing.
-        if !ordered.contains(&test) && test != "seek-random" {
+        let scans = ["seek-random", "read-large"].contains(&test);
+        if !ordered.contains(&test) && !scans {
             assert_ne!(first, calls(test, 2, 0), "{test}");
         }
     }

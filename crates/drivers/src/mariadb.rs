@@ -8,6 +8,7 @@ mod galera;
 mod galera_knobs;
 mod knobs;
 mod promise_check;
+mod record_text;
 mod schema;
 mod server;
 mod server_access;
@@ -185,6 +186,7 @@ impl Engine for MariaDb {
             concurrent_writers: true,
             batch_get: true,
             conditional_put: true,
+            bulk_load: true,
             ..Capabilities::transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
         }
     }

@@ -145,6 +145,7 @@ impl Engine for Galera {
             concurrent_writers: true,
             batch_get: true,
             conditional_put: true,
+            bulk_load: true,
             ..Capabilities::transactional(MAX_KEY_BYTES, MAX_VALUE_BYTES)
         }
     }

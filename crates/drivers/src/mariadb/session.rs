@@ -1,5 +1,6 @@
 //! A session: one connection, keys and values in a table of two columns.
 
+use super::record_text::RecordText;
 use super::schema::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use super::statement::MariaDbStatement;
 use super::wire::MariaDbConnection;
@@ -9,8 +10,8 @@ use std::ops::{ControlFlow, Range};
 use trueput_engine::common_errors::{self, LengthLimits};
 use trueput_engine::sql::scan::{ScanShape, end_keys, scan_in_batches};
 use trueput_engine::{
-    BatchVisitor, Datum, Direction, Error, KeyBatch, KeyRange, Mode, RecordVisitor, Result,
-    Session, Sql, ValueVisitor, get_each,
+    BatchVisitor, Datum, Direction, Error, KeyBatch, KeyRange, Mode, RecordSource, RecordVisitor,
+    Result, Session, Sql, ValueVisitor, get_each,
 };
 
 const LIMITS: LengthLimits = LengthLimits::new(MAX_KEY_BYTES, MAX_VALUE_BYTES);
@@ -28,6 +29,12 @@ const DUPLICATE_KEY: i64 = 1062;
 /// A put that leaves an existing key alone, and then has changed no row.
 const INSERT_IGNORE: &str = "INSERT IGNORE INTO record (k, v) VALUES (?, ?)";
 const DELETE: &str = "DELETE FROM record WHERE k = ?";
+/// Loads the records of a [`RecordText`]. Nobody reads the file's name.
+const LOAD: &str = "LOAD DATA LOCAL INFILE 'records' INTO TABLE record CHARACTER SET binary \
+                    FIELDS TERMINATED BY '\\t' ESCAPED BY '\\\\' LINES TERMINATED BY '\\n' (k, v)";
+/// The server's error codes where its owner has turned loads from clients off (`local_infile`):
+/// before MariaDB 10.5, and since.
+const LOAD_REFUSED: [i64; 2] = [1148, 4166];
 
 /// The most records of a scan's first statement, of the second, and so on.
 const BATCHES: [usize; 5] = [64, 256, 1024, 4096, 8192];
@@ -133,6 +140,26 @@ impl MariaDbSession {
             ControlFlow::Continue(())
         })?;
         Ok(())
+    }
+
+    /// Loads the next records in one statement, which is a transaction, and commits it.
+    fn load_statement(
+        &mut self,
+        text: &mut RecordText,
+        records: &mut dyn RecordSource,
+    ) -> Result<()> {
+        self.begin(Mode::Write)?;
+        let stored = self
+            .connection
+            .load_local(LOAD, |out| text.write_part(out, records, LIMITS));
+        match stored.and_then(|stored| text.end_statement(stored)) {
+            Ok(()) => self.commit(),
+            Err(error) => {
+                // The first error is the one to report.
+                let _ = self.abort();
+                Err(error)
+            }
+        }
     }
 
     /// Shows up to `most` records; returns their number and whether the visitor broke, and copies
@@ -321,6 +348,22 @@ impl Session for MariaDbSession {
     fn abort(&mut self) -> Result<()> {
         self.open.take().ok_or_else(common_errors::no_transaction)?;
         self.connection.batch("ROLLBACK")
+    }
+
+    fn bulk_load(&mut self, records: &mut dyn RecordSource) -> Result<bool> {
+        common_errors::require_closed(self.open)?;
+        let mut text = RecordText::default();
+        while text.has_more() {
+            match self.load_statement(&mut text, records) {
+                Err(Error::Engine { code, .. })
+                    if text.is_unused() && LOAD_REFUSED.contains(&code) =>
+                {
+                    return Ok(false);
+                }
+                loaded => loaded?,
+            }
+        }
+        Ok(true)
     }
 
     fn sql(&mut self) -> Option<&mut dyn Sql> {

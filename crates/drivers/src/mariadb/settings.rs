@@ -205,6 +205,8 @@ pub(super) fn options(spec: &OpenSpec<'_>) -> Result<Vec<String>> {
         format!("--max-connections={}", spec.sessions.saturating_add(50)),
         "--max-prepared-stmt-count=1048576".to_owned(),
         "--max-allowed-packet=1G".to_owned(),
+        // The driver's loader sends its records as a client's file.
+        "--local-infile=1".to_owned(),
         "--character-set-server=utf8mb4".to_owned(),
         "--collation-server=utf8mb4_bin".to_owned(),
     ];

@@ -6,6 +6,8 @@
 //! twice, and goes through a receive buffer of 4 MiB, which leaves the processor's caches before it
 //! is used again. Nothing is lost by going past it: between two commands it has nothing buffered.
 
+mod local_file;
+
 use super::connection::{client_error, lost_connection, server_error};
 use super::value::{ColumnFormat, encode_parameters, invalid_packet, take_array, take_number};
 use crate::receive_buffer::{KEPT_BYTES, ReceiveBuffer};

@@ -6,11 +6,14 @@ use crate::support::{
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::SystemTime;
 use trueput_drivers::MariaDb;
 use trueput_engine::{
-    Address, Dialect, Durability, Engine, EngineEvent, Mode, OpenSpec, Session, Value,
+    Address, Dialect, Direction, Durability, Engine, EngineEvent, KeyRange, Mode, OpenSpec,
+    RecordSource, Session, Value,
 };
 
 static MARIADB: MariaDb = MariaDb::new();
@@ -138,6 +141,69 @@ fn a_prepared_statement_follows_a_column_whose_type_changes() {
                 "{change}"
             );
         }
+    }
+}
+
+/// Records for a loader, one after the other.
+struct Records(std::vec::IntoIter<(Vec<u8>, Vec<u8>)>, (Vec<u8>, Vec<u8>));
+
+impl Records {
+    fn of(records: impl IntoIterator<Item = (Vec<u8>, Vec<u8>)>) -> Self {
+        let records: Vec<_> = records.into_iter().collect();
+        Self(records.into_iter(), Default::default())
+    }
+}
+
+impl RecordSource for Records {
+    fn next_record(&mut self) -> Option<(&[u8], &[u8])> {
+        self.1 = self.0.next()?;
+        Some((&self.1.0, &self.1.1))
+    }
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn a_bulk_load_keeps_every_byte_and_overwrites_no_record() {
+    let Some(engine) = engine() else { return };
+    let pair = |number: u16| {
+        (
+            number.to_be_bytes().to_vec(),
+            number.to_le_bytes().repeat(3),
+        )
+    };
+    let mut all: BTreeMap<Vec<u8>, Vec<u8>> = (0..=u16::MAX).map(pair).collect();
+    for text in ["\\N", "NULL", "", "\t", "\n", "\\", "\\\\", "\r\n"] {
+        let key = [b"\xff\xff\xff", text.as_bytes()].concat();
+        all.insert(key, text.as_bytes().to_vec());
+    }
+    // The longest value, each byte of which is sent as two.
+    all.insert(vec![b'\n'; 767], vec![b'\\'; 1 << 20]);
+    for storage in [INNODB, MYROCKS] {
+        let database = TestDatabase::open(engine, Durability::Async, storage);
+        let mut session = database.session().unwrap();
+        assert_eq!(session.bulk_load(&mut Records::of(all.clone())), Ok(true));
+        let mut found = BTreeMap::new();
+        session.begin(Mode::Read).unwrap();
+        session
+            .scan(KeyRange::ALL, Direction::Forward, &mut |key, value| {
+                found.insert(key.to_vec(), value.to_vec());
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        session.commit().unwrap();
+        assert!(found == all, "{storage}: {} records", found.len());
+        let (new, existing) = (b"\xff\xff\xff\xff".to_vec(), vec![0, 0]);
+        let records = [&existing, &new].map(|key| (key.clone(), b"another".to_vec()));
+        let error = session.bulk_load(&mut Records::of(records.clone()));
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("1 of 2 records"), "{error}");
+        assert_eq!(read(&*database, &existing).unwrap(), [0; 6]);
+        assert_eq!(read(&*database, &new), None, "it is rolled back");
+        let switch = session.sql().unwrap();
+        switch.batch("SET GLOBAL local_infile=0").unwrap();
+        let mut source = Records::of(records);
+        assert_eq!(session.bulk_load(&mut source), Ok(false));
+        assert!(source.next_record().is_some(), "none was taken");
     }
 }
 

@@ -53,6 +53,10 @@ impl ColumnType {
     }
 }
 
+/// The type and the size of a column of which nothing else is known, as SQLite's driver describes
+/// it.
+const UNDECLARED: (ColumnType, usize) = (ColumnType::Text, 255);
+
 /// A column's buffer.
 #[derive(Default)]
 pub(super) struct Column {
@@ -170,6 +174,12 @@ impl Column {
         true
     }
 
+    /// Whether a driver that describes a column without a declared type by the first row that it
+    /// ever gave may be wrong about this one: NULL, as of the sum of no rows, counts as text.
+    pub(super) fn may_be_misdescribed(&self) -> bool {
+        self.indicator == NULL && (self.column_type, self.size) == UNDECLARED
+    }
+
     /// The value of the row that was fetched.
     ///
     /// # Errors
@@ -259,6 +269,11 @@ mod tests {
         assert!(column.datum().is_err());
         column.indicator = NULL;
         assert_eq!(column.datum(), Ok(Datum::Null));
+        assert!(!column.may_be_misdescribed(), "it has a declared length");
+        column.is_of(12, 255);
+        assert!(column.may_be_misdescribed());
+        column.indicator = 3;
+        assert!(!column.may_be_misdescribed());
         column.is_of(8, 15);
         column.indicator = 8;
         let refused = column.datum().unwrap_err().to_string();

@@ -5,6 +5,7 @@ use super::column::Column;
 use super::connection::{OdbcConnection, c_text};
 use super::manager::{self, Handle, Manager, NO_DATA, ReturnCode, is_success};
 use super::parameter::ParameterSlot;
+use std::ffi::CString;
 use std::ops::ControlFlow;
 use std::ptr::null_mut;
 use trueput_engine::sql::RowVisitor;
@@ -29,12 +30,15 @@ pub(super) struct StatementText {
 pub(super) struct OdbcStatement {
     manager: &'static Manager,
     handle: Handle,
+    text: CString,
     binding_options: BindingOptions,
     slots: Box<[ParameterSlot]>,
     order: Option<Vec<usize>>,
     /// The number of parameters bound.
     given: usize,
     columns: Box<[Column]>,
+    /// Whether the driver has described a column as what it is not, and must prepare it again.
+    is_misdescribed: bool,
     pub(super) is_reading: bool,
 }
 
@@ -70,22 +74,20 @@ impl OdbcStatement {
         written: &StatementText,
         binding_options: BindingOptions,
     ) -> Result<Self> {
-        let text = c_text(&written.text)?;
         let mut prepared = Self {
             manager: connection.manager,
+            text: c_text(&written.text)?,
             handle: connection.statement()?,
             binding_options,
             slots: Box::default(),
             order: written.order.clone(),
             given: 0,
             columns: Box::default(),
+            is_misdescribed: false,
             is_reading: written.is_reading,
         };
+        prepared.prepare(connection)?;
         let (handle, functions) = (prepared.handle, &connection.manager.functions);
-        // SAFETY: the statement was just made, and the text ends with a NUL.
-        prepared.check(connection, unsafe {
-            (functions.Prepare)(handle, text.as_ptr(), NTS)
-        })?;
         let (mut parameters, mut columns) = (0, 0);
         // SAFETY: both are asked of a statement that is prepared. A driver that puts off preparing
         // does it for the second question.
@@ -106,6 +108,14 @@ impl OdbcStatement {
             prepared.bind_columns(connection)?;
         }
         Ok(prepared)
+    }
+
+    /// Has the driver prepare the text; parameters stay bound.
+    fn prepare(&self, connection: &OdbcConnection) -> Result<()> {
+        let prepare = self.manager.functions.Prepare;
+        // SAFETY: the statement is a live one without an open result, and the text ends with a NUL.
+        let code = unsafe { prepare(self.handle, self.text.as_ptr(), NTS) };
+        self.check(connection, code)
     }
 
     /// Whether it returns rows.
@@ -213,6 +223,10 @@ impl OdbcStatement {
 
     /// Executes it; whether there is anything to fetch.
     fn run(&mut self, connection: &OdbcConnection, given: &[Datum<'_>]) -> Result<bool> {
+        if self.is_misdescribed {
+            self.prepare(connection)?;
+            self.is_misdescribed = false;
+        }
         self.bind(connection, given)?;
         // SAFETY: the statement is prepared, and every parameter is bound to a buffer that is
         // there.
@@ -279,6 +293,9 @@ impl OdbcStatement {
             }
             self.check(connection, code)?;
             self.get_unbound(connection)?;
+            if shown == 0 && !self.binding_options.binds_columns {
+                self.is_misdescribed = self.columns.iter().any(Column::may_be_misdescribed);
+            }
             shown += 1;
             let (mut few, mut many);
             let row: &mut [Datum<'_>] = if self.columns.len() <= COLUMNS {

@@ -22,6 +22,7 @@ mod tables;
 mod text;
 mod update_table;
 mod verify;
+mod volume;
 mod worker;
 mod writes;
 
@@ -32,9 +33,9 @@ use crate::keyed::depletion::RecordTurnover;
 use crate::sql::store::TableStore;
 use crate::{
     Error, ExecutionSummary, ExistingDatabase, IneffectiveSetting, Job, JobDatabase, JobError,
-    JobResults, JobTask, LoadSummary, Result, WorkerFindings, Workload, WorkloadInfo,
+    JobResults, JobTask, LoadSummary, OperationBytes, Result, WorkerFindings, Workload,
+    WorkloadInfo,
 };
-use rows::Row;
 use settings::{GivenSettings, Script, Settings};
 use shared_state::SharedState;
 use std::sync::OnceLock;
@@ -42,9 +43,7 @@ use trueput_engine::{Capabilities, Dialect, Parameter, ParameterValues};
 use trueput_record::measurement::Measurement;
 use trueput_record::plan::Dimensions;
 use trueput_record::{Conditions, Survival, TrialSpec, WorkerKind};
-
-/// Bytes of a row with its key and its entry of the index, as keys and values.
-const STORED_BYTES: u64 = Row::BYTES + 20;
+use volume::STORED_BYTES;
 
 /// The workload.
 #[derive(Debug, Clone, Copy)]
@@ -109,15 +108,6 @@ impl SysbenchJob {
             }
         }
     }
-
-    /// Bytes that a transaction of a script that inserts for good adds.
-    fn added_bytes(&self) -> u64 {
-        match self.settings.script {
-            Script::Insert => STORED_BYTES,
-            Script::BulkInsert => u64::from(self.settings.bulk_rows) * 16,
-            _ => 0,
-        }
-    }
 }
 
 impl Job for SysbenchJob {
@@ -128,6 +118,14 @@ impl Job for SysbenchJob {
 
     fn total_units(&self) -> u64 {
         self.settings.events.unwrap_or_default()
+    }
+
+    fn volumes(&self) -> Vec<OperationBytes> {
+        self.settings.volume().into_iter().collect()
+    }
+
+    fn live_bytes(&self, counts: &[u64]) -> Option<u64> {
+        self.settings.live_bytes(counts.first().copied()?)
     }
 
     fn commits(&self, counts: &[u64]) -> Option<u64> {
@@ -156,7 +154,7 @@ impl Job for SysbenchJob {
 
     fn commit_bytes(&self) -> u64 {
         match self.settings.script {
-            Script::BulkInsert => self.added_bytes(),
+            Script::BulkInsert => self.settings.added_bytes(),
             _ => self.written_rows().max(1) * STORED_BYTES,
         }
     }
@@ -224,12 +222,9 @@ impl Job for SysbenchJob {
     }
 
     fn expected_bytes(&self) -> u64 {
-        let loaded = match self.settings.script {
-            Script::BulkInsert => 0,
-            _ => self.settings.rows.count() * STORED_BYTES,
-        };
+        let loaded = self.settings.loaded_bytes();
         let events = self.settings.events.unwrap_or_default();
-        let added = events.saturating_mul(self.added_bytes());
+        let added = events.saturating_mul(self.settings.added_bytes());
         // LMDB fills its pages to two thirds where records come in no order.
         (1 << 20).max(loaded.saturating_add(added) / 2 * 3)
     }

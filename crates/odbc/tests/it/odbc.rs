@@ -2,12 +2,14 @@
 //! SQL, the ownership of objects in a data source, and error messages.
 
 use crate::support::{Origin, has_manager};
+use std::ops::ControlFlow;
 use std::path::Path;
 use trueput_engine::testing::database::{begin, get, open, read, refusal, resolve, write};
 use trueput_engine::testing::deadlock;
 use trueput_engine::testing::sql::{self, Sample};
 use trueput_engine::{
-    Address, Dialect, Durability, Engine, Error, Mode, ParameterValues, conformance, isolation,
+    Address, Datum, Dialect, Durability, Engine, Error, Mode, ParameterValues, conformance,
+    isolation,
 };
 use trueput_odbc::Odbc;
 
@@ -156,6 +158,46 @@ fn mariadb_keeps_the_contract_and_speaks_sql() {
 #[ignore = "slow: make test runs it"]
 fn sqlite_keeps_the_contract_and_speaks_sql() {
     does_all(Origin::sqlite(), Dialect::Sqlite, &sql::SQLITE, &["auto"]);
+}
+
+/// SQLite's driver takes the type of such columns from the first row that a statement ever gave.
+#[test]
+fn a_sum_of_no_rows_does_not_make_text_of_later_sums() {
+    let Some(origin) = Origin::sqlite() else {
+        return;
+    };
+    let engine = origin.engine();
+    let folder = tempfile::tempdir().unwrap();
+    let database = open(&*engine, folder.path(), Durability::Sync, "").unwrap();
+    let mut session = database.session().unwrap();
+    let sql = session.sql().unwrap();
+    let table = "CREATE TABLE paid (id INTEGER PRIMARY KEY, amount INTEGER NOT NULL); \
+                 INSERT INTO paid VALUES (1, 5), (2, 7)";
+    sql.batch(table).unwrap();
+    let query = "SELECT SUM(amount), MIN(id) FROM paid WHERE id BETWEEN ? AND ?";
+    let statement = sql.prepare(query).unwrap();
+    let (none, of_both, of_one) = (
+        [Datum::Null; 2],
+        [Datum::Integer(12), Datum::Integer(1)],
+        [Datum::Integer(7), Datum::Integer(2)],
+    );
+    for (ids, expected) in [
+        ([8, 9], none),
+        ([8, 9], none),
+        ([1, 2], of_both),
+        ([8, 9], none),
+        ([2, 2], of_one),
+    ] {
+        let mut rows = 0;
+        let mut visit = |row: &[Datum<'_>]| {
+            assert_eq!(row, expected, "{ids:?}");
+            rows += 1;
+            ControlFlow::Continue(())
+        };
+        let parameters = ids.map(Datum::Integer);
+        sql.query(statement, &parameters, &mut visit).unwrap();
+        assert_eq!(rows, 1);
+    }
 }
 
 #[test]

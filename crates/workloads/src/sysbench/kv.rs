@@ -10,6 +10,7 @@ use super::tables::{
 };
 use super::text::CText;
 use crate::keyed::transaction::{TransactionScope, in_transaction};
+pub(super) use records::{ENTRY_BYTES, PAIR_RECORD_BYTES, ROW_KEY_BYTES, ROW_RECORD_BYTES};
 use records::{decode_c, decode_k, decode_row, decode_stored, encode_row, set_c, set_k};
 use std::ops::{Bound, ControlFlow};
 use trueput_engine::key::KeyBuffer;

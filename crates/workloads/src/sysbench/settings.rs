@@ -167,6 +167,8 @@ pub(super) struct Settings {
     pub(super) retry_pause_us: u64,
     /// Transactions of all workers; `None`: until the time is up.
     pub(super) events: Option<u64>,
+    /// Whether transactions of a warm-up, which are not counted, come before the others.
+    pub(super) warms_up: bool,
 }
 
 impl Settings {
@@ -201,6 +203,7 @@ impl Settings {
                 (0, None) => Some(DEFAULT_EVENTS),
                 (count, _) => Some(count),
             },
+            warms_up: conditions.warm_up_s > 0.0,
         };
         settings.check()?;
         Ok(settings)

@@ -219,7 +219,7 @@ impl Statements for SqlTables<'_> {
 impl TableLoad for SqlTables<'_> {
     fn create(&mut self, tables: u32, of_pairs: bool) -> Result<()> {
         for table in 1..=tables {
-            let create = statements::create(table, of_pairs, self.syntax);
+            let create = statements::create(table, of_pairs, self.dialect, self.syntax);
             self.sql()?.batch(&create)?;
         }
         Ok(())

@@ -9,6 +9,7 @@
 mod changing_commits;
 mod counting_meter;
 mod custom;
+mod data_source;
 mod generate;
 mod history;
 mod insert_benchmark;
@@ -25,4 +26,5 @@ mod sysbench;
 mod threen1;
 mod tpcc;
 mod trace;
+mod user_bytes;
 mod ycsb;

@@ -4,6 +4,7 @@
 mod crashes;
 mod engines;
 mod faults;
-mod harness;
+pub mod harness;
+mod odbc;
 mod settings;
 mod sql;

@@ -30,6 +30,18 @@ const K: Range<usize> = 0..4;
 const C: Range<usize> = K.end..K.end + C_BYTES;
 const PAD: Range<usize> = C.end..C.end + PAD_BYTES;
 
+/// Bytes of a row's key: its space, its table and its id.
+pub(in crate::sysbench) const ROW_KEY_BYTES: u64 = 1 + 4 + 4;
+
+/// Bytes of a row's key and value.
+pub(in crate::sysbench) const ROW_RECORD_BYTES: u64 = ROW_KEY_BYTES + PAD.end as u64;
+
+/// Bytes of the key and the value of a row that has k alone.
+pub(in crate::sysbench) const PAIR_RECORD_BYTES: u64 = ROW_KEY_BYTES + K.end as u64;
+
+/// Bytes of an entry of the index on k: its space, its table, k and the id.
+pub(in crate::sysbench) const ENTRY_BYTES: u64 = 1 + 4 + 4 + 4;
+
 /// Writes the key of a row.
 pub(super) fn row_key(key: &mut KeyBuffer, row: RowKey) {
     key.clear().u8(Space::Row as u8).u32(row.table).u32(row.id);
@@ -126,6 +138,7 @@ mod tests {
         let mut value = Vec::new();
         encode_row(&mut value, &row);
         assert_eq!(value.len() as u64 + 4, Row::BYTES);
+        assert_eq!(value.len() as u64 + ROW_KEY_BYTES, ROW_RECORD_BYTES);
         assert_eq!(decode_row(17, &value), row);
         let other = WriteName {
             writer: 1,
@@ -149,12 +162,14 @@ mod tests {
         for (table, id) in [(1, 255), (1, 256), (2, 1)] {
             row_key(&mut buffer, RowKey::new(table, id));
             assert_eq!(id_of(buffer.as_bytes()), i64::from(id));
+            assert_eq!(buffer.as_bytes().len() as u64, ROW_KEY_BYTES);
             keys.push(buffer.as_bytes().to_vec());
         }
         for (k, id) in [(9, 300), (256, 1)] {
             entry_key(&mut buffer, RowKey::new(1, id), k);
             let expected = (i64::from(k), i64::from(id));
             assert_eq!(entry_of(buffer.as_bytes()), expected);
+            assert_eq!(buffer.as_bytes().len() as u64, ENTRY_BYTES);
             keys.push(buffer.as_bytes().to_vec());
         }
         assert!(keys.is_sorted());

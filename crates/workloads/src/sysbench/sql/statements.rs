@@ -70,15 +70,34 @@ pub(super) fn table_name(table: u32) -> String {
 pub(super) fn columns(kind: StatementKind) -> &'static [&'static str] {
     match kind {
         StatementKind::InsertPairs => &["id", "k"],
-        _ => &["id", "k", "c", "pad"],
+        _ => &["id", "k", "c", PAD],
     }
+}
+
+/// The column that only an insert writes.
+const PAD: &str = "pad";
+
+/// The name of a column in a statement. PAD is a reserved word of IRIS ("SQL Reference", 2024.1,
+/// "Reserved words").
+fn column_name(column: &'static str, dialect: Dialect) -> &'static str {
+    match (dialect, column) {
+        (Dialect::Iris, PAD) => "\"pad\"",
+        _ => column,
+    }
+}
+
+/// The names of the columns that an insert gives values, with commas between.
+fn column_names(kind: StatementKind, dialect: Dialect) -> String {
+    let names = columns(kind).iter().copied();
+    let names: Vec<_> = names.map(|name| column_name(name, dialect)).collect();
+    names.join(", ")
 }
 
 /// The text of a statement about a table, for `count` rows, values or ranges where it has several.
 pub(super) fn text(kind: StatementKind, table: u32, count: usize, dialect: Dialect) -> String {
     let name = table_name(table);
-    let by_id = "WHERE id = ?";
-    let in_range = "WHERE id BETWEEN ? AND ?";
+    let (by_id, in_range) = ("WHERE id = ?", "WHERE id BETWEEN ? AND ?");
+    let row = || column_names(StatementKind::Insert, dialect);
     match kind {
         StatementKind::PointSelect => format!("SELECT c FROM {name} {by_id}"),
         StatementKind::SimpleRange => format!("SELECT c FROM {name} {in_range}"),
@@ -90,16 +109,16 @@ pub(super) fn text(kind: StatementKind, table: u32, count: usize, dialect: Diale
         StatementKind::IndexUpdate => format!("UPDATE {name} SET k = k + 1 {by_id}"),
         StatementKind::NonIndexUpdate => format!("UPDATE {name} SET c = ? {by_id}"),
         StatementKind::Delete => format!("DELETE FROM {name} {by_id}"),
-        StatementKind::Insert | StatementKind::InsertPairs => insert(&name, columns(kind), count),
+        StatementKind::Insert | StatementKind::InsertPairs => insert(&name, (kind, dialect), count),
         StatementKind::RandomPoints => {
             let values = vec!["?"; count].join(", ");
-            format!("SELECT id, k, c, pad FROM {name} WHERE k IN ({values})")
+            format!("SELECT {} FROM {name} WHERE k IN ({values})", row())
         }
         StatementKind::RandomRanges => {
             let ranges = vec!["k BETWEEN ? AND ?"; count].join(" OR ");
             format!("SELECT COUNT(k) FROM {name} WHERE {ranges}")
         }
-        StatementKind::Rows => format!("SELECT id, k, c, pad FROM {name} ORDER BY id"),
+        StatementKind::Rows => format!("SELECT {} FROM {name} ORDER BY id", row()),
         StatementKind::Pairs => format!("SELECT id, k FROM {name} ORDER BY id"),
         StatementKind::IndexEntries => {
             let hint = index_hint(table, dialect);
@@ -112,10 +131,11 @@ pub(super) fn text(kind: StatementKind, table: u32, count: usize, dialect: Diale
     }
 }
 
-fn insert(name: &str, columns: &[&str], count: usize) -> String {
-    let row = format!("({})", vec!["?"; columns.len()].join(", "));
+fn insert(name: &str, (kind, dialect): (StatementKind, Dialect), count: usize) -> String {
+    let row = format!("({})", vec!["?"; columns(kind).len()].join(", "));
     let rows = vec![row.as_str(); count].join(", ");
-    format!("INSERT INTO {name} ({}) VALUES {rows}", columns.join(", "))
+    let columns = column_names(kind, dialect);
+    format!("INSERT INTO {name} ({columns}) VALUES {rows}")
 }
 
 /// The words that have a query read its rows from the index on k, in dialects that have such words.
@@ -133,13 +153,22 @@ fn index_name(table: u32) -> String {
 }
 
 /// The statement that makes a table.
-pub(super) fn create(table: u32, of_pairs: bool, syntax: &DialectSyntax) -> String {
+pub(super) fn create(
+    table: u32,
+    of_pairs: bool,
+    dialect: Dialect,
+    syntax: &DialectSyntax,
+) -> String {
     let numbers = (syntax.column_type)(ColumnType::Number);
     let fixed = |length| (syntax.column_type)(ColumnType::Fixed(length));
     let texts = if of_pairs {
         String::new()
     } else {
-        format!("c {} NOT NULL, pad {} NOT NULL, ", fixed(120), fixed(60))
+        let (c, pad) = (fixed(120), fixed(60));
+        format!(
+            "c {c} NOT NULL, {} {pad} NOT NULL, ",
+            column_name(PAD, dialect)
+        )
     };
     // SQLite's `WITHOUT ROWID` is left out: the key is then the number by which rows are stored.
     let end = (syntax.table_end)(false);
@@ -243,16 +272,31 @@ mod tests {
 
     #[test]
     fn tables_have_sysbenchs_columns_in_each_dialects_types() {
-        let made = |dialect| create(1, false, syntax(dialect));
+        let made = |dialect| create(1, false, dialect, syntax(dialect));
         let columns = "CREATE TABLE sbtest1 (id INTEGER NOT NULL, k INTEGER NOT NULL, \
                        c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL, PRIMARY KEY (id))";
         assert_eq!(made(Dialect::Sqlite), columns);
         let informix = format!("{columns} LOCK MODE ROW");
         assert_eq!(made(Dialect::Informix), informix);
         assert_eq!(
-            create(1, true, syntax(Dialect::Sqlite)),
+            create(1, true, Dialect::Sqlite, syntax(Dialect::Sqlite)),
             "CREATE TABLE sbtest1 (id INTEGER NOT NULL, k INTEGER NOT NULL, PRIMARY KEY (id))"
         );
         assert_eq!(create_index(1), "CREATE INDEX k_1 ON sbtest1 (k)");
+    }
+
+    #[test]
+    fn a_column_whose_name_is_reserved_is_quoted() {
+        let quoted = |text: &str| text.contains("\"pad\"") && !text.contains(" pad");
+        let made = create(1, false, Dialect::Iris, syntax(Dialect::Iris));
+        assert!(quoted(&made), "{made}");
+        for kind in [
+            StatementKind::Insert,
+            StatementKind::RandomPoints,
+            StatementKind::Rows,
+        ] {
+            let text = text(kind, 1, 2, Dialect::Iris);
+            assert!(quoted(&text), "{text}");
+        }
     }
 }

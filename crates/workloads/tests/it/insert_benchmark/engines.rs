@@ -6,7 +6,7 @@ use trueput_engine::reference::Reference;
 use trueput_record::{Conditions, VerifyLevel};
 use trueput_workloads::ExistingDatabase;
 
-fn passes_on(engine: &dyn Engine, store: &str, knobs: &str) {
+pub fn passes_on(engine: &dyn Engine, store: &str, knobs: &str) {
     let given = format!("store={store}");
     let mut bench = Bench::turned(engine, 2, &given, knobs);
     for step in STEPS {

@@ -16,7 +16,7 @@ const SCRIPTS: [&str; 5] = [
     "tpcb-like~simple-update~select-only",
 ];
 
-fn passes_on(engine: &dyn Engine, store: &str, knobs: &str) {
+pub fn passes_on(engine: &dyn Engine, store: &str, knobs: &str) {
     for script in SCRIPTS {
         let given = format!("scale=2 script={script} store={store}");
         let bench = Bench::turned(engine, 4, &given, knobs);

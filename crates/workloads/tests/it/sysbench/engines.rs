@@ -13,12 +13,12 @@ use trueput_workloads::{ExistingDatabase, JobResults};
 /// PostgreSQL looks for a deadlock after a second by default, and on few rows there are many.
 const SOON: &str = "deadlock_timeout=10";
 
-fn passes_on(engine: &dyn Engine, store: &str, knobs: &str) {
+pub fn passes_on(engine: &dyn Engine, store: &str, knobs: &str) {
     scripts_pass_on(&SCRIPTS, engine, store, knobs);
 }
 
 /// The script with every kind of statement, where others would show no more.
-fn mixed_passes_on(engine: &dyn Engine, store: &str, knobs: &str) {
+pub fn mixed_passes_on(engine: &dyn Engine, store: &str, knobs: &str) {
     scripts_pass_on(&SCRIPTS[..1], engine, store, knobs);
 }
 

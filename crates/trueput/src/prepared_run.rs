@@ -7,7 +7,7 @@ use crate::progress::Progress;
 use crate::repeats;
 use crate::run_options::RunOptions;
 use crate::screen::Screen;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use trueput_findings::Run;
 use trueput_findings::answer::{Answer, Standings};
@@ -100,11 +100,41 @@ impl PreparedRun<'_> {
         {
             output::note(&estimate);
         }
+        if !self.given.json
+            && let Some(failed) = self.failed_trials()?
+        {
+            output::note(&failed);
+        }
         let (folder, manifest) = (&self.folder, &self.manifest);
         let (registry, options) = (self.registry, &self.options);
         Ok(trueput_runner::run_search(
             folder, manifest, registry, options, observer, source,
         )?)
+    }
+
+    /// Says that trials which failed in an earlier part of the run are not run again, and which
+    /// command does that; `None` if there are none, or this run does it.
+    fn failed_trials(&self) -> Result<Option<String>, Failure> {
+        // A configuration that a search tried and that failed is a result.
+        if self.options.resume_databases || !self.manifest.is_ranked() {
+            return Ok(None);
+        }
+        let stored = self.folder.trials()?.trials;
+        let outcomes = stored.iter().map(|trial| (&trial.spec.id, &trial.outcome));
+        // The last line of a trial counts.
+        let last: BTreeMap<_, _> = outcomes.collect();
+        let failed = last
+            .values()
+            .filter(|outcome| matches!(outcome, Outcome::Failed { .. }));
+        let (count, pronoun) = match failed.count() as u64 {
+            0 => return Ok(None),
+            1 => ("1 failed trial is".to_owned(), "it"),
+            more => (format!("{} are", counted(more, "failed trial")), "them"),
+        };
+        let again = command_for_failed(&self.manifest.host.program.command);
+        Ok(Some(format!(
+            "{count} not run again; to run {pronoun} again, {again}"
+        )))
     }
 
     /// The time of a search that begins, or of the trials that have not ended; `None` if it is
@@ -154,6 +184,29 @@ impl PreparedRun<'_> {
             .may_be_long()
             .then(|| format!("{}{sooner}", estimate.to_text())))
     }
+}
+
+/// How to run failed trials again of a run that this command began: in a new run, but those of
+/// `trueput threen1`, which continues its own.
+fn command_for_failed(typed: &[String]) -> String {
+    const THREEN1: &str = "threen1";
+    const RESUME: &str = "--resume";
+    let Some((_, typed)) = typed.split_first().filter(|(_, words)| !words.is_empty()) else {
+        return "begin a new run of the same plan".to_owned();
+    };
+    let mut words = vec![program_name()];
+    let continues = typed[0] == THREEN1;
+    let others = typed.iter().filter(|word| !continues || *word != RESUME);
+    words.extend(others.map(|word| quoted(word)));
+    if continues {
+        words.push(RESUME.to_owned());
+    }
+    let way = if continues {
+        "continue the run by"
+    } else {
+        "begin a new run by"
+    };
+    format!("{way}: {}", words.join(" "))
 }
 
 /// What to expect of a run that decides, whose first repeat has so many trials.
@@ -298,6 +351,33 @@ fn exit_code(summary: &RunSummary) -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn failed_trials_are_run_again_by_the_command_that_began_the_run() {
+        let again = |typed: &[&str]| {
+            let typed: Vec<String> = typed.iter().map(|word| (*word).to_owned()).collect();
+            command_for_failed(&typed)
+        };
+        let program = program_name();
+        assert_eq!(
+            again(&[
+                "./trueput",
+                "run",
+                "micro",
+                "--set",
+                "operations=get:1 put:1"
+            ]),
+            format!("begin a new run by: {program} run micro --set 'operations=get:1 put:1'")
+        );
+        let continued = format!("continue the run by: {program} threen1 --engine lmdb --resume");
+        for typed in [
+            &["trueput", "threen1", "--engine", "lmdb"][..],
+            &["trueput", "threen1", "--resume", "--engine", "lmdb"],
+        ] {
+            assert_eq!(again(typed), continued);
+        }
+        assert_eq!(again(&[]), "begin a new run of the same plan");
+    }
 
     #[test]
     fn a_reader_that_went_away_does_not_hide_a_failed_trial() {

@@ -600,9 +600,11 @@ impl<'a> Expansion<'a> {
             None => Ok(Some(WorkerKind::Threads)),
             Some(WorkerKind::Processes) if !several => {
                 let name = engine.info().name;
+                let workload = &self.plan.workload;
                 let message = format!(
-                    "{name} allows only one process to open a database: run its workers as \
-                     threads"
+                    "{workload}: {name} allows only one process to open a database, so its \
+                     workers cannot be processes: give --worker-kind threads (in a plan: \
+                     worker_kind = \"threads\")"
                 );
                 self.skip_or_refuse_of(engine, "worker_kind", message, skipped)?;
                 Ok(None)

@@ -131,7 +131,7 @@ pub(crate) enum Refusal {
     #[error(
         "the native program of {engine} runs all of its work at once: it accepts cpus, numa and \
          allocator only; remove rate, warm_up, duration and other conditions, and give it a range \
-         by finish"
+         by finish=N"
     )]
     NativeProgram {
         /// The engine.
@@ -240,9 +240,12 @@ pub(crate) enum Refusal {
     },
     /// The engine allows only one process.
     #[error(
-        "{engine} allows only one process to open a database: run its {workers} workers as threads"
+        "{workload}: {engine} allows only one process to open a database, so {workers} workers \
+         cannot be processes: give --worker-kind threads"
     )]
     OneProcess {
+        /// The workload.
+        workload: String,
         /// The engine.
         engine: String,
         /// The workers.
@@ -293,7 +296,8 @@ pub(crate) enum HostRefusal {
     },
     /// The workers are threads.
     #[error(
-        "the workers of {hosts} hosts cannot be threads of one process: give worker_kind processes"
+        "the workers of {hosts} hosts cannot be threads of one process: give --worker-kind \
+         processes"
     )]
     Threads {
         /// The hosts.

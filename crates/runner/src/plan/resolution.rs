@@ -311,6 +311,7 @@ fn check_workers(engine: &dyn Engine, spec: &TrialSpec) -> Result<(), Refusal> {
     let several = spec.worker_kind == WorkerKind::Processes && spec.workers > 1;
     if several && !engine.capabilities().several_processes {
         return Err(Refusal::OneProcess {
+            workload: spec.workload.clone(),
             engine: spec.engine.clone(),
             workers: spec.workers,
         });

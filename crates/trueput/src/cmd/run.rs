@@ -47,7 +47,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FRACTION", value_parser = parse_scale, allow_negative_numbers = true,
         conflicts_with = "resume")]
     scale: Option<f64>,
-    /// Continue an interrupted run; finished trials are not run again
+    /// Continue an interrupted run; trials that have ended, failed ones too, are not run again
     #[arg(long, value_name = "RUN", conflicts_with_all = OF_A_NEW_RUN,
         conflicts_with_all = ["target", "audited_only"])]
     resume: Option<PathBuf>,

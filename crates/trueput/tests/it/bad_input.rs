@@ -345,7 +345,8 @@ fn values_that_do_not_fit_are_refused_with_what_would_be_right() {
     let bench = with_a_run();
     assert_refused(&bench, RUN_LMDB, cases);
     let threads = "run threen1 --engine redb --worker-kind processes";
-    assert_refused(&bench, threads, &[("", &["redb allows only one process"])]);
+    let one_process = ["threen1: redb allows only one", "--worker-kind threads"];
+    assert_refused(&bench, threads, &[("", &one_process)]);
 }
 
 #[test]
@@ -512,7 +513,7 @@ fn records_that_cannot_be_and_more_than_there_is_are_refused_before_anything_is_
         ("--set records=9000000000000", &["free"]),
         ("--memory 1000TiB", &["exceeds this machine's"]),
         ("--rate -5", &["out of range (0 to 1000000000)"]),
-        ("--arrival poisson", &["set a rate"]),
+        ("--arrival poisson", &["set a rate, as in --rate 1000"]),
     ];
     assert_refused(&with_a_run(), "run micro --engine lmdb", cases);
 }

@@ -510,7 +510,7 @@ fn what_cannot_run_on_other_hosts_is_refused() {
         ),
         (
             format!("{hosts} --engine null --worker-kind threads"),
-            "worker_kind processes",
+            "give --worker-kind processes",
         ),
         (
             format!("{hosts} --engine null --memory 1GiB"),

@@ -50,6 +50,33 @@ fn state(folder: &Path) -> (Vec<TrialRecord>, RunEnd) {
 
 #[test]
 #[ignore = "slow: make test runs it"]
+fn a_resumed_run_says_how_to_run_its_failed_trials_again() {
+    let bench = Bench::new();
+    let line = "run threen1 --engine lmdb --durability process --set finish=20 --repeat 2";
+    bench.run_once(line);
+    let (folder, manifest) = RunFolder::open(bench.run_folder().path()).unwrap();
+    let made = RunFolder::create(&bench.path().join("copies"), &manifest).unwrap();
+    for mut trial in folder.trials().unwrap().trials {
+        trial.measurement = None;
+        trial.outcome = Outcome::Failed {
+            reason: "worker 0: the disk is full".to_owned(),
+            bad_input: false,
+        };
+        append(&made, &mut trial);
+    }
+    let path = made.path().display();
+    let output = bench.run_expecting(1, &format!("run --resume {path}"));
+    let said = stderr(&output);
+    let again = "2 failed trials are not run again; to run them again, begin a new run by: ";
+    assert_contains(&said, &[again, line, "0 trials to run (2 done earlier)"]);
+    assert_eq!(made.trials().unwrap().trials.len(), 2);
+    // Nothing has failed in a run that is new.
+    let new = bench.run(&format!("{line} --results others"));
+    assert!(!stderr(&new).contains("not run again"), "{new:?}");
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
 fn repeats_end_when_every_interval_is_narrow_and_the_report_says_so() {
     let bench = Bench::new();
     let run = cut_short(&bench, [1.0, 1.001, 0.999]);

@@ -208,7 +208,8 @@ fn a_fit_of_a_trace_is_a_plan_that_runs() {
     assert_eq!(counted.values().sum::<u64>(), 500);
     assert_eq!(counted.keys().collect::<Vec<_>>(), ["get", "put", "seek"]);
     let ranges = bench.stdout_of("trace fit traffic.csv --key-ranges 4");
-    assert_contains(&ranges, &["keyrange_num = 4\n"]);
+    let left = "# - 1 key at the end left out: 4 ranges have 15 keys each";
+    assert_contains(&ranges, &["keyrange_num = 4\n", left]);
     for (line, says) in [
         ("trace fit example", "too few to fit a distribution to"),
         ("trace fit traffic.csv --key-ranges 1", "--key-ranges"),
@@ -216,6 +217,27 @@ fn a_fit_of_a_trace_is_a_plan_that_runs() {
     ] {
         assert_contains(&bench.refusal_of(line), &[says]);
     }
+}
+
+#[test]
+fn a_fit_says_what_it_could_not_represent() {
+    let mut text = "time,operation,key,size\n".to_owned();
+    for number in 0..1_000_u32 {
+        let size = if number < 3 { 5 << 20 } else { 200_000 };
+        text += &format!("7,put,k,{size}\n");
+    }
+    let bench = Bench::new();
+    bench.write("large.csv", &text);
+    assert_contains(
+        &bench.stdout_of("trace fit large.csv"),
+        &[
+            "# - 1000 operations on 1 key: 0 gets, 1000 puts, 0 seeks\n",
+            "# - 1 key of fewer than 8 or more than 1000 bytes",
+            "# - 3 values longer than 1 MiB",
+            "# - all requests have the same time",
+            "mix_max_value_size = 1048576\n",
+        ],
+    );
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub enum InsertBenchmarkError {
     /// The workers of a step whose writers wait for each other are processes.
     #[error(
         "in {step} of insert-benchmark a client's inserts and deletes wait for each other, which \
-         processes cannot: give worker_kind=threads"
+         processes cannot: give --worker-kind threads"
     )]
     Processes {
         /// The step.

@@ -187,7 +187,7 @@ pub(super) fn check_given(given: &Dimensions) -> Result<(), IneffectiveSetting> 
     if given.contains_key("insert_rows") && !steps.iter().any(is_counted) {
         return Err(IneffectiveSetting {
             name: "insert_rows",
-            message: "insert_rows is a setting of the steps l.i1 and l.i2, which are not among \
+            message: "insert_rows is a setting of step=l.i1 and step=l.i2, which are not among \
                       the steps"
                 .to_owned(),
         });

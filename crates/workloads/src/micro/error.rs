@@ -14,8 +14,8 @@ pub enum MicroError {
     Key(#[from] KeyError),
     /// A test that ends by itself has a duration.
     #[error(
-        "{test} ends when its records are done and cannot do them twice: leave duration and \
-         warm_up out, and choose records"
+        "{test} ends when its records are done and cannot do them twice: remove duration and \
+         warm_up, and give records=N"
     )]
     Timed {
         /// The test.
@@ -165,8 +165,8 @@ pub enum MicroError {
     },
     /// A mix has no percentage.
     #[error(
-        "a mix needs a percentage: set update_percent, insert_percent, delete_percent or \
-         scan_percent; the rest are reads"
+        "a mix needs a percentage, as in update_percent=50: give update_percent, insert_percent, \
+         delete_percent or scan_percent; the rest are reads"
     )]
     EmptyMix,
     /// Records are deleted in a trial that crashes.

@@ -8,20 +8,22 @@ mod sine;
 
 use super::error::MixgraphError;
 use super::keys::{KeyRanges, PowerLaw, TwoTermExponential};
+use super::lengths::{GeneralizedPareto, ScanLengths, ValueSizes};
 use crate::generate::key::{MAX_KEY_BYTES, MIN_KEY_BYTES};
 use crate::generate::value::MIN_VALUE_BYTES;
 use crate::trace::{FormatChoice, Observations, TraceError, observe};
-use pareto::fit_pareto;
+use pareto::{distance, fit_pareto};
 use popularity::{KeyRangeFit, PowerLawFit, fit_key_ranges, fit_power_law};
 use sine::fit_sine;
 use trueput_record::Value;
+use trueput_record::value::format_bytes;
 
 /// Operations without which nothing is fitted.
 const MIN_OPERATIONS: u64 = 1_000;
 
 /// The limits of the settings.
-const MAX_VALUE_BYTES: u64 = 1 << 20;
-const MAX_SCAN_RECORDS: u64 = 1_000_000;
+const MAX_VALUE_BYTES: u32 = 1 << 20;
+const MAX_SCAN_BOUND: u32 = 1_000_000;
 const PER_S: std::ops::RangeInclusive<f64> = 1.0..=1e7;
 
 /// Why nothing can be fitted to a trace. `Display` is one sentence.
@@ -63,10 +65,29 @@ impl MixgraphFit {
         self.settings.push((name, value.into()));
     }
 
-    /// Sets a number, to six digits: more would not be exact.
+    /// Sets a number, to six digits.
     fn set_number(&mut self, name: &'static str, value: f64) {
-        let rounded = format!("{value:.5e}").parse().unwrap_or(value);
-        self.set(name, rounded);
+        self.set(name, rounded(value));
+    }
+
+    /// Sets the location, the shape and the scale of a distribution, as they are.
+    fn set_pareto(&mut self, [theta, k, sigma]: [&'static str; 3], pareto: GeneralizedPareto) {
+        self.set(theta, pareto.theta);
+        self.set(k, pareto.k);
+        self.set(sigma, pareto.sigma);
+    }
+}
+
+/// A number to six digits: more would not be exact.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}
+
+/// This many of something whose plural has an s: `1 key`, `400 keys`.
+fn counted(count: u64, one: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {one}s"),
     }
 }
 
@@ -92,9 +113,16 @@ fn fit(seen: &Observations, key_ranges: u64) -> Result<MixgraphFit, FitError> {
         notes: Vec::new(),
     };
     let keys = seen.accesses.len() as u64;
+    fit.notes.push(format!(
+        "{} on {}: {}, {}, {}",
+        counted(operations, "operation"),
+        counted(keys, "key"),
+        counted(seen.gets, "get"),
+        counted(seen.puts, "put"),
+        counted(seen.scans, "seek")
+    ));
     fit.set("num", keys);
-    let key_bytes = (seen.mean_key_bytes.round() as usize).clamp(MIN_KEY_BYTES, MAX_KEY_BYTES);
-    fit.set("key_size", key_bytes as u64);
+    add_key_size(&mut fit, &seen.key_bytes);
     for (name, count) in [
         ("mix_get_ratio", seen.gets),
         ("mix_put_ratio", seen.puts),
@@ -104,20 +132,34 @@ fn fit(seen: &Observations, key_ranges: u64) -> Result<MixgraphFit, FitError> {
     }
     // Where one number decides all, keys that are seldom used are always got or always put.
     fit.set("one_draw", false);
-    fit.notes.push(format!(
-        "{operations} operations on {keys} keys: {} gets, {} puts, {} seeks",
-        seen.gets, seen.puts, seen.scans
-    ));
     if seen.deletes > 0 {
-        let deletes = seen.deletes;
+        let deletes = counted(seen.deletes, "delete");
         fit.notes
-            .push(format!("{deletes} deletes are left out: mixgraph has none"));
+            .push(format!("{deletes} left out: mixgraph has none"));
     }
     add_keys(&mut fit, seen, key_ranges)?;
     add_value_sizes(&mut fit, seen);
     add_scan_lengths(&mut fit, seen);
     add_rate(&mut fit, seen);
     Ok(fit)
+}
+
+/// Adds the length of every key: the mean of the trace's, as far as keys can have it.
+fn add_key_size(fit: &mut MixgraphFit, lengths: &[u32]) {
+    let sum: u64 = lengths.iter().copied().map(u64::from).sum();
+    let mean = sum as f64 / lengths.len().max(1) as f64;
+    let size = (mean.round() as usize).clamp(MIN_KEY_BYTES, MAX_KEY_BYTES);
+    fit.set("key_size", size as u64);
+    let limits = MIN_KEY_BYTES..=MAX_KEY_BYTES;
+    let is_beyond = |bytes: &&u32| !limits.contains(&(**bytes as usize));
+    let beyond = lengths.iter().filter(is_beyond).count() as u64;
+    if beyond > 0 {
+        fit.notes.push(format!(
+            "{} of fewer than {MIN_KEY_BYTES} or more than {MAX_KEY_BYTES} bytes: every key of \
+             mixgraph gets {size}",
+            counted(beyond, "key")
+        ));
+    }
 }
 
 /// Adds the popularity of keys and the hotness of key ranges.
@@ -135,6 +177,13 @@ fn add_keys(fit: &mut MixgraphFit, seen: &Observations, key_ranges: u64) -> Resu
         let size = keys / key_ranges;
         if size == 0 {
             return Err(refused(few));
+        }
+        if !keys.is_multiple_of(size) {
+            fit.notes.push(format!(
+                "{} at the end left out: {key_ranges} ranges have {} each",
+                counted(keys % size, "key"),
+                counted(size, "key")
+            ));
         }
         let law = fit_power_law(&accesses_by_rank(&seen.accesses, size), key_ranges);
         let none = || refused(MixgraphError::NoHotRange { ranges: key_ranges });
@@ -215,53 +264,98 @@ fn parts_of_ranges(accesses: &[u64], size: u64) -> Vec<f64> {
     counts.iter().map(|count| *count as f64 / total).collect()
 }
 
+/// Lengths, those that are longer than `longest` as long as that, and the number of those.
+fn cut(lengths: &[u32], longest: u32) -> (Vec<u32>, u64) {
+    let longer = lengths.iter().filter(|length| **length > longest).count();
+    let cut = lengths.iter().map(|length| *length.min(&longest));
+    (cut.collect(), longer as u64)
+}
+
+/// The distribution with the parameters that settings state. Its location is exact: the lengths of
+/// values that are all alike depend on half a byte of it.
+fn stated(fitted: GeneralizedPareto) -> GeneralizedPareto {
+    GeneralizedPareto {
+        theta: fitted.theta,
+        k: rounded(fitted.k),
+        sigma: rounded(fitted.sigma),
+    }
+}
+
 fn add_value_sizes(fit: &mut MixgraphFit, seen: &Observations) {
-    let Some(sizes) = fit_pareto(&seen.value_bytes) else {
+    let (sizes, longer) = cut(&seen.value_bytes, MAX_VALUE_BYTES);
+    let Some(fitted) = fit_pareto(&sizes) else {
         if seen.puts > 0 {
             let note = "sizes of values are not stated: those of the defaults";
             fit.notes.push(note.to_owned());
         }
         return;
     };
-    fit.set_number("value_theta", sizes.pareto.theta);
-    fit.set_number("value_k", sizes.pareto.k);
-    fit.set_number("value_sigma", sizes.pareto.sigma);
-    let longest = sizes.longest.clamp(MIN_VALUE_BYTES as u64, MAX_VALUE_BYTES);
-    fit.set("mix_max_value_size", longest);
+    let drawn = ValueSizes {
+        pareto: stated(fitted.pareto),
+        max_bytes: fitted.longest.max(MIN_VALUE_BYTES as u64),
+    };
+    fit.set_pareto(["value_theta", "value_k", "value_sigma"], drawn.pareto);
+    fit.set("mix_max_value_size", drawn.max_bytes);
+    let shortest = MIN_VALUE_BYTES as u32;
+    let shorter = sizes.iter().filter(|size| **size < shortest).count() as u64;
+    let stored: Vec<u32> = sizes.iter().map(|size| *size.max(&shortest)).collect();
     fit.notes.push(format!(
-        "sizes of {} values: greatest distance of the distribution functions {:.4}",
-        seen.value_bytes.len(),
-        sizes.distance
+        "sizes of {}: greatest distance of the distribution functions {:.4}",
+        counted(sizes.len() as u64, "value"),
+        distance(&stored, |unit| drawn.bytes(unit) as u64)
     ));
+    if longer > 0 {
+        fit.notes.push(format!(
+            "{} longer than {}, the longest of mixgraph: fitted as that long",
+            counted(longer, "value"),
+            format_bytes(MAX_VALUE_BYTES.into())
+        ));
+    }
+    if shorter > 0 {
+        fit.notes.push(format!(
+            "{} shorter than {shortest} bytes, the shortest of mixgraph: put as that long",
+            counted(shorter, "value")
+        ));
+    }
 }
 
 fn add_scan_lengths(fit: &mut MixgraphFit, seen: &Observations) {
-    let Some(lengths) = fit_pareto(&seen.scan_records) else {
+    // A draw is taken modulo the bound, which no scan is as long as.
+    let longest = MAX_SCAN_BOUND - 1;
+    let (lengths, longer) = cut(&seen.scan_records, longest);
+    let Some(fitted) = fit_pareto(&lengths) else {
         if seen.scans > 0 {
             let note = "lengths of scans are not stated: those of the defaults";
             fit.notes.push(note.to_owned());
         }
         return;
     };
-    fit.set_number("iter_theta", lengths.pareto.theta);
-    fit.set_number("iter_k", lengths.pareto.k);
-    fit.set_number("iter_sigma", lengths.pareto.sigma);
-    // A draw is taken modulo the bound, which no scan is as long as.
-    fit.set(
-        "mix_max_scan_len",
-        (lengths.longest + 1).min(MAX_SCAN_RECORDS),
-    );
+    let drawn = ScanLengths {
+        pareto: stated(fitted.pareto),
+        modulus: fitted.longest + 1,
+    };
+    fit.set_pareto(["iter_theta", "iter_k", "iter_sigma"], drawn.pareto);
+    fit.set("mix_max_scan_len", drawn.modulus);
     fit.notes.push(format!(
-        "lengths of {} scans: greatest distance of the distribution functions {:.4}",
-        seen.scan_records.len(),
-        lengths.distance
+        "lengths of {}: greatest distance of the distribution functions {:.4}",
+        counted(lengths.len() as u64, "scan"),
+        distance(&lengths, |unit| drawn.records(unit).into())
     ));
+    if longer > 0 {
+        fit.notes.push(format!(
+            "{} longer than {longest} records, the longest of mixgraph: fitted as that long",
+            counted(longer, "scan")
+        ));
+    }
 }
 
 fn add_rate(fit: &mut MixgraphFit, seen: &Observations) {
     let Some(rate) = fit_sine(&seen.times_ns) else {
-        fit.notes
-            .push("the trace states no times: a closed loop".to_owned());
+        fit.notes.push(if seen.times_ns.is_empty() {
+            "the trace states no times: a closed loop".to_owned()
+        } else {
+            "all requests have the same time, which states no rate: a closed loop".to_owned()
+        });
         return;
     };
     let is_within = PER_S.contains(&rate.d) && rate.a <= *PER_S.end();
@@ -291,7 +385,6 @@ fn add_rate(fit: &mut MixgraphFit, seen: &Observations) {
 mod tests {
     use super::*;
     use crate::generate::random::Random;
-    use crate::mixgraph::lengths::GeneralizedPareto;
 
     fn number(fit: &MixgraphFit, name: &str) -> Option<f64> {
         let found = fit.settings.iter().find(|(known, _)| *known == name);
@@ -308,7 +401,7 @@ mod tests {
             gets: 300_000,
             puts: 100_000,
             accesses: vec![0; 1_600],
-            mean_key_bytes: 47.6,
+            key_bytes: [vec![47; 640], vec![48; 960]].concat(),
             ..Observations::default()
         };
         for _ in 0..400_000 {
@@ -354,7 +447,7 @@ mod tests {
             scans: 100,
             deletes: 7,
             accesses: vec![10; 100],
-            mean_key_bytes: 3.0,
+            key_bytes: vec![3; 100],
             ..Observations::default()
         };
         let bare = fit(&seen, 0).unwrap();
@@ -367,7 +460,14 @@ mod tests {
         assert_eq!(number(&bare, "key_dist_a"), Some(0.0));
         assert_eq!(number(&bare, "key_size"), Some(8.0));
         let notes = bare.notes.join("\n");
-        for part in ["7 deletes", "all alike", "lengths of scans", "no times"] {
+        for part in [
+            "7 deletes",
+            "100 keys of fewer than 8",
+            "every key of mixgraph gets 8",
+            "all alike",
+            "lengths of scans",
+            "states no times",
+        ] {
             assert!(notes.contains(part), "{notes}");
         }
         seen.gets = 5;
@@ -401,7 +501,7 @@ mod tests {
             puts: 50_000,
             scans: 50_000,
             accesses: vec![1_000; 100],
-            mean_key_bytes: 20.0,
+            key_bytes: vec![20; 100],
             value_bytes: lengths.clone(),
             scan_records: lengths,
             times_ns: (0..100_000).map(|index| index * 1_000_000).collect(),
@@ -418,5 +518,109 @@ mod tests {
         let rate = number(&fit, "sine_d").unwrap();
         assert!((rate - 1_000.0).abs() < 1.0, "{rate}");
         assert_eq!(number(&fit, "sine_a"), Some(0.0));
+    }
+
+    /// A fit of values of these sizes, put under one key at one time.
+    fn of_values(sizes: Vec<u32>) -> MixgraphFit {
+        let seen = Observations {
+            puts: sizes.len() as u64,
+            accesses: vec![sizes.len() as u64],
+            key_bytes: vec![20],
+            times_ns: vec![0; sizes.len()],
+            value_bytes: sizes,
+            ..Observations::default()
+        };
+        fit(&seen, 0).unwrap()
+    }
+
+    /// The sizes that the workload draws with the settings of a fit.
+    fn drawn_sizes(fit: &MixgraphFit) -> Vec<usize> {
+        let of = |name| number(fit, name).unwrap();
+        let sizes = ValueSizes {
+            pareto: GeneralizedPareto {
+                theta: of("value_theta"),
+                k: of("value_k"),
+                sigma: of("value_sigma"),
+            },
+            max_bytes: of("mix_max_value_size") as u64,
+        };
+        let units = (0..1_000).map(|point| (f64::from(point) + 0.5) / 1e3);
+        units.map(|unit| sizes.bytes(unit)).collect()
+    }
+
+    #[test]
+    fn values_of_one_size_are_drawn_with_that_size_as_far_as_there_are_such() {
+        const LONGEST: u32 = 1 << 20;
+        for (given, drawn, note) in [
+            (12, 12, None),
+            (77, 77, None),
+            (199_999, 199_999, None),
+            (200_000, 200_000, None),
+            (1_000_000, 1_000_000, None),
+            (LONGEST, LONGEST, None),
+            (3, 12, Some("1000 values shorter than 12 bytes")),
+            (5 << 20, LONGEST, Some("1000 values longer than 1 MiB")),
+        ] {
+            let fit = of_values(vec![given; 1_000]);
+            let is_right = |size: &usize| *size == drawn as usize;
+            assert!(drawn_sizes(&fit).iter().all(is_right), "{given}: {fit:?}");
+            let notes = fit.notes.join("\n");
+            assert!(notes.contains("functions 0.0000"), "{notes}");
+            let tells = |part: &str| notes.contains(part);
+            assert_eq!(tells(" shorter ") || tells(" longer "), note.is_some());
+            assert!(note.is_none_or(tells), "{notes}");
+        }
+    }
+
+    #[test]
+    fn the_distance_that_is_told_is_that_of_the_sizes_that_are_drawn() {
+        let sizes = [vec![100; 900], vec![1_000; 90], vec![900_000; 10]].concat();
+        let fit = of_values(sizes.clone());
+        let stated = fit.notes.iter().find(|note| note.starts_with("sizes of"));
+        let (_, stated) = stated.unwrap().rsplit_once(' ').unwrap();
+        let drawn: Vec<u32> = drawn_sizes(&fit).iter().map(|size| *size as u32).collect();
+        let part = |sizes: &[u32], most: u32| {
+            let at_most = sizes.iter().filter(|size| **size <= most).count();
+            at_most as f64 / sizes.len() as f64
+        };
+        let off = |most: u32| (part(&sizes, most) - part(&drawn, most)).abs();
+        let ends = sizes.iter().chain(&drawn);
+        let greatest = ends.map(|size| off(*size)).fold(0.0, f64::max);
+        let stated: f64 = stated.parse().unwrap();
+        assert!((stated - greatest).abs() < 2e-3, "{stated}: {greatest}");
+    }
+
+    #[test]
+    fn requests_that_begin_at_one_time_have_times_and_no_rate() {
+        let fit = of_values(vec![100; 1_000]);
+        let notes = fit.notes.join("\n");
+        assert!(notes.contains("all requests have the same time"), "{notes}");
+        assert!(!notes.contains("states no times"), "{notes}");
+        let counts = "1000 operations on 1 key: 0 gets, 1000 puts, 0 seeks";
+        assert!(notes.contains(counts), "{notes}");
+    }
+
+    #[test]
+    fn scans_as_long_as_the_bound_are_fitted_as_one_shorter() {
+        let seen = Observations {
+            gets: 1_000,
+            scans: 1,
+            accesses: vec![1_001],
+            key_bytes: vec![2_000],
+            scan_records: vec![1_000_000],
+            ..Observations::default()
+        };
+        let fit = fit(&seen, 0).unwrap();
+        assert_eq!(number(&fit, "mix_max_scan_len"), Some(1e6));
+        assert_eq!(number(&fit, "iter_theta"), Some(999_998.5));
+        let notes = fit.notes.join("\n");
+        for part in [
+            "1001 operations on 1 key: 1000 gets, 0 puts, 1 seek",
+            "1 key of fewer than 8 or more than 1000 bytes",
+            "lengths of 1 scan: greatest distance of the distribution functions 0.0000",
+            "1 scan longer than 999999 records",
+        ] {
+            assert!(notes.contains(part), "{part}: {notes}");
+        }
     }
 }

@@ -30,18 +30,6 @@ impl GeneralizedPareto {
         };
         length.ceil() as u64
     }
-
-    /// The part of the lengths that are at most so long.
-    pub(super) fn at_most(self, length: f64) -> f64 {
-        let Self { theta, k, sigma } = self;
-        let excess = (length - theta).max(0.0) / sigma;
-        if k == 0.0 {
-            1.0 - (-excess).exp()
-        } else {
-            // With a negative k there is a longest length.
-            1.0 - (1.0 + k * excess).max(0.0).powf(-1.0 / k)
-        }
-    }
 }
 
 /// The mean of a length that is a function of a number evenly distributed from 0 to 1.
@@ -168,6 +156,20 @@ mod tests {
         ValueSizes {
             pareto: VALUES,
             max_bytes,
+        }
+    }
+
+    impl GeneralizedPareto {
+        /// The part of the lengths that are at most so long.
+        fn at_most(self, length: f64) -> f64 {
+            let Self { theta, k, sigma } = self;
+            let excess = (length - theta).max(0.0) / sigma;
+            if k == 0.0 {
+                1.0 - (-excess).exp()
+            } else {
+                // With a negative k there is a longest length.
+                1.0 - (1.0 + k * excess).max(0.0).powf(-1.0 / k)
+            }
         }
     }
 

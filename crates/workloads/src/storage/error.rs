@@ -37,8 +37,8 @@ pub enum StorageError {
     },
     /// Processes are to share one log.
     #[error(
-        "processes share no memory, so they cannot take turns at the end of one log: choose \
-         files=apart or worker_kind=threads"
+        "processes share no memory, so they cannot take turns at the end of one log: give \
+         files=apart or --worker-kind threads"
     )]
     LogOfProcesses,
     /// The log holds fewer records than there are workers.

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ThreeN1Error {
     /// A warm-up is given, although the first starts are part of the work.
-    #[error("each start counts: leave warm_up out, and choose the first one with start")]
+    #[error("each start counts: remove warm_up, and choose the first one by start=N")]
     WarmUp,
     /// The range begins above its end.
     #[error("the range {start} to {finish} is reversed; write start={finish} finish={start}")]
@@ -23,7 +23,7 @@ pub enum ThreeN1Error {
     /// A rate is given, although a block has one commit.
     #[error(
         "a rate needs one commit per start or per store, which commit=per-block does not have; \
-         choose per-store or per-start"
+         give commit=per-store or commit=per-start"
     )]
     RateOfBlocks,
     /// The durability level lets a crash lose the last commits.

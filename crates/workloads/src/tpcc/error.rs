@@ -8,14 +8,14 @@ use trueput_engine::Dialect;
 pub enum TpccError {
     /// A rate is given, although the pacing decides when transactions begin.
     #[error(
-        "pacing tpc lets the terminals' users decide when transactions come: leave the rate out, \
-         or give pacing none"
+        "pacing=tpc lets the terminals' users decide when transactions come: remove the rate, or \
+         give pacing=none"
     )]
     PacedAtRate,
     /// The workers are not ten for each warehouse, as the pacing needs.
     #[error(
-        "pacing tpc needs 10 terminals per warehouse (clause 4.2.2), so {terminals} workers for \
-         warehouses {warehouses}, not {workers}; give workers {terminals}, or pacing none"
+        "pacing=tpc needs 10 terminals per warehouse (clause 4.2.2), so {terminals} workers for \
+         warehouses={warehouses}, not {workers}; give {terminals} workers, or pacing=none"
     )]
     Terminals {
         /// The workers that are needed.
@@ -35,15 +35,16 @@ pub enum TpccError {
     #[error(
         "it needs an engine that shows a read transaction one state of the database (clause 3.4), \
          and this does not; in SQL, where the engine speaks it, tpcc runs without and says so in \
-         its result: give store sql"
+         its result: give store=sql"
     )]
     NoSnapshots,
     /// The engine speaks no SQL.
-    #[error("this engine does not support SQL: give store kv")]
+    #[error("this engine does not support SQL: give store=kv")]
     NoSql,
     /// There are no server functions for the engine's SQL dialect.
     #[error(
-        "the transactions are written as functions of the server only for {}: give store sql or kv",
+        "the transactions are written as functions of the server only for {}: give store=sql or \
+         store=kv",
         dialects_with_procedures()
     )]
     NoProcedures,

@@ -278,7 +278,7 @@ pub enum TraceError {
         error: LineError,
     },
     /// No file is given.
-    #[error("give the path of a trace file, or example")]
+    #[error("give file=PATH, the path of a trace file, or file=example")]
     NoFile,
     /// A rate is given beside the trace's own times.
     #[error(

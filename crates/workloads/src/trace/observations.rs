@@ -19,8 +19,8 @@ pub(crate) struct Observations {
     pub deletes: u64,
     /// How often each key is used but for deletes, in the order of the keys.
     pub accesses: Vec<u64>,
-    /// The mean length of a key, bytes.
-    pub mean_key_bytes: f64,
+    /// The length of each key, bytes, in the order of the keys.
+    pub key_bytes: Vec<u32>,
     /// The sizes of the values that are stored, as often as the trace states one.
     pub value_bytes: Vec<u32>,
     /// The lengths of scans, as often as the trace states one.
@@ -49,8 +49,8 @@ fn of_trace(trace: &Trace) -> Observations {
         accesses: vec![0; keys],
         ..Observations::default()
     };
-    let lengths = (0..keys as u64).map(|key| trace.keys.key(key).len() as u64);
-    seen.mean_key_bytes = lengths.sum::<u64>() as f64 / keys.max(1) as f64;
+    let lengths = (0..keys as u64).map(|key| trace.keys.key(key).len() as u32);
+    seen.key_bytes = lengths.collect();
     for operation in &trace.operations {
         let action = operation.action();
         let stated = (operation.size > 0).then_some(operation.size);

@@ -43,7 +43,7 @@ pub enum YcsbError {
     /// Workers that insert are processes.
     #[error(
         "{workers} workers that insert must know of each other's records, so they must be threads: \
-         give worker_kind threads"
+         give --worker-kind threads"
     )]
     InsertsOfProcesses {
         /// The workers.

@@ -231,7 +231,7 @@ fn settings_that_do_not_go_together_are_refused_in_a_sentence() {
         },
     );
     let warm_up = job_under(&ThreeN1, settings, &conditions).err().unwrap();
-    assert!(warm_up.contains("leave warm_up out"), "{warm_up}");
+    assert!(warm_up.contains("remove warm_up"), "{warm_up}");
     assert!(refused("start=0").contains("threen1.start: 0 is out of range (1 or more)"));
     assert!(refused("finish=ten").contains("'ten' is not a whole number"));
     assert!(refused("commit=per-stor").contains("did you mean 'per-store'"));

@@ -84,7 +84,7 @@ impl Expansion<'_> {
         let is_closed = lists.rate_per_s.iter().all(|&per_s| per_s <= 0.0);
         if lists.arrival != Arrival::default() && is_closed {
             let message = format!(
-                "arrival is {}, but a closed loop has no arrivals: set a rate",
+                "arrival is {}, but a closed loop has no arrivals: set a rate, as in --rate 1000",
                 lists.arrival
             );
             return Err(self.plan_error("arrival", message));

@@ -373,16 +373,12 @@ fn what_an_engine_has_not_is_refused_or_left_out_as_the_plan_says() {
     plan.worker_kind = Some(WorkerKind::Processes);
     let matrix = expanded(&plan);
     assert_eq!(matrix.trials.len(), 1);
-    assert!(
-        matrix.skipped[1]
-            .sentence
-            .contains("run its workers as threads"),
-        "{:?}",
-        matrix.skipped
-    );
+    let said = "ranged: single allows only one process to open a database, so its workers cannot \
+                be processes: give --worker-kind threads (in a plan: worker_kind = \"threads\")";
+    assert_eq!(matrix.skipped[1].sentence, said);
     plan.unsupported = UnsupportedPolicy::Refuse;
     plan.durability = vec![Sync];
-    assert!(refused(&plan).contains("single allows only one process"));
+    assert_eq!(refused(&plan), format!("{said}{SKIP_HINT}"));
 }
 
 #[test]

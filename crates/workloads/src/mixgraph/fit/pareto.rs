@@ -8,12 +8,13 @@
 use super::least_squares::maximize;
 use crate::mixgraph::lengths::GeneralizedPareto;
 
+/// Draws whose distribution is compared with that of lengths.
+const DRAWS: u32 = 10_000;
+
 /// A distribution of lengths.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ParetoFit {
     pub pareto: GeneralizedPareto,
-    /// The greatest distance of its distribution function from that of the lengths.
-    pub distance: f64,
     /// The longest length.
     pub longest: u64,
 }
@@ -81,18 +82,31 @@ pub(super) fn fit_pareto(lengths: &[u32]) -> Option<ParetoFit> {
     } else {
         fit_excess(&sorted, f64::from(shortest) - 1.0)
     };
-    let count = sorted.len() as f64;
-    let (mut distance, mut below) = (0.0_f64, 0);
-    for same in sorted.chunk_by(|one, next| one == next) {
-        below += same.len();
-        let at_most = pareto.at_most(same[0].into());
-        distance = distance.max((at_most - below as f64 / count).abs());
-    }
     Some(ParetoFit {
         pareto,
-        distance,
         longest: longest.into(),
     })
+}
+
+/// The greatest distance of the distribution function of lengths from that of draws. `draw` is the
+/// length that a part of all draws exceed, from 0 to 1.
+pub(super) fn distance(lengths: &[u32], draw: impl Fn(f64) -> u64) -> f64 {
+    let mut lengths: Vec<u64> = lengths.iter().copied().map(u64::from).collect();
+    let units = (0..DRAWS).map(|point| (f64::from(point) + 0.5) / f64::from(DRAWS));
+    let mut drawn: Vec<u64> = units.map(draw).collect();
+    lengths.sort_unstable();
+    drawn.sort_unstable();
+    let part = |sorted: &[u64], length: u64| {
+        let at_most = sorted.partition_point(|one| *one <= length);
+        at_most as f64 / sorted.len().max(1) as f64
+    };
+    let mut steps = [lengths.as_slice(), &drawn].concat();
+    steps.sort_unstable();
+    steps.dedup();
+    let distances = steps
+        .iter()
+        .map(|length| (part(&lengths, *length) - part(&drawn, *length)).abs());
+    distances.fold(0.0, f64::max)
 }
 
 /// Fits the distribution of sorted lengths with this location, which is below all of them.
@@ -157,12 +171,13 @@ mod tests {
         ];
         for (seed, (theta, k, sigma)) in (1..).zip(cases) {
             let right = GeneralizedPareto { theta, k, sigma };
-            let fit = fit_pareto(&drawn(right, seed)).unwrap();
-            let found = fit.pareto;
+            let lengths = drawn(right, seed);
+            let found = fit_pareto(&lengths).unwrap().pareto;
             assert!((found.k - k).abs() < 0.03 + 0.02 * k.abs(), "{found:?}");
             assert!((found.sigma / sigma - 1.0).abs() < 0.04, "{found:?}");
             assert!((found.theta - theta).abs() <= 2.0, "{found:?}");
-            assert!(fit.distance < 0.02, "{fit:?}");
+            let distance = distance(&lengths, |unit| found.length(unit));
+            assert!(distance < 0.02, "{found:?}: {distance}");
         }
     }
 
@@ -180,7 +195,21 @@ mod tests {
     fn lengths_that_no_such_distribution_has_show_a_great_distance() {
         let mut two_sizes = vec![10; 1_000];
         two_sizes.extend([1_000; 1_000]);
-        let fit = fit_pareto(&two_sizes).unwrap();
-        assert!(fit.distance > 0.1, "{fit:?}");
+        let found = fit_pareto(&two_sizes).unwrap().pareto;
+        let distance = distance(&two_sizes, |unit| found.length(unit));
+        assert!(distance > 0.1, "{found:?}: {distance}");
+    }
+
+    #[test]
+    fn a_distance_is_that_of_the_draws_and_not_of_a_formula() {
+        let lengths = [5, 5, 5, 20];
+        assert_eq!(
+            distance(&lengths, |unit| if unit < 0.25 { 20 } else { 5 }),
+            0.0
+        );
+        // A quarter of the draws are shorter than any length.
+        let folded = |unit: f64| if unit < 0.25 { 1 } else { 5 };
+        assert_eq!(distance(&lengths, folded), 0.25);
+        assert_eq!(distance(&lengths, |_| 30), 1.0);
     }
 }

@@ -35,7 +35,7 @@ pub(super) struct SineFit {
 /// Fits a sine to the requests at these times by least squares: for a frequency the other
 /// parameters follow by linear least squares, and the frequency is the best of half a period in all
 /// to one of four intervals. A sine that chance explains as well is a constant rate. `None` if the
-/// requests take no time.
+/// requests take no time: there are none, or all begin at once.
 pub(super) fn fit_sine(times_ns: &[u64]) -> Option<SineFit> {
     let duration_s = *times_ns.last()? as f64 / 1e9;
     if duration_s <= 0.0 {
@@ -59,12 +59,9 @@ pub(super) fn fit_sine(times_ns: &[u64]) -> Option<SineFit> {
     if rates.len() < MIN_INTERVALS {
         return Some(constant);
     }
-    let fit = best_sine(&rates, interval_s)?;
-    Some(if is_significant(&fit, rates.len()) {
-        fit
-    } else {
-        constant
-    })
+    let fit = best_sine(&rates, interval_s);
+    let fit = fit.filter(|fit| is_significant(fit, rates.len()));
+    Some(fit.unwrap_or(constant))
 }
 
 /// The rate of each whole interval, requests per second.

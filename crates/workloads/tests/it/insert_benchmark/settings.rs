@@ -54,7 +54,7 @@ fn each_table_has_one_worker_of_the_plan_and_writers_that_are_threads() {
         let message = check(&format!("step={step}"), 4, processes).unwrap_err();
         let part = format!("in {step} of insert-benchmark");
         assert!(message.contains(&part), "{message}");
-        assert!(message.contains("give worker_kind=threads"), "{message}");
+        assert!(message.contains("give --worker-kind threads"), "{message}");
     }
 }
 

@@ -48,8 +48,8 @@ fn what_does_not_go_together_is_refused_with_what_would() {
     assert!(refused("update_percent=1").contains("write test=mix"));
     let fill = "test=fill-random";
     assert!(refused(&format!("{fill} operations=5")).contains("write records=5"));
-    assert!(refused_by_time(fill).contains("leave duration and warm_up out"));
-    assert!(refused_by_time("test=delete-random").contains("leave duration"));
+    assert!(refused_by_time(fill).contains("remove duration and warm_up, and give records=N"));
+    assert!(refused_by_time("test=delete-random").contains("remove duration"));
     let deletes = "test=delete-random records=5 operations=6";
     assert!(refused(deletes).contains("give operations=5 or less"));
     assert!(refused("test=fill-sync batch=2").contains("leave batch=2 out"));

@@ -58,7 +58,7 @@ impl Job for ReadingJob {
     fn check_dialect(&self, dialect: Option<Dialect>) -> Result<(), JobError> {
         match (self.speaks_sql, dialect) {
             (true, None) => {
-                let reason = "this engine does not support SQL: give store kv".to_owned();
+                let reason = "this engine does not support SQL: give store=kv".to_owned();
                 Err(JobError::Other(reason))
             }
             _ => Ok(()),
@@ -143,7 +143,7 @@ fn a_step_to_what_an_engine_has_not_is_refused_or_left_out() {
     };
     let mut plan = reading(&["shared"]);
     plan.steps = vec![to_sql, wide];
-    let said = "shared: step 'in SQL': this engine does not support SQL: give store kv";
+    let said = "shared: step 'in SQL': this engine does not support SQL: give store=kv";
     let refused = expand_reading(&plan).unwrap_err();
     assert_eq!(refused.to_string(), format!("{said}{SKIP_HINT}"));
     plan.unsupported = UnsupportedPolicy::Skip;

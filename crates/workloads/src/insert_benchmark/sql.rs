@@ -275,9 +275,7 @@ impl PurchaseTables for SqlTables<'_> {
     }
 
     fn analyze(&mut self, tables: u32) -> Result<()> {
-        let names: Vec<String> = (1..=tables).map(schema::table_name).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        self.batch(&(self.syntax.analyze)(&names))
+        self.batch(&schema::analyze(tables, self.dialect, self.syntax))
     }
 
     fn has_mark(&mut self, mark: Mark, table: u32) -> Result<bool> {

@@ -16,8 +16,9 @@ use std::time::Duration;
 /// Transactions by which an inserter may be ahead of its deleter: the length of iibench's queues.
 const MAX_TRANSACTIONS_AHEAD: u64 = 8;
 
-/// Deletes after which the oldest row is looked for: `resync_get_min` in iibench.
-const DELETES_OF_SEARCH: u64 = 1_000;
+/// Deletes from one search for the oldest row to the next: iibench counts down from
+/// `resync_get_min`, 1,000, with each further delete, and searches before the first one after 0.
+const DELETES_OF_SEARCH: u64 = 1_001;
 
 /// The pause of a writer that waits for the other one, short against a transaction.
 const PAUSE: Duration = Duration::from_micros(50);

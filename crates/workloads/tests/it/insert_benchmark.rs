@@ -5,6 +5,7 @@ mod crashes;
 mod engines;
 mod faults;
 pub mod harness;
+mod iibench;
 mod odbc;
 mod settings;
 mod sql;

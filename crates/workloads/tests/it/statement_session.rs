@@ -14,6 +14,8 @@ pub const COMMIT: &str = "COMMIT";
 pub struct StatementSession<'d> {
     inner: Box<dyn Session + 'd>,
     dialect: Dialect,
+    /// Makes the statement that its engine prepares of one that it gets.
+    translate: fn(&str) -> String,
     /// How the text of a statement begins, and which execution of such a statement, from 0, is
     /// acknowledged and lost.
     lost: Option<(&'static str, u64)>,
@@ -21,6 +23,8 @@ pub struct StatementSession<'d> {
     prepared: Vec<(Statement, String)>,
     /// The texts of what was executed, with the begin and the end of transactions.
     pub sent: Vec<String>,
+    /// The texts of what was executed without being prepared.
+    pub batches: Vec<String>,
 }
 
 impl<'d> StatementSession<'d> {
@@ -29,16 +33,23 @@ impl<'d> StatementSession<'d> {
         Self {
             inner,
             dialect,
+            translate: str::to_owned,
             lost: None,
             executions: 0,
             prepared: Vec::new(),
             sent: Vec::new(),
+            batches: Vec::new(),
         }
     }
 
     /// The same, in another dialect than its engine's.
     pub fn speaking(self, dialect: Dialect) -> Self {
         Self { dialect, ..self }
+    }
+
+    /// The same, whose engine prepares what `translate` makes of a statement.
+    pub fn translating(self, translate: fn(&str) -> String) -> Self {
+        Self { translate, ..self }
     }
 
     /// The same, losing an execution of a statement that begins so.
@@ -75,11 +86,13 @@ impl Sql for StatementSession<'_> {
     }
 
     fn batch(&mut self, statements: &str) -> Result<()> {
+        self.batches.push(statements.to_owned());
         self.inner.sql().unwrap().batch(statements)
     }
 
     fn prepare(&mut self, text: &str) -> Result<Statement> {
-        let statement = self.inner.sql().unwrap().prepare(text)?;
+        let translated = (self.translate)(text);
+        let statement = self.inner.sql().unwrap().prepare(&translated)?;
         self.prepared.push((statement, text.to_owned()));
         Ok(statement)
     }

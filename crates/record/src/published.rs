@@ -5,7 +5,7 @@
 
 mod side_by_side;
 
-pub use side_by_side::{ColumnsByDimension, ContenderName, Ratio, Share, SideBySide};
+pub use side_by_side::{ColumnsByDimension, ContenderName, FIRST_OF, Ratio, Share, SideBySide};
 
 use crate::Value;
 use crate::median::median;
@@ -25,7 +25,7 @@ macro_rules! embedded {
 }
 
 /// Every table, in listing order.
-const FILES: [(&str, &str); 13] = [
+const FILES: [(&str, &str); 30] = [
     embedded!("berkeleydb-log-flush"),
     embedded!("fis-2010-threen1-answers"),
     embedded!("fis-2010-threen1-elapsed"),
@@ -36,9 +36,26 @@ const FILES: [(&str, &str); 13] = [
     embedded!("fis-2011-threen1-gtm-before-after"),
     embedded!("fis-2011-threen1-gtm-rates"),
     embedded!("fis-2011-threen1-gtm-tuning"),
+    embedded!("fjall-2026-reads"),
+    embedded!("fjall-2026-updates"),
     embedded!("informix-2010-oltp-cheats"),
+    embedded!("libdb-2026-wiredtiger"),
+    embedded!("redb-2025-load"),
+    embedded!("redb-2025-range-reads"),
+    embedded!("redb-2025-reads"),
+    embedded!("redb-2025-removals"),
+    embedded!("redb-2025-writes"),
+    embedded!("slatedb-2026-workloads"),
+    embedded!("smalldatum-2024-insert-engines"),
+    embedded!("smalldatum-2024-insert-postgresql"),
+    embedded!("smalldatum-2026-sysbench-engines"),
+    embedded!("smalldatum-2026-sysbench-mysql"),
+    embedded!("smalldatum-2026-sysbench-postgresql"),
     embedded!("symas-2014-load"),
     embedded!("symas-2014-read-while-writing"),
+    embedded!("ucsb-2022-10gb-passes"),
+    embedded!("ucsb-2022-10gb-reads"),
+    embedded!("ucsb-2022-10gb-updates"),
 ];
 
 /// An error in loading a published table.

@@ -29,7 +29,7 @@ macro_rules! embedded {
 }
 
 /// The built-in plans; the one to run first comes first.
-pub static ALL: [BuiltInPlan; 23] = embedded![
+pub static ALL: [BuiltInPlan; 29] = embedded![
     "first-look",
     "first-look-long",
     "threen1-engines",
@@ -37,6 +37,12 @@ pub static ALL: [BuiltInPlan; 23] = embedded![
     "threen1-words",
     "ycsb",
     "insert-benchmark",
+    "sysbench",
+    "ucsb",
+    "redb-table",
+    "fjall-3",
+    "slatedb-workloads",
+    "libdb-wiredtiger",
     "larger-than-memory",
     "which-engine",
     "symas-small",

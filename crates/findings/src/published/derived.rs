@@ -4,8 +4,8 @@ use super::rows::{ComparedColumn, ComparedRow, Role};
 use trueput_record::published::{Cell, PublishedTable, Ratio, SideBySide};
 
 /// Fills the derived columns of our rows: the gain of a step over the one before, or over the first
-/// if each changes only the base, and the speed in per cent of the row to which the table's first
-/// ratio refers.
+/// if each changes only the base; the speed in per cent of the row to which the table's first ratio
+/// refers; and the rate as a multiple of that row's.
 pub(super) fn fill(
     published: &PublishedTable,
     layout: &SideBySide,
@@ -22,8 +22,17 @@ pub(super) fn fill(
         put(ours, to, gains);
     }
     if let (Some(to), Some(ratio)) = (place("speed_percent"), layout.ratios.first()) {
-        let speeds = speeds(columns, ratio, ours);
+        let speeds = over_base(columns, ratio, ours, |base_s, row_s| {
+            let percent = (base_s / row_s * 100.0).round();
+            (row_s > 0.0).then_some(Cell::Integer(percent as i64))
+        });
         put(ours, to, speeds);
+    }
+    if let (Some(to), Some(ratio)) = (place("times_base"), layout.ratios.first()) {
+        let times = over_base(columns, ratio, ours, |base_per_s, row_per_s| {
+            (base_per_s > 0.0).then(|| Cell::Number(row_per_s / base_per_s))
+        });
+        put(ours, to, times);
     }
 }
 
@@ -49,7 +58,14 @@ fn gains(ours: &[ComparedRow], rate: usize, on_base_alone: bool) -> Vec<Option<C
     (0..ours.len()).map(gain).collect()
 }
 
-fn speeds(columns: &[ComparedColumn], ratio: &Ratio, ours: &[ComparedRow]) -> Vec<Option<Cell>> {
+/// A cell of each row from the figure of the row that the ratio is over, and its own. That row has
+/// the name of this one, unless the ratio compares contenders and no such row is there.
+fn over_base(
+    columns: &[ComparedColumn],
+    ratio: &Ratio,
+    ours: &[ComparedRow],
+    derive: impl Fn(f64, f64) -> Option<Cell>,
+) -> Vec<Option<Cell>> {
     let figure = columns
         .iter()
         .position(|column| column.name == ratio.figure);
@@ -60,14 +76,18 @@ fn speeds(columns: &[ComparedColumn], ratio: &Ratio, ours: &[ComparedRow]) -> Ve
             place.is_some_and(|place| row.cells[place].to_string() == over.to_string())
         })
     };
-    let speed = |row: &ComparedRow| {
-        let mut set = ours.iter().filter(|other| is_base(other));
-        let base = set
-            .find(|other| row.who == other.who && differ_only_along(columns, ratio, row, other))?;
-        let (base_s, row_s) = (base.cells[figure?].figure()?, row.cells[figure?].figure()?);
-        (row_s > 0.0).then(|| Cell::Integer((base_s / row_s * 100.0).round() as i64))
+    let is_along = |column: &ComparedColumn| ratio.along.contains(&column.name);
+    let mut contenders = columns.iter().filter(|column| column.names_contender);
+    let compares_contenders = contenders.any(is_along);
+    let cell = |row: &ComparedRow| {
+        let mut set = ours
+            .iter()
+            .filter(|other| is_base(other) && differ_only_along(columns, ratio, row, other));
+        let first = set.clone().next().filter(|_| compares_contenders);
+        let base = set.find(|other| row.who == other.who).or(first)?;
+        derive(base.cells[figure?].figure()?, row.cells[figure?].figure()?)
     };
-    ours.iter().map(speed).collect()
+    ours.iter().map(cell).collect()
 }
 
 /// Whether the keys of two rows of a set differ only in the dimension of the ratio.

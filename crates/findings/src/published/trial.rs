@@ -5,7 +5,7 @@ use crate::statistics::median;
 use trueput_record::conditions::NumaPolicy;
 use trueput_record::filesystem::FileSystem;
 use trueput_record::measurement::{DatabaseSize, Measurement, Resources};
-use trueput_record::published::{Cell, Setting};
+use trueput_record::published::{Cell, FIRST_OF, Setting};
 use trueput_record::{Durability, TrialRecord, Value};
 
 /// The trials of a run that may match a published table.
@@ -130,20 +130,47 @@ impl<'a> Trials<'a> {
     }
 }
 
-/// The result of the repeats of a trial: the median of numbers, or the text if all agree.
-pub(super) fn combined_result(trials: &[&TrialRecord], figure: &str) -> Cell {
+/// The result of the repeats of a trial: the first of the figures in `figures` that they have.
+pub(super) fn combined_result(trials: &[&TrialRecord], figures: &str) -> Cell {
+    let mut cells = figures
+        .split(FIRST_OF)
+        .map(|figure| combined_figure(trials, figure));
+    cells
+        .find(|cell| *cell != Cell::Missing)
+        .unwrap_or(Cell::Missing)
+}
+
+/// The figure of the repeats of a trial: the median of numbers, or the text if all agree.
+fn combined_figure(trials: &[&TrialRecord], figure: &str) -> Cell {
     if let Some(name) = figure.strip_prefix("results.") {
-        let mut found = trials.iter().filter_map(|trial| {
+        let found = trials.iter().filter_map(|trial| {
             let results = &trial.measurement.as_ref()?.results;
             results.get(name)
         });
-        return match found.next() {
-            Some(first) if found.all(|other| other == first) => parse_cell(&first.to_string()),
-            _ => Cell::Missing,
-        };
+        return combined_value(&found.collect::<Vec<_>>());
     }
     let numbers = trials.iter().filter_map(|trial| number(trial, figure));
     median(numbers.collect::<Vec<_>>()).map_or(Cell::Missing, Cell::Number)
+}
+
+/// A result of the workload, from the repeats: the median of fractions, or the value if all agree.
+fn combined_value(found: &[&Value]) -> Cell {
+    let fractions: Option<Vec<f64>> = found
+        .iter()
+        .map(|value| match value {
+            Value::Float(number) => Some(*number),
+            _ => None,
+        })
+        .collect();
+    if let Some(fractions) = fractions {
+        return median(fractions).map_or(Cell::Missing, Cell::Number);
+    }
+    match found {
+        [first, others @ ..] if others.iter().all(|other| other == first) => {
+            parse_cell(&first.to_string())
+        }
+        _ => Cell::Missing,
+    }
 }
 
 fn number(trial: &TrialRecord, figure: &str) -> Option<f64> {
@@ -166,6 +193,11 @@ fn number(trial: &TrialRecord, figure: &str) -> Option<f64> {
             Some(trial.hardware_limits.as_ref()?.flush?.separate_per_s)
         }
         None if figure == "per_minute" => transactions_per_minute(measured),
+        // What is derived of several rows begins as the rate of one.
+        None if matches!(figure, "operations_per_s" | "times_base") => operations_per_s(measured),
+        None if figure == "compacted_kib" => {
+            Some(kib(measured.compaction.as_ref()?.database.allocated_bytes))
+        }
         None => {
             let phase = Phase {
                 engine: &trial.spec.engine,
@@ -192,7 +224,6 @@ struct Phase<'a> {
 
 impl Phase<'_> {
     fn usage(&self, figure: &str) -> Option<f64> {
-        let kib = |bytes: u64| bytes.div_ceil(1024) as f64;
         let resources = self.resources;
         let cpu_s = resources.user_cpu_s + resources.system_cpu_s;
         let (database, process) = (
@@ -213,6 +244,20 @@ impl Phase<'_> {
             _ => return None,
         })
     }
+}
+
+/// A size in KiB, rounded up.
+fn kib(bytes: u64) -> f64 {
+    bytes.div_ceil(1024) as f64
+}
+
+/// Operations per second of all kinds. Commits end transactions of several operations and are none;
+/// `None` if there were none.
+fn operations_per_s(measured: &Measurement) -> Option<f64> {
+    let kinds = measured.operations.iter();
+    let counted = kinds.filter(|one| one.kind != "commit");
+    let per_s: f64 = counted.map(|one| one.per_s).sum();
+    (per_s > 0.0).then_some(per_s)
 }
 
 /// Whether an engine's processes map the database, so that its pages count as theirs already: the

@@ -5,6 +5,10 @@ use crate::Value;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Separates the figures of a column that shows the first one that a trial has, as in `read.per_s |
+/// seek.per_s`.
+pub const FIRST_OF: &str = " | ";
+
 /// A comparison of trueput's trials with a published table, in the table's own layout.
 ///
 /// A *dimension* is a property that a trial is given: `workload`, `engine`, `durability`,
@@ -12,10 +16,13 @@ use std::collections::BTreeMap;
 /// `numa`.
 ///
 /// A *figure* is a result of a trial: `KIND.per_s` and `KIND.count` of a kind of operation,
-/// `per_minute` of all of them, `flushes_alone_per_s` of the device's limits, `results.NAME`; and
-/// resources that the run (or, with the prefix `load.`, the load) used: `elapsed_s`, `user_cpu_s`,
-/// `system_cpu_s`, `cpu_percent`, `database_kib`, `process_kib`, `total_kib`,
-/// `voluntary_context_switches`, `involuntary_context_switches`.
+/// `per_minute` of all transactions of `tpcc`, `operations_per_s` of all kinds but commits,
+/// `times_base` of that (a multiple of the rate of the row that the first ratio is over),
+/// `flushes_alone_per_s` of the device's limits, `results.NAME`, `compacted_kib` of the database
+/// after its compaction; and resources that the run (or, with the prefix `load.`, the load) used:
+/// `elapsed_s`, `user_cpu_s`, `system_cpu_s`, `cpu_percent`, `database_kib`, `process_kib`,
+/// `total_kib`, `voluntary_context_switches`, `involuntary_context_switches`. Several figures with
+/// [`FIRST_OF`] between them are the first of them that a trial has.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SideBySide {

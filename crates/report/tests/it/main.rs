@@ -52,6 +52,7 @@ mod page_whole;
 mod page_widths;
 mod published;
 mod published_pairs;
+mod published_since_2022;
 mod rankings;
 mod scaling;
 mod screens;

@@ -26,7 +26,7 @@ fn the_tables_are_listed_with_year_and_rows() {
     let title = lines.next().unwrap();
     assert!(title.starts_with("    Loading"), "{title}");
     let json = json_of("--json");
-    assert_eq!(json.as_array().unwrap().len(), 13);
+    assert_eq!(json.as_array().unwrap().len(), 30);
     assert_eq!(json[0]["id"], "berkeleydb-log-flush");
     assert_eq!(json[0]["year"], 2008);
     let command = "trueput run published/berkeleydb-log-flush --scale 1";
@@ -257,4 +257,4 @@ fn gtm_is_missing() -> bool {
 }
 
 /// The keys of a plan that the experiments use.
-const PLAN_KEYS: &str = "engines durability workers worker_kind filesystem numa duration";
+const PLAN_KEYS: &str = "engines durability workers worker_kind filesystem numa duration compact";

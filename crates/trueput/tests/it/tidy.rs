@@ -223,7 +223,7 @@ fn order(name: &str, manifest: &str, findings: &mut Findings) {
 
 fn found() -> Findings {
     let mut files = Vec::new();
-    for folder in ["crates", "bench/harness/src"] {
+    for folder in ["crates", "bench/harness/src", "bench/redb-table/src"] {
         sources(&root().join(folder), &mut files);
     }
     assert!(files.len() > 300, "{} files", files.len());

@@ -1,38 +1,6 @@
 //! Figures for people: a unit, about three significant digits, thousands separated.
 
-/// A whole number with its thousands separated by commas.
-///
-/// ```
-/// assert_eq!(trueput_findings::units::thousands(1_570_824_736), "1,570,824,736");
-/// ```
-#[must_use]
-pub fn thousands(number: u64) -> String {
-    separate(&number.to_string())
-}
-
-/// This many of something whose plural has an s: `1 worker`, `4 workers`.
-pub fn counted(count: u64, one: &str) -> String {
-    match count {
-        1 => format!("1 {one}"),
-        _ => format!("{} {one}s", thousands(count)),
-    }
-}
-
-/// Separates groups of three digits with commas; text that is not all digits is returned unchanged.
-#[must_use]
-pub fn separate(digits: &str) -> String {
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return digits.to_owned();
-    }
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+pub use trueput_record::text::{counted, separate, thousands};
 
 /// Formats a number of zero or more with three significant digits, or with every digit before the
 /// point if there are more: `0.0123`, `4.57`, `45.7`, `4,567`.
@@ -162,15 +130,6 @@ mod tests {
         assert_eq!(hit_ratio(0.971), "97.1 %");
         assert_eq!(hit_ratio(0.5), "50.0 %");
         assert_eq!(hit_ratio(0.0), "0.0 %");
-    }
-
-    #[test]
-    fn thousands_are_separated_from_the_right() {
-        assert_eq!(thousands(0), "0");
-        assert_eq!(thousands(999), "999");
-        assert_eq!(thousands(1_000), "1,000");
-        assert_eq!(thousands(u64::MAX), "18,446,744,073,709,551,615");
-        assert_eq!(separate("n/a"), "n/a");
     }
 
     #[test]

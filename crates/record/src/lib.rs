@@ -45,7 +45,7 @@
 //! - `storage`: the layers below a database, and what they keep at lost power
 //! - `suggest`: the known name nearest to a misspelled one
 //! - `testing`: trials for tests, with the feature of that name
-//! - `text`: text of unknown origin, made safe to show
+//! - `text`: text of unknown origin, made safe to show, and counts in words
 //! - `timeline`: the seconds of a trial
 //! - `trial`: the specification of one trial
 //! - `trial_time`: the time that a trial takes

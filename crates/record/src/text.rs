@@ -1,4 +1,5 @@
-//! Text of unknown origin, made safe to display on a terminal, in a table or in a message.
+//! Text of unknown origin, made safe to display on a terminal, in a table or in a message, and
+//! counts in words.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -177,9 +178,60 @@ fn cut(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
+/// A whole number with its thousands separated by commas.
+///
+/// ```
+/// assert_eq!(trueput_record::text::thousands(1_570_824_736), "1,570,824,736");
+/// ```
+#[must_use]
+pub fn thousands(number: u64) -> String {
+    separate(&number.to_string())
+}
+
+/// This many of something whose plural has an s: `1 worker`, `4 workers`.
+#[must_use]
+pub fn counted(count: u64, one: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        _ => format!("{} {one}s", thousands(count)),
+    }
+}
+
+/// Separates groups of three digits with commas; text that is not all digits is returned unchanged.
+#[must_use]
+pub fn separate(digits: &str) -> String {
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return digits.to_owned();
+    }
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn thousands_are_separated_from_the_right() {
+        assert_eq!(thousands(0), "0");
+        assert_eq!(thousands(999), "999");
+        assert_eq!(thousands(1_000), "1,000");
+        assert_eq!(thousands(u64::MAX), "18,446,744,073,709,551,615");
+        assert_eq!(separate("n/a"), "n/a");
+    }
+
+    #[test]
+    fn a_count_has_its_plural() {
+        assert_eq!(counted(1, "trial"), "1 trial");
+        assert_eq!(counted(0, "trial"), "0 trials");
+        assert_eq!(counted(1_200, "trial"), "1,200 trials");
+    }
 
     #[test]
     fn what_acts_on_a_terminal_or_on_the_text_around_it_is_shown_by_its_number() {

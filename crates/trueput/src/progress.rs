@@ -13,6 +13,7 @@ use table::LiveTable;
 use time_left::TimeLeftEstimator;
 use trueput_findings::answer::{Round, Standings};
 use trueput_record::measurement::OperationSummary;
+use trueput_record::text::counted;
 use trueput_record::{Outcome, TrialRecord, TrialSpec};
 use trueput_report::answer::{decided_lines, round_lines};
 use trueput_runner::{Event, Phase};
@@ -128,7 +129,7 @@ impl Progress {
                 let folder = folder.display();
                 self.say(&format!(
                     "{} to run{before}, results in {folder}",
-                    counted(*trials)
+                    counted(*trials as u64, "trial")
                 ));
             }
             Event::ConformanceChecked { .. } | Event::IsolationChecked { .. } => {
@@ -406,13 +407,6 @@ fn operation(operation: &OperationSummary) -> String {
     format!("{} {}/s", operation.kind, rounded(operation.per_s))
 }
 
-fn counted(trials: usize) -> String {
-    match trials {
-        1 => "1 trial".to_owned(),
-        _ => format!("{trials} trials"),
-    }
-}
-
 /// A rate as people read it: whole, thousands separated.
 fn rounded(number: f64) -> String {
     let digits = format!("{number:.0}");
@@ -442,10 +436,6 @@ mod tests {
     fn rates_and_times_read_as_people_write_them() {
         assert_eq!(rounded(1_234_567.4), "1,234,567");
         assert_eq!(rounded(999.0), "999");
-        assert_eq!(
-            (counted(1), counted(2)),
-            ("1 trial".into(), "2 trials".into())
-        );
         assert_eq!(duration(Duration::from_secs(61)), "1 min 1 s");
         assert_eq!(duration(Duration::from_secs(7_260)), "2 h 1 min");
     }

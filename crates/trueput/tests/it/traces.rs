@@ -231,7 +231,7 @@ fn a_fit_says_what_it_could_not_represent() {
     assert_contains(
         &bench.stdout_of("trace fit large.csv"),
         &[
-            "# - 1000 operations on 1 key: 0 gets, 1000 puts, 0 seeks\n",
+            "# - 1,000 operations on 1 key: 0 gets, 1,000 puts, 0 seeks\n",
             "# - 1 key of fewer than 8 or more than 1000 bytes",
             "# - 3 values longer than 1 MiB",
             "# - all requests have the same time",

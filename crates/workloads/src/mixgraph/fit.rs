@@ -16,6 +16,7 @@ use pareto::{distance, fit_pareto};
 use popularity::{KeyRangeFit, PowerLawFit, fit_key_ranges, fit_power_law};
 use sine::fit_sine;
 use trueput_record::Value;
+use trueput_record::text::counted;
 use trueput_record::value::format_bytes;
 
 /// Operations without which nothing is fitted.
@@ -81,14 +82,6 @@ impl MixgraphFit {
 /// A number to six digits: more would not be exact.
 fn rounded(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
-}
-
-/// This many of something whose plural has an s: `1 key`, `400 keys`.
-fn counted(count: u64, one: &str) -> String {
-    match count {
-        1 => format!("1 {one}"),
-        _ => format!("{count} {one}s"),
-    }
 }
 
 /// Fits this workload's parameters to a trace, with so many key ranges; 0: none.
@@ -558,8 +551,8 @@ mod tests {
             (200_000, 200_000, None),
             (1_000_000, 1_000_000, None),
             (LONGEST, LONGEST, None),
-            (3, 12, Some("1000 values shorter than 12 bytes")),
-            (5 << 20, LONGEST, Some("1000 values longer than 1 MiB")),
+            (3, 12, Some("1,000 values shorter than 12 bytes")),
+            (5 << 20, LONGEST, Some("1,000 values longer than 1 MiB")),
         ] {
             let fit = of_values(vec![given; 1_000]);
             let is_right = |size: &usize| *size == drawn as usize;
@@ -596,7 +589,7 @@ mod tests {
         let notes = fit.notes.join("\n");
         assert!(notes.contains("all requests have the same time"), "{notes}");
         assert!(!notes.contains("states no times"), "{notes}");
-        let counts = "1000 operations on 1 key: 0 gets, 1000 puts, 0 seeks";
+        let counts = "1,000 operations on 1 key: 0 gets, 1,000 puts, 0 seeks";
         assert!(notes.contains(counts), "{notes}");
     }
 
@@ -615,7 +608,7 @@ mod tests {
         assert_eq!(number(&fit, "iter_theta"), Some(999_998.5));
         let notes = fit.notes.join("\n");
         for part in [
-            "1001 operations on 1 key: 1000 gets, 0 puts, 1 seek",
+            "1,001 operations on 1 key: 1,000 gets, 0 puts, 1 seek",
             "1 key of fewer than 8 or more than 1000 bytes",
             "lengths of 1 scan: greatest distance of the distribution functions 0.0000",
             "1 scan longer than 999999 records",

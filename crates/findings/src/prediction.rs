@@ -264,7 +264,7 @@ pub fn predict(side: &Side, request: &PredictionRequest) -> Result<Prediction, E
 impl<'a> Model<'a> {
     fn of(side: &'a Side, request: &PredictionRequest) -> Result<Self, Error> {
         let series = MeasuredSeries::of(side, request.fit_to)?;
-        if series.is_by_address() && request.concerns_nodes() {
+        if series.spec.is_on_users_server() && request.concerns_nodes() {
             let engine = series.spec.engine.clone();
             return Err(Error::UnknownNodes { engine });
         }

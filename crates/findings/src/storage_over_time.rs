@@ -38,15 +38,13 @@ pub fn write_amplification_points(measurement: &Measurement, most: usize) -> Vec
 }
 
 /// Returns the tombstones per second that iterators passed over; empty if the engine does not count
-/// them, or if there were none.
+/// them.
 #[must_use]
 pub fn tombstone_points(measurement: &Measurement, most: usize) -> Vec<Point> {
-    let points = points(measurement, most, |seconds, length_s| {
+    points(measurement, most, |seconds, length_s| {
         let passed: Option<u64> = seconds.iter().map(|it| it.tombstones_passed).sum();
         Some(passed? as f64 / length_s)
-    });
-    let has_some = points.iter().any(|(_, per_s)| *per_s > 0.0);
-    if has_some { points } else { Vec::new() }
+    })
 }
 
 /// The figure of each part of a timeline that has one, from its seconds and its length.
@@ -112,15 +110,17 @@ mod tests {
     }
 
     #[test]
-    fn tombstones_are_per_second_and_none_at_all_is_no_line() {
+    fn tombstones_are_per_second_and_none_at_all_is_not_uncounted() {
         let passed = tombstone_points(&measured(), 3);
         assert_eq!(passed, [(2.0, 15.0), (4.0, 45.0)]);
         let mut none = measured();
         for second in &mut none.timeline {
             second.tombstones_passed = Some(0);
         }
-        assert!(tombstone_points(&none, 3).is_empty());
+        assert_eq!(tombstone_points(&none, 3), [(2.0, 0.0), (4.0, 0.0)]);
         none.timeline[1].tombstones_passed = None;
+        assert_eq!(tombstone_points(&none, 3), [(4.0, 0.0)]);
+        none.timeline[3].tombstones_passed = None;
         assert!(tombstone_points(&none, 3).is_empty());
     }
 }

@@ -1,6 +1,7 @@
 //! One cell of a plan, to run once.
 
 use crate::ablation::AblationStep;
+use crate::address::is_address_for;
 use crate::search::{SearchEnd, TrialRole};
 use crate::suggest::{UnknownName, find_named};
 use crate::value::Settings;
@@ -159,6 +160,14 @@ impl TrialSpec {
             None => self.engine.clone(),
         }
     }
+
+    /// Returns whether it ran on a server of the user's, which was there before, and whose files
+    /// and processes are not visible.
+    #[must_use]
+    pub fn is_on_users_server(&self) -> bool {
+        let build = self.build.as_deref();
+        build.is_some_and(|build| is_address_for(&self.engine, build))
+    }
 }
 
 /// What a search wants.
@@ -168,4 +177,29 @@ pub enum Proposal {
     Trials(Vec<TrialSpec>),
     /// Nothing more.
     End(SearchEnd),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::spec;
+
+    #[test]
+    fn a_users_server_is_told_from_a_file() {
+        let is_on_users_server = |engine: &str, build: Option<&str>| {
+            let mut spec = spec(0, engine, Durability::Sync, 1);
+            spec.build = build.map(PathBuf::from);
+            spec.is_on_users_server()
+        };
+        assert!(!is_on_users_server("lmdb", None));
+        assert!(!is_on_users_server("lmdb", Some("/usr/lib/liblmdb.so")));
+        assert!(!is_on_users_server("lmdb", Some("a=b/liblmdb.so")));
+        // A file of an engine that takes no address, whatever it looks like.
+        assert!(!is_on_users_server("lmdb", Some("DSN=mine")));
+        assert!(is_on_users_server(
+            "postgresql",
+            Some("postgres://me@host/db")
+        ));
+        assert!(is_on_users_server("odbc", Some("Driver={Any};Server=host")));
+    }
 }

@@ -4,7 +4,6 @@ use super::{Bottleneck, BottleneckInterval, TrialContext};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trueput_record::TrialRecord;
-use trueput_record::address::is_address;
 use trueput_record::conditions::parse_list;
 use trueput_record::measurement::Measurement;
 
@@ -71,7 +70,7 @@ pub fn trial_bottleneck<'a>(
     let cores = allowed_processors(measurement).unwrap_or(cores);
     // Such a server runs elsewhere: its resource usage is not visible, only the waits for its
     // answers.
-    let is_users_server = trial.spec.build.as_deref().is_some_and(is_address);
+    let is_users_server = trial.spec.is_on_users_server();
     let context = TrialContext {
         cores,
         workers,
@@ -202,7 +201,15 @@ mod tests {
         assert_eq!(verdict(&record), "single_writer_lock");
         record.spec.build = Some("/usr/lib/libengine.so".into());
         assert_eq!(verdict(&record), "single_writer_lock");
-        for address in ["postgres://me@host/db", "Driver={Any};Server=host"] {
+        // An engine that takes no address has a file of that name.
+        record.spec.engine = "sqlite".to_owned();
+        record.spec.build = Some("Driver={Any};Server=host".into());
+        assert_eq!(verdict(&record), "single_writer_lock");
+        for (engine, address) in [
+            ("postgresql", "postgres://me@host/db"),
+            ("odbc", "Driver={Any};Server=host"),
+        ] {
+            record.spec.engine = engine.to_owned();
             record.spec.build = Some(address.into());
             assert_ne!(verdict(&record), "single_writer_lock", "{address}");
         }

@@ -8,7 +8,6 @@ use crate::scaling::{MIN_POINTS, ScalingPoint};
 use crate::shell::quoted;
 use crate::statistics::median;
 use std::collections::BTreeSet;
-use trueput_record::address::is_address_for;
 use trueput_record::load_generator::LoadGenerator;
 use trueput_record::measurement::LatencySummary;
 use trueput_record::value::Settings;
@@ -143,13 +142,7 @@ impl<'a> MeasuredSeries<'a> {
 
     /// Whether server and workers ran on this machine alone.
     pub(super) fn is_on_one_machine(&self) -> bool {
-        self.spec.conditions.hosts.is_none() && !self.is_by_address()
-    }
-
-    /// Whether the engine is a server of the user's, of whose nodes nothing is known.
-    pub(super) fn is_by_address(&self) -> bool {
-        let build = self.spec.build.as_deref();
-        build.is_some_and(|build| is_address_for(&self.spec.engine, build))
+        self.spec.conditions.hosts.is_none() && !self.spec.is_on_users_server()
     }
 
     /// The number of trials that the law is fitted to in which a host that ran workers may have

@@ -426,3 +426,26 @@ fn size_write_amplification_and_tombstones_are_drawn_over_time_where_they_are_kn
     fill(&mut run, 8 << 20, 3_000);
     assert_eq!(shown(&run), [false, false, true]);
 }
+
+#[test]
+fn an_engine_that_passes_no_tombstones_has_a_line_if_another_passes_some() {
+    let trial = |place: u32, engine: &str, passed: Option<u64>| {
+        let trial = valid(spec(place, engine, Durability::Sync, 1), 1_000.0);
+        let mut trial = sampled(trial, 10);
+        for second in &mut trial.measurement.as_mut().unwrap().timeline {
+            second.tombstones_passed = passed;
+        }
+        trial
+    };
+    let lines = |first: Option<u64>, second: Option<u64>| {
+        let of_rocksdb = trial(0, "rocksdb", first);
+        let page = report(vec![of_rocksdb, trial(1, "speedb", second)]).page();
+        let charts = pages::charts(&page);
+        let title = "Tombstones passed per second over time";
+        let chart = charts.iter().find(|chart| chart["title"] == title);
+        chart.map_or(0, |chart| chart["groups"].as_array().unwrap().len())
+    };
+    assert_eq!(lines(Some(7), Some(0)), 2);
+    assert_eq!(lines(Some(7), None), 1);
+    assert_eq!(lines(Some(0), Some(0)), 0);
+}

@@ -7,7 +7,6 @@ use crate::plan::resolution::ResolvedTrial;
 use std::path::Path;
 use trueput_host::count_configured_processors;
 use trueput_host::flush_counts::{CompletedRequests, FlushCounts, UncountedFlushes};
-use trueput_record::address::is_address_for;
 use trueput_record::flush_evidence::{FlushEvidence, FlushVerdict};
 use trueput_record::measurement::Measurement;
 use trueput_record::{Durability, TrialSpec};
@@ -36,8 +35,7 @@ pub(crate) fn prepare_flush_counting(
     if spec.durability != Durability::Sync || !resolved.engine.capabilities().retains_data {
         return None;
     }
-    let is_users = |build: &Path| is_address_for(&spec.engine, build);
-    if spec.build.as_deref().is_some_and(is_users) {
+    if spec.is_on_users_server() {
         return Some(Err(NoFlushCounts::UsersServer));
     }
     // Without a separate file system the log's folder may not exist yet, and will be on this one.

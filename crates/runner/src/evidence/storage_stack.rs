@@ -6,7 +6,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use trueput_host::storage_stack;
 use trueput_record::TrialSpec;
-use trueput_record::address::is_address_for;
 use trueput_record::storage::{PowerLoss, StorageStack};
 
 /// The entries of a database's folder that are looked at.
@@ -22,8 +21,7 @@ pub(crate) fn resolve_stack(
     if !resolved.engine.capabilities().retains_data {
         return None;
     }
-    let is_users = |build: &Path| is_address_for(&spec.engine, build);
-    if spec.build.as_deref().is_some_and(is_users) {
+    if spec.is_on_users_server() {
         let reason = "the storage of a user's server is not visible".to_owned();
         return Some(StorageStack {
             layers: Vec::new(),

@@ -2,7 +2,6 @@
 
 use crate::plan::refusal::HostRefusal;
 use trueput_engine::{Engine, storage};
-use trueput_record::address::is_address_for;
 use trueput_record::{Conditions, TrialSpec, WorkerKind};
 
 /// Checks that the workers of a trial can run on the hosts that it names, if it names any.
@@ -46,9 +45,7 @@ pub(crate) fn check_reach(
             workload: spec.workload.clone(),
         });
     }
-    let build = spec.build.as_deref();
-    let is_server = engine.service().is_some()
-        || build.is_some_and(|build| is_address_for(&spec.engine, build));
+    let is_server = engine.service().is_some() || spec.is_on_users_server();
     if is_server || !engine.capabilities().retains_data {
         Ok(())
     } else {

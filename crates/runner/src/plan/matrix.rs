@@ -15,10 +15,9 @@ pub use contenders::with_full_path;
 pub use names::name_trials;
 
 use crate::Registry;
-use crate::hosts::fit::check_reach;
 use crate::plan::refusal::{Misfit, describe_error};
 use crate::plan::resolution::{check_fit, missing_level, resolve_storage};
-use conditions::with_log_placed;
+use conditions::knobs_under;
 use skipped::nothing_left;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -454,18 +453,13 @@ impl<'a> Expansion<'a> {
         skipped: &mut Vec<SkippedPart>,
     ) -> Result<(), Error> {
         for conditions in self.conditions.clone() {
-            let knobs = match with_log_placed(engine, &draft.knobs, &conditions) {
+            let knobs = match knobs_under(engine, &conditions, draft) {
                 Ok(knobs) => knobs,
-                Err(refusal) => {
-                    let reason = refusal.to_string();
-                    self.skip_or_refuse_of(engine, "log_filesystem", reason, skipped)?;
+                Err(unmet) => {
+                    self.skip_or_refuse_of(engine, unmet.key, unmet.reason, skipped)?;
                     continue;
                 }
             };
-            if let Err(refusal) = check_reach(engine, &conditions, draft) {
-                self.skip_or_refuse_of(engine, "hosts", refusal.to_string(), skipped)?;
-                continue;
-            }
             for settings in combinations(settings) {
                 let conditions = self.with_end(&settings, &conditions);
                 let (settings, job) = self.resolve_settings(&settings, &conditions)?;

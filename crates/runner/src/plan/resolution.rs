@@ -9,7 +9,6 @@ use trueput_engine::{
     Credentials, Engine, NativeProgram, ParameterValues, Storage, parameter, storage,
 };
 use trueput_host::placement;
-use trueput_record::address::is_address_for;
 use trueput_record::fault::{FaultTarget, ScheduledFault};
 use trueput_record::plan::{MAX_WORKERS, check_count};
 use trueput_record::skipped::unsupported_level;
@@ -233,13 +232,26 @@ fn check_compaction(
     subject: WorkloadSubject,
     spec: &TrialSpec,
 ) -> Result<(), Refusal> {
-    let name = engine.info().name;
-    if !spec.conditions.compact {
-        Ok(())
-    } else if subject == WorkloadSubject::Storage {
-        Err(Refusal::StorageToCompact {
+    if spec.conditions.compact && subject == WorkloadSubject::Storage {
+        return Err(Refusal::StorageToCompact {
             workload: spec.workload.clone(),
-        })
+        });
+    }
+    check_compactable(engine, &spec.conditions)
+}
+
+/// Checks that an engine has one database that could be compacted, if these conditions ask for
+/// that. A plan's expansion uses the same check.
+///
+/// # Errors
+/// [`Refusal::NothingToCompact`] or [`Refusal::ClusterToCompact`].
+pub(crate) fn check_compactable(
+    engine: &dyn Engine,
+    conditions: &Conditions,
+) -> Result<(), Refusal> {
+    let name = engine.info().name;
+    if !conditions.compact {
+        Ok(())
     } else if !engine.capabilities().retains_data {
         Err(Refusal::NothingToCompact { engine: name })
     } else if engine.cluster().is_some() {
@@ -253,22 +265,34 @@ fn check_crash(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(
     if !spec.conditions.crash_and_recover {
         return Ok(());
     }
-    let name = engine.info().name;
-    if !engine.capabilities().retains_data {
-        return Err(Refusal::NothingToCrash { engine: name });
-    }
-    if spec
-        .build
-        .as_deref()
-        .is_some_and(|build| is_address_for(&spec.engine, build))
-    {
-        return Err(Refusal::UsersServer { engine: name });
-    }
+    check_crashable(engine, &spec.conditions, spec)?;
     job.check_crash(spec.durability.after_killed_processes())
         .map_err(|error| Refusal::WorkloadCrash {
             workload: spec.workload.clone(),
             source: Box::new(error),
         })
+}
+
+/// Checks that the engine of a trial stores something that could survive a crash, and may be
+/// killed, if these conditions ask for that. A plan's expansion uses the same check.
+///
+/// # Errors
+/// [`Refusal::NothingToCrash`] or [`Refusal::UsersServer`].
+pub(crate) fn check_crashable(
+    engine: &dyn Engine,
+    conditions: &Conditions,
+    spec: &TrialSpec,
+) -> Result<(), Refusal> {
+    let name = engine.info().name;
+    if !conditions.crash_and_recover {
+        Ok(())
+    } else if !engine.capabilities().retains_data {
+        Err(Refusal::NothingToCrash { engine: name })
+    } else if spec.is_on_users_server() {
+        Err(Refusal::UsersServer { engine: name })
+    } else {
+        Ok(())
+    }
 }
 
 fn check_faults(

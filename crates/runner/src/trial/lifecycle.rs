@@ -30,7 +30,6 @@ use std::rc::Rc;
 use std::time::{Instant, SystemTime};
 use trueput_host::usage::ResourceUsage;
 use trueput_host::{self as host, placement};
-use trueput_record::address::is_address_for;
 use trueput_record::flush_evidence::FlushEvidence;
 use trueput_record::hardware_limits::HardwareLimits;
 use trueput_record::interval_log::Interval;
@@ -386,10 +385,12 @@ fn hardware_limits(
         return Ok(None);
     }
     let log = find_log_folder(&spec.knobs, directory).filter(|folder| folder.is_dir());
+    // A user's server may keep its database elsewhere: the flushes and blocks of this machine's
+    // files do not limit it.
+    let is_local = !spec.is_on_users_server();
     let task = WorkerTask::HardwareLimits {
         log_directory: log.unwrap_or_else(|| directory.to_owned()),
-        stores: resolved.engine.capabilities().retains_data
-            && is_local(&spec.engine, spec.build.as_deref()),
+        stores: resolved.engine.capabilities().retains_data && is_local,
         committers: resolved.job.sessions(spec.workers),
         commit_bytes: resolved.job.commit_bytes(),
     };
@@ -415,12 +416,6 @@ fn hardware_limits(
         };
     context.warn(format!("cannot measure the hardware limits: {reason}"));
     Ok(None)
-}
-
-/// Returns whether the database of that build is in files of this machine, so that its flushes and
-/// blocks limit it. A user's server may keep it elsewhere.
-fn is_local(engine: &str, build: Option<&Path>) -> bool {
-    !build.is_some_and(|build| is_address_for(engine, build))
 }
 
 /// Returns all that the hardware limits depend on: the task without its folder, which differs
@@ -673,24 +668,4 @@ pub(crate) fn list_reasons_for_doubt(setup: &TrialSetup, trial: &TrialResult) ->
         }
     }
     reasons
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_files_of_a_users_server_are_not_looked_for_on_this_machine() {
-        assert!(is_local("lmdb", None));
-        assert!(is_local("lmdb", Some(Path::new("/usr/lib/liblmdb.so"))));
-        assert!(is_local("lmdb", Some(Path::new("a=b/liblmdb.so"))));
-        assert!(!is_local(
-            "postgresql",
-            Some(Path::new("postgres://me@host/db"))
-        ));
-        assert!(!is_local(
-            "odbc",
-            Some(Path::new("Driver={Any};Server=host"))
-        ));
-    }
 }

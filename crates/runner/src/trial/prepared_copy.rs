@@ -11,7 +11,6 @@ use crate::trial::prepared_database::PreparedDatabase;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use trueput_engine::credentials::is_address;
 use trueput_host::folder_copy::copy_contents;
 use trueput_host::read_free_bytes;
 use trueput_record::measurement::EngineReport;
@@ -35,7 +34,7 @@ pub(crate) fn is_wanted(context: &RunContext<'_>, spec: &TrialSpec) -> bool {
     let is_kept = options.keep_databases || options.resume_databases || options.keep_unfinished;
     let is_here = file_system.is_none()
         && log_file_system.is_none()
-        && !spec.build.as_deref().is_some_and(is_address)
+        && !spec.is_on_users_server()
         && !is_log_elsewhere(&spec.knobs);
     let copies = &context.prepared;
     is_here

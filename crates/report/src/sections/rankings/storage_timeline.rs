@@ -9,25 +9,26 @@ use trueput_findings::storage_over_time::{
     Point, size_points, tombstone_points, write_amplification_points,
 };
 use trueput_record::Measurement;
-use trueput_record::address::is_address_for;
 
 /// The least points of a line, and the most.
 const MIN_POINTS: usize = 30;
 const MAX_POINTS: usize = 240;
 
-/// The charts for which at least one trial has two points, and a figure above 0.
+/// The charts for which at least one trial has a line with a figure above 0.
 pub(crate) fn charts(trials: &[Representative<'_>]) -> Vec<Chart> {
     let most = (MORE_POINTS / trials.len().max(1)).clamp(MIN_POINTS, MAX_POINTS);
-    let lines = |of: &dyn Fn(&Measurement) -> Vec<Point>| groups(trials, |one| of(one.measurement));
-    // The size of a user's server and its writes are unknown.
+    // The size of a user's server and its writes are unknown. A line of zeros is that of an engine
+    // without files or writes, such as the null engine, and says nothing.
     let own_lines = |of: &dyn Fn(&Measurement) -> Vec<Point>| {
-        groups(trials, |one| {
-            if is_users_server(one) {
+        let mut lines = groups(trials, |one| {
+            if one.trial.spec.is_on_users_server() {
                 Vec::new()
             } else {
                 of(one.measurement)
             }
-        })
+        });
+        lines.retain(is_above_zero);
+        lines
     };
     let charts = [
         chart(
@@ -48,34 +49,32 @@ pub(crate) fn charts(trials: &[Representative<'_>]) -> Vec<Chart> {
             "Tombstones passed per second over time",
             "Marks of deleted records that iterators passed over, of engines that count them.",
             ("per second", Unit::PerSecond),
-            lines(&|measurement| tombstone_points(measurement, most)),
+            groups(trials, |one| tombstone_points(one.measurement, most)),
         ),
     ];
     charts.into_iter().flatten().collect()
 }
 
-/// Whether the trial ran on a server that was there before, and stays.
-fn is_users_server(one: &Representative<'_>) -> bool {
-    let spec = &one.trial.spec;
-    let build = spec.build.as_deref();
-    build.is_some_and(|build| is_address_for(&spec.engine, build))
-}
-
-/// The trials whose line has at least two points. A line of zeros is that of an engine without
-/// files or writes, such as the null engine, and says nothing.
+/// The trials whose line has at least two points.
 fn groups(
     trials: &[Representative<'_>],
     points: impl Fn(&Representative<'_>) -> Vec<Point>,
 ) -> Vec<ChartGroup> {
     let group = |one: &Representative<'_>| {
         let points = points(one);
-        let has_some = points.iter().any(|(_, y)| *y > 0.0);
         let rows = points.iter().map(|(until_s, y)| vec![*until_s, *y]);
-        (points.len() > 1 && has_some).then(|| ChartGroup::rounded(one.cell.name(), rows))
+        (points.len() > 1).then(|| ChartGroup::rounded(one.cell.name(), rows))
     };
     trials.iter().filter_map(group).collect()
 }
 
+/// Whether a line, whose points are a time and a figure, has a figure above 0.
+fn is_above_zero(line: &ChartGroup) -> bool {
+    let mut figures = line.rows.iter().map(|row| row.last().copied().flatten());
+    figures.any(|figure| figure > Some(0.0))
+}
+
+/// A chart of these lines; `None` if no figure of theirs is above 0.
 fn chart(
     title: &str,
     note: &str,
@@ -83,7 +82,7 @@ fn chart(
     groups: Vec<ChartGroup>,
 ) -> Option<Chart> {
     let count = groups.len();
-    (count > 0).then(|| Chart {
+    groups.iter().any(is_above_zero).then(|| Chart {
         says: format!("{title}, a line for each of {count} contenders."),
         title: title.to_owned(),
         note: format!("{note} {MEDIAN_REPEAT}"),

@@ -2,9 +2,12 @@
 
 use super::skipped::note;
 use super::{Error, Expansion, time_slices};
+use crate::hosts::fit::check_reach;
 use crate::plan::log_directory::{LOG, LOG_DIRECTORY};
 use crate::plan::refusal::Refusal;
+use crate::plan::resolution::{check_compactable, check_crashable};
 use crate::plan::time_slice_group::group_trials;
+use std::fmt::Display;
 use trueput_engine::Engine;
 use trueput_engine::parameter::resolve;
 use trueput_host::placement;
@@ -132,12 +135,42 @@ impl Expansion<'_> {
     }
 }
 
+/// A condition that an engine cannot be measured under.
+pub(super) struct UnmetCondition {
+    /// Its key in a plan.
+    pub key: &'static str,
+    /// The reason, and the remedy.
+    pub reason: String,
+}
+
+/// Returns the knobs that a trial of a contender has under these conditions.
+///
+/// # Errors
+/// The first condition that the engine does not support.
+pub(super) fn knobs_under(
+    engine: &dyn Engine,
+    conditions: &Conditions,
+    spec: &TrialSpec,
+) -> Result<Settings, UnmetCondition> {
+    let unmet = |key, refusal: &dyn Display| UnmetCondition {
+        key,
+        reason: refusal.to_string(),
+    };
+    let knobs = with_log_placed(engine, &spec.knobs, conditions)
+        .map_err(|refusal| unmet("log_filesystem", &refusal))?;
+    check_reach(engine, conditions, spec).map_err(|refusal| unmet("hosts", &refusal))?;
+    check_compactable(engine, conditions).map_err(|refusal| unmet("compact", &refusal))?;
+    check_crashable(engine, conditions, spec)
+        .map_err(|refusal| unmet("crash_and_recover", &refusal))?;
+    Ok(knobs)
+}
+
 /// Returns the knobs of a trial whose log is on a separate file system: an engine that can place it
 /// finds it in its folder's subfolder `log`.
 ///
 /// # Errors
 /// [`Refusal::FixedLog`] if the engine cannot.
-pub(super) fn with_log_placed(
+fn with_log_placed(
     engine: &dyn Engine,
     knobs: &Settings,
     conditions: &Conditions,

@@ -1,6 +1,6 @@
 //! The steps of an ablation: each base cell again, with each step's changes.
 
-use super::conditions::with_log_placed;
+use super::conditions::knobs_under;
 use super::skipped::{joined, note};
 use super::{Error, Expansion, check_promise};
 use crate::plan::resolution::{check_fit, missing_level};
@@ -140,12 +140,10 @@ impl Expansion<'_> {
             note(skipped, skip_message(before, step, &reason).into());
             return Ok(None);
         }
-        let conditions = &spec.conditions;
-        let knobs = match with_log_placed(engine, &spec.knobs, conditions) {
+        let knobs = match knobs_under(engine, &spec.conditions, &spec) {
             Ok(knobs) => knobs,
-            Err(refusal) => {
-                let reason = refusal.to_string();
-                return self.skip_or_refuse_step(before, (index, step), reason, skipped);
+            Err(unmet) => {
+                return self.skip_or_refuse_step(before, (index, step), unmet.reason, skipped);
             }
         };
         let knobs = resolve_knobs(&spec.engine, engine.knobs(), &knobs);

@@ -4,7 +4,6 @@ use crate::Registry;
 use crate::plan::disk_space::{DISK_FACTOR, DiskSpace};
 use crate::plan::time_slice_group::{derive_group_key, group_trials};
 use std::collections::HashMap;
-use trueput_engine::credentials;
 use trueput_engine::parameter::{resolve, resolve_knobs};
 use trueput_record::conditions::Start;
 use trueput_record::{Durability, TrialSpec};
@@ -77,11 +76,13 @@ fn is_sliceable(cell: &TrialSpec, registry: &Registry) -> bool {
         && !conditions.crash_and_recover
         && conditions.faults.is_empty()
         && conditions.hosts.is_none();
-    let is_on_server = cell.build.as_deref().is_some_and(credentials::is_address);
     let Ok(engine) = registry.engine(&cell.engine) else {
         return false;
     };
-    is_plain && !is_on_server && engine.cluster().is_none() && !is_native(cell, registry)
+    is_plain
+        && !cell.is_on_users_server()
+        && engine.cluster().is_none()
+        && !is_native(cell, registry)
 }
 
 /// Returns whether the engine's own program does the work of a trial.
@@ -135,10 +136,8 @@ pub(super) fn clear_unpaired(cells: &mut [TrialSpec]) {
 pub(super) fn share_a_server(cells: &[TrialSpec]) -> bool {
     let groups = group_trials(&cells.iter().collect::<Vec<_>>());
     groups.iter().any(|group| {
-        let servers = group.iter().filter_map(|spec| spec.build.as_deref());
-        let servers: Vec<_> = servers
-            .filter(|build| credentials::is_address(build))
-            .collect();
+        let on_servers = group.iter().filter(|spec| spec.is_on_users_server());
+        let servers: Vec<_> = on_servers.map(|spec| spec.build.as_deref()).collect();
         (1..servers.len()).any(|index| servers[..index].contains(&servers[index]))
     })
 }

@@ -156,3 +156,39 @@ fn a_step_to_what_an_engine_has_not_is_refused_or_left_out() {
         .collect();
     assert_eq!(names, ["base", "wide"]);
 }
+
+/// Sets a condition of a plan.
+type SetCondition = fn(&mut PlanFile);
+
+#[test]
+fn an_engine_with_nothing_to_compact_or_to_recover_is_refused_or_left_out() {
+    let conditions: [(SetCondition, &str); 2] = [
+        (
+            |it| it.conditions.compact = true,
+            "compact: null stores nothing that could be compacted: remove compact",
+        ),
+        (
+            |it| it.conditions.crash_and_recover = true,
+            "null stores nothing that could survive a crash: remove crash_and_recover",
+        ),
+    ];
+    for (set_condition, said) in conditions {
+        let under_it = |engines: &[&str]| {
+            let mut plan = plan(engines);
+            set_condition(&mut plan);
+            plan
+        };
+        let mut named = under_it(&["null", "shared"]);
+        assert_eq!(refused(&named), format!("{said}{SKIP_HINT}"));
+        named.unsupported = UnsupportedPolicy::Skip;
+        let matrix = expanded(&named);
+        assert_eq!(ids(&matrix), ["0001-shared-sync-w4-r1"]);
+        assert_eq!(sentences(&matrix), [said]);
+        let matrix = expanded(&under_it(&["present"]));
+        let engines: Vec<_> = matrix.trials.iter().map(|it| it.engine.as_str()).collect();
+        assert_eq!(engines, ["shared", "single", "server"]);
+        assert!(sentences(&matrix).contains(&said), "{:?}", matrix.skipped);
+        // The control: without the condition the engine runs.
+        assert_eq!(expanded(&plan(&["null"])).trials.len(), 1);
+    }
+}

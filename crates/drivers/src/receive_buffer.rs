@@ -5,16 +5,39 @@ use std::ops::{Index, Range};
 
 /// The most bytes that are read from a socket at once, unless a message is longer.
 const CHUNK_BYTES: usize = 16 << 10;
-/// A buffer that a large message has made larger than this shrinks again. A record with a value of
-/// 1 MiB, the longest that MariaDB's driver takes, comes with its key in a message that is longer:
-/// memory for it is kept, so that it is not allocated for each one anew.
+/// A buffer that a large message has made larger than this shrinks again when it has not been
+/// needed for long ([`SmallMessages`]). A record with a value of 1 MiB, the longest that MariaDB's
+/// driver takes, comes with its key in a message that is longer, and memory for it is always kept.
 pub(crate) const KEPT_BYTES: usize = 2 << 20;
+
+/// The small messages in a row after which a buffer shrinks. Where messages are large again and
+/// again, its memory is kept, so that it is not allocated, and set to zeros, for each of them.
+const SHRINK_AFTER: u32 = 1_000;
+
+/// The messages in a row that had room in [`KEPT_BYTES`].
+#[derive(Debug, Default)]
+pub(crate) struct SmallMessages(u32);
+
+impl SmallMessages {
+    /// Counts a message of so many bytes, and returns whether larger ones have not come for so long
+    /// that the memory for them should go.
+    #[inline]
+    pub(crate) fn count(&mut self, bytes: usize) -> bool {
+        self.0 = if bytes > KEPT_BYTES {
+            0
+        } else {
+            self.0.saturating_add(1)
+        };
+        self.0 >= SHRINK_AFTER
+    }
+}
 
 /// The bytes received, of which messages are taken off the front.
 #[derive(Debug, Default)]
 pub(crate) struct ReceiveBuffer {
     received: Vec<u8>,
     unread: Range<usize>,
+    small_messages: SmallMessages,
 }
 
 impl ReceiveBuffer {
@@ -57,7 +80,8 @@ impl ReceiveBuffer {
     ) -> Result<()> {
         self.received.copy_within(self.unread.clone(), 0);
         self.unread = 0..self.unread.len();
-        if self.unread.is_empty() && self.received.len() > KEPT_BYTES {
+        let is_unused = self.small_messages.count(bytes);
+        if is_unused && self.unread.is_empty() && self.received.len() > KEPT_BYTES {
             self.received.truncate(CHUNK_BYTES);
             self.received.shrink_to_fit();
         }
@@ -116,14 +140,21 @@ mod tests {
     }
 
     #[test]
-    fn memory_for_a_record_of_1_mib_is_kept_and_that_for_a_larger_one_is_not() {
-        for (bytes, is_kept) in [((1 << 20) + 1_000, true), (3 << 20, false)] {
+    fn memory_for_more_than_a_record_of_1_mib_goes_after_a_thousand_small_messages_in_a_row() {
+        for (large, is_kept) in [((1 << 20) + 1_000, true), (3 << 20, false)] {
             let mut buffer = ReceiveBuffer::default();
-            for message_bytes in [bytes, 1] {
-                buffer.fill(message_bytes, |room| Ok(room.len())).unwrap();
-                buffer.take(message_bytes);
+            let mut has_room_after = |bytes: usize| {
+                let read = |room: &mut [u8]| Ok(bytes.min(room.len()));
+                buffer.fill(bytes, read).unwrap();
+                buffer.take(bytes);
+                buffer.received.capacity() >= large
+            };
+            // The second large message comes before a thousand small ones: the count begins anew.
+            for _ in 0..2 {
+                assert!(has_room_after(large));
+                assert!((1..1_000).all(|_| has_room_after(1)), "{large}");
             }
-            assert_eq!(buffer.received.capacity() >= bytes, is_kept, "{bytes}");
+            assert_eq!(has_room_after(1), is_kept, "{large}");
         }
     }
 

@@ -136,10 +136,13 @@ fn check_name(plan: &PlanFile) -> Result<(), Failure> {
     }
 }
 
-/// Leaves out the size of a workload file's data where the plan or the command line has it in the
-/// other setting.
+/// Leaves out the size of a workload file's data where the plan or the command line has it in
+/// another setting: a size or a number of records.
 pub fn drop_replaced(plan: &mut PlanFile) {
-    for (one, other) in [("records", "size"), ("size", "records")] {
+    let size = "size";
+    let numbers = ["records", "large_values"];
+    let pairs = numbers.map(|number| [(number, size), (size, number)]);
+    for (one, other) in pairs.into_iter().flatten() {
         let key = format!("settings.{one}");
         if plan.settings.contains_key(other) && plan.origin.is_inherited(&key) {
             plan.settings.remove(one);
@@ -163,6 +166,7 @@ fn folder(path: &Path) -> &Path {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+    use trueput_record::Value;
 
     #[test]
     fn every_workload_file_of_the_repository_is_built_in_and_names_itself_as_its_file() {
@@ -178,6 +182,26 @@ mod tests {
             assert_eq!(file.name, built_in.name);
             assert!(!file.about.is_empty(), "{}", built_in.name);
             assert!(crate::registry().workload(built_in.name).is_err());
+        }
+    }
+
+    #[test]
+    fn a_size_of_the_plan_replaces_the_number_of_records_of_the_file_and_the_other_way_round() {
+        for (of_file, of_plan) in [
+            ("size", "records"),
+            ("records", "size"),
+            ("size", "large_values"),
+            ("large_values", "size"),
+        ] {
+            let text = format!("about = \"A file.\"\n[settings]\n{of_file} = 10\n");
+            let mut plan = PlanFile::for_workload("micro");
+            let given = vec![Value::Integer(5)];
+            plan.settings.insert(of_plan.to_owned(), given);
+            plan.inherit(WorkloadFile::parse(Path::new("a.toml"), &text).unwrap());
+            assert_eq!(plan.settings.len(), 2);
+            drop_replaced(&mut plan);
+            let left: Vec<_> = plan.settings.keys().collect();
+            assert_eq!(left, [of_plan]);
         }
     }
 

@@ -71,7 +71,7 @@ impl Workload for Custom {
     }
 
     fn check_given(&self, given: &Dimensions) -> Result<(), IneffectiveSetting> {
-        check_size(given)
+        check_size(given, "records")
     }
 
     fn has_end(&self, settings: &ParameterValues, _conditions: &Conditions) -> bool {

@@ -100,10 +100,10 @@ impl RecordText {
 /// Appends a key or a value, with what divides them escaped.
 fn push_field(out: &mut Vec<u8>, mut bytes: &[u8]) {
     let is_special = |byte: &u8| matches!(*byte, FIELD_END | LINE_END | ESCAPE);
-    while let Some(place) = bytes.iter().position(is_special) {
-        out.extend_from_slice(&bytes[..place]);
-        out.extend_from_slice(&[ESCAPE, bytes[place]]);
-        bytes = &bytes[place + 1..];
+    while let Some(position) = bytes.iter().position(is_special) {
+        out.extend_from_slice(&bytes[..position]);
+        out.extend_from_slice(&[ESCAPE, bytes[position]]);
+        bytes = &bytes[position + 1..];
     }
     out.extend_from_slice(bytes);
 }

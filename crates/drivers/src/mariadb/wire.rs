@@ -10,7 +10,7 @@ mod local_file;
 
 use super::connection::{client_error, lost_connection, server_error};
 use super::value::{ColumnFormat, encode_parameters, invalid_packet, take_array, take_number};
-use crate::receive_buffer::{KEPT_BYTES, ReceiveBuffer};
+use crate::receive_buffer::{KEPT_BYTES, ReceiveBuffer, SmallMessages};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use nix::errno::Errno;
@@ -45,6 +45,8 @@ pub(super) struct MariaDbConnection {
     client: Conn,
     /// The command to send.
     out: Vec<u8>,
+    /// The packets in a row that took little room in it.
+    small_messages: SmallMessages,
     received: ReceiveBuffer,
     /// The number that the next packet must have.
     number: u8,
@@ -90,6 +92,7 @@ impl MariaDbConnection {
         Self {
             client,
             out: Vec::with_capacity(1 << 10),
+            small_messages: SmallMessages::default(),
             received: ReceiveBuffer::default(),
             number: 0,
             awaits_response: false,
@@ -182,7 +185,7 @@ impl MariaDbConnection {
         self.out[..HEADER_BYTES].copy_from_slice(&header);
         self.number = self.number.wrapping_add(1);
         let sent = send_all(self.client.as_raw_fd(), &self.out);
-        if self.out.capacity() > KEPT_BYTES {
+        if self.small_messages.count(self.out.len()) && self.out.capacity() > KEPT_BYTES {
             self.out.clear();
             self.out.shrink_to(KEPT_BYTES);
         }

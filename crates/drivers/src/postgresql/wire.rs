@@ -13,7 +13,7 @@ use super::address::{Endpoint, ServerAddress};
 use super::message::{
     RowColumns, column_names, end_message, field, invalid_message, push_text, rows_of,
 };
-use crate::receive_buffer::{KEPT_BYTES, ReceiveBuffer};
+use crate::receive_buffer::{KEPT_BYTES, ReceiveBuffer, SmallMessages};
 use crate::tcp_connection;
 use postgres_protocol::message::backend::Header;
 use std::collections::BTreeMap;
@@ -116,6 +116,8 @@ pub(super) struct PostgresqlConnection {
     is_exposed: bool,
     /// Messages to be sent together.
     out: Vec<u8>,
+    /// The times in a row that they took little room.
+    small_messages: SmallMessages,
     received: ReceiveBuffer,
     /// `I` without a transaction, `T` in one, `E` in one that has failed.
     status: u8,
@@ -204,6 +206,7 @@ impl PostgresqlConnection {
             stream,
             is_exposed,
             out: Vec::with_capacity(1 << 10),
+            small_messages: SmallMessages::default(),
             received: ReceiveBuffer::default(),
             status: b'I',
             parameters: BTreeMap::new(),
@@ -454,8 +457,9 @@ impl PostgresqlConnection {
 
     fn flush(&mut self) -> Result<()> {
         let sent = self.stream.write_all(&self.out);
+        let is_unused = self.small_messages.count(self.out.len());
         self.out.clear();
-        if self.out.capacity() > KEPT_BYTES {
+        if is_unused && self.out.capacity() > KEPT_BYTES {
             self.out.shrink_to(KEPT_BYTES);
         }
         match sent {

@@ -302,7 +302,7 @@ impl PurchaseTables for KeyValueTables<'_> {
         self.visit(table, visitor, |key, _| codec::decode_entry(index, key))
     }
 
-    fn prefer_indexes(&mut self) -> Result<()> {
+    fn force_index_plans(&mut self) -> Result<()> {
         // An index is read by its keys.
         Ok(())
     }

@@ -5,7 +5,7 @@ use super::settings::{Settings, index_bytes};
 use super::step::Step;
 use super::store;
 use super::tables::{Mark, PurchaseTables};
-use crate::keyed::transaction::{UnmeteredWork, retry};
+use crate::keyed::transaction::retry_unmetered;
 use crate::threads::{RemainingPieces, share_pieces};
 use crate::{Error, ErrorContext, ExistingDatabase, JobDatabase, LoadSummary, Result};
 use trueput_engine::Result as EngineResult;
@@ -66,7 +66,7 @@ fn retried<T>(
     mut attempt: impl FnMut(&mut dyn PurchaseTables) -> EngineResult<T>,
 ) -> Result<T> {
     let doing = || doing.to_owned();
-    retry(&mut UnmeteredWork, doing, |_| attempt(&mut *tables))
+    retry_unmetered(doing, || attempt(&mut *tables))
 }
 
 /// Makes the tables without rows.

@@ -269,8 +269,8 @@ impl PurchaseTables for SqlTables<'_> {
         })
     }
 
-    fn prefer_indexes(&mut self) -> Result<()> {
-        let mut statements = schema::prefer_indexes(self.dialect).iter();
+    fn force_index_plans(&mut self) -> Result<()> {
+        let mut statements = schema::force_index_plans(self.dialect).iter();
         statements.try_for_each(|statement| self.sql()?.batch(statement))
     }
 

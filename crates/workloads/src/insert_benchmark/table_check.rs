@@ -5,7 +5,7 @@ use super::purchase::{Index, IndexTuple, Purchase, RowMaker};
 use super::settings::Settings;
 use super::store;
 use super::tables::PurchaseTables;
-use crate::keyed::transaction::{UnmeteredWork, retry};
+use crate::keyed::transaction::retry_unmetered;
 use crate::threads::{RemainingPieces, share_pieces};
 use crate::{JobDatabase, Result};
 use std::ops::Range;
@@ -169,7 +169,7 @@ pub(super) fn count_rows(settings: &Settings, target: &JobDatabase<'_>) -> Resul
     let mut tables = store::tables(&mut *session, settings.store)?;
     let doing = || "counting the rows".to_owned();
     (1..=settings.tables).try_fold(0, |sum, table| {
-        let rows = retry(&mut UnmeteredWork, doing, |_| tables.count(table))?;
+        let rows = retry_unmetered(doing, || tables.count(table))?;
         Ok(sum + rows)
     })
 }
@@ -228,7 +228,7 @@ fn check_parts(
     let mut session = target.open_session()?;
     let mut tables = store::tables(&mut *session, settings.store)?;
     let doing = || "preparing to read indexes".to_owned();
-    retry(&mut UnmeteredWork, doing, |_| tables.prefer_indexes())?;
+    retry_unmetered(doing, || tables.force_index_plans())?;
     let mut all = TableFindings::default();
     for piece in pieces {
         let Some((table, part)) = parts.get(piece) else {
@@ -243,7 +243,7 @@ fn check_parts(
 impl ExpectedTable {
     fn check(&self, tables: &mut dyn PurchaseTables, part: &Part) -> Result<TableFindings> {
         let doing = || format!("checking pi{}", self.table);
-        retry(&mut UnmeteredWork, doing, |_| {
+        retry_unmetered(doing, || {
             let mut found = TableFindings::default();
             match part {
                 Part::Rows {

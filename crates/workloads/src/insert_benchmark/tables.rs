@@ -105,7 +105,7 @@ pub(super) trait PurchaseTables {
     ) -> Result<()>;
 
     /// Has the session read indexes where [`PurchaseTables::each_entry`] is to read them.
-    fn prefer_indexes(&mut self) -> Result<()>;
+    fn force_index_plans(&mut self) -> Result<()>;
 
     /// Makes the statistics of the tables from 1 to this number.
     fn analyze(&mut self, tables: u32) -> Result<()>;

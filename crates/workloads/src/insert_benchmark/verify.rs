@@ -6,7 +6,7 @@ use super::settings::Settings;
 use super::store;
 use super::table_check::{TableFindings, check_tables, count_rows};
 use crate::keyed::read_check::ReadCounts;
-use crate::keyed::transaction::{UnmeteredWork, retry};
+use crate::keyed::transaction::retry_unmetered;
 use crate::{ExecutionSummary, JobDatabase, JobResults, Result, WorkerFindings, finding};
 use std::ops::Range;
 use trueput_record::measurement::Check;
@@ -144,8 +144,8 @@ fn find_left(settings: &Settings, target: &JobDatabase<'_>) -> Result<Vec<Range<
     let doing = || "reading the ids".to_owned();
     (1..=settings.tables)
         .map(|table| {
-            let first = retry(&mut UnmeteredWork, doing, |_| tables.first_id(table))?;
-            let last = retry(&mut UnmeteredWork, doing, |_| tables.last_id(table))?;
+            let first = retry_unmetered(doing, || tables.first_id(table))?;
+            let last = retry_unmetered(doing, || tables.last_id(table))?;
             let ends = first.zip(last);
             Ok(ends.map_or(1..1, |(first, last)| first..last + 1))
         })

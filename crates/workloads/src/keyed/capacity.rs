@@ -60,19 +60,19 @@ pub(crate) fn check_room(
     Ok(())
 }
 
-/// Refuses records beside a size of the data, which is in their place.
-pub(crate) fn check_size(given: &Dimensions) -> Result<(), IneffectiveSetting> {
+/// Refuses the setting of a number of records, by its name, beside a size of the data, which takes
+/// precedence.
+pub(crate) fn check_size(given: &Dimensions, name: &'static str) -> Result<(), IneffectiveSetting> {
     let is_default = |value: &Value| matches!(value, Value::Integer(0));
     let sized = given
         .get("size")
         .is_some_and(|sizes| !sizes.iter().all(is_default));
-    if sized && given.contains_key("records") {
-        return Err(IneffectiveSetting {
-            name: "records",
-            message: "size and records both set how much is loaded, and size takes precedence: \
-                      remove one of them, or set size=0"
-                .to_owned(),
-        });
+    if sized && given.contains_key(name) {
+        let message = format!(
+            "size and {name} both set how much is loaded, and size takes precedence: remove one of \
+             them, or set size=0"
+        );
+        return Err(IneffectiveSetting { name, message });
     }
     Ok(())
 }

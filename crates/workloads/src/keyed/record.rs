@@ -193,8 +193,9 @@ impl<L: ValueLengths> RecordMaker<L> {
         Self { keys, ..self }
     }
 
+    /// Whether [`RecordMaker::state`] compares an item's value to its last byte.
     #[inline]
-    fn is_read_whole(&self, item: u64) -> bool {
+    pub(crate) fn is_read_whole(&self, item: u64) -> bool {
         match self.whole_reads {
             WholeReads::All => true,
             WholeReads::Tenth => self.lengths.record(item).is_multiple_of(10),

@@ -1,7 +1,8 @@
-//! Transactions: their begin and end around a body, and their retry for as long as the engine
-//! reports conflicts.
+//! Transactions: their begin and end around a body, and their retry when the engine reports
+//! conflicts.
 
 use crate::{Error, JobTask, Meter, Result};
+use std::time::{Duration, Instant};
 use trueput_engine::{Error as EngineError, Mode, Result as EngineResult, Session, ValueVisitor};
 
 /// The reasons why an attempt at a transaction fails.
@@ -96,18 +97,76 @@ pub(crate) fn transact<T, E: From<EngineError> + Into<TransactionError>>(
     })
 }
 
+/// The conflicts in a row after which work that is not measured is given up.
+#[derive(Debug, Clone, Copy)]
+struct ConflictLimit {
+    /// The fewest attempts.
+    attempts: u32,
+    /// The shortest time since the first conflict.
+    period: Duration,
+}
+
+/// The limit of loads and verifications. Some engines report a transaction that is too large for
+/// their cache as a conflict, each time. A cluster that elects a leader may report more conflicts
+/// than these, for they come at once, but not for so long: a trial fails after the same time
+/// without a leader.
+const UNMEASURED_LIMIT: ConflictLimit = ConflictLimit {
+    attempts: 1_000,
+    period: Duration::from_secs(60),
+};
+
+/// Makes attempts at work that is not measured until one meets no conflict.
+///
+/// # Errors
+/// The engine's other errors; a conflict at each of at least 1,000 attempts in a minute or more.
+pub(crate) fn retry_unmetered<T, E: Into<TransactionError>>(
+    doing: impl FnOnce() -> String,
+    attempt: impl FnMut() -> Result<T, E>,
+) -> Result<T> {
+    retry_up_to(UNMEASURED_LIMIT, doing, attempt)
+}
+
+fn retry_up_to<T, E: Into<TransactionError>>(
+    limit: ConflictLimit,
+    doing: impl FnOnce() -> String,
+    mut attempt: impl FnMut() -> Result<T, E>,
+) -> Result<T> {
+    let mut conflicts = 0_u32;
+    let mut first: Option<Instant> = None;
+    loop {
+        match attempt().map_err(Into::into) {
+            Ok(value) => return Ok(value),
+            Err(TransactionError::Engine(error)) if error.is_conflict() => {
+                conflicts = conflicts.saturating_add(1);
+                let elapsed = first.get_or_insert_with(Instant::now).elapsed();
+                if conflicts >= limit.attempts && elapsed >= limit.period {
+                    return Err(Error::Workload(format!(
+                        "{}: a conflict at each of {conflicts} attempts in {} s: the transaction \
+                         may be larger than the engine's cache (the last {error})",
+                        doing(),
+                        elapsed.as_secs(),
+                    )));
+                }
+            }
+            Err(error) => return Err(error.into_error(doing)),
+        }
+    }
+}
+
 /// Runs a transaction that is not measured.
 ///
 /// # Errors
-/// See [`retry`].
+/// See [`retry_unmetered`].
 pub(crate) fn transact_unmetered<T, E: From<EngineError> + Into<TransactionError>>(
     session: &mut dyn Session,
     mode: Mode,
     doing: impl FnOnce() -> String,
     mut body: impl FnMut(&mut dyn Session) -> Result<T, E>,
 ) -> Result<T> {
-    transact(session, &mut UnmeteredWork, mode, doing, |session, _| {
-        body(session)
+    retry_unmetered(doing, || {
+        attempt(session, mode, |session| {
+            body(session).map(Completion::Commit)
+        })
     })
 }
 
@@ -237,21 +296,6 @@ pub(crate) fn read_once<T>(
     attempt(session, Mode::Read, |session| {
         read(session).map(Completion::RollBack)
     })
-}
-
-/// The meter of work that is not measured.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct UnmeteredWork;
-
-impl Meter for UnmeteredWork {
-    fn start(&mut self) {}
-    fn finish(&mut self, _kind: usize) {}
-    fn advance(&mut self, _units: u64) {}
-    fn conflict(&mut self, _error: &EngineError) {}
-    fn uncount(&mut self, _kind: usize, _count: u64) {}
-    fn is_stopped(&self) -> bool {
-        false
-    }
 }
 
 #[cfg(test)]
@@ -384,12 +428,52 @@ mod tests {
         assert_eq!((stopped, meter.conflicts), (Err(Error::Stopped), 5));
         let doing = || "reading".to_owned();
         let full = || EngineError::Full("the disk".to_owned());
-        let error = retry::<(), _>(&mut UnmeteredWork, doing, |_| Err(full()));
-        let source = full();
-        let doing = doing();
-        assert_eq!(error, Err(Error::Engine { doing, source }));
         let fatal = || TransactionError::workload("too large".to_owned());
-        let error = retry::<(), _>(&mut UnmeteredWork, String::new, |_| Err(fatal()));
-        assert_eq!(error, Err(Error::Workload("too large".to_owned())));
+        let source = full();
+        let full_error: Result<()> = Err(Error::Engine {
+            doing: doing(),
+            source,
+        });
+        let fatal_error: Result<()> = Err(Error::Workload("too large".to_owned()));
+        let error = retry::<(), _>(&mut meter, doing, |_| Err(full()));
+        assert_eq!(error, full_error);
+        assert_eq!(retry_unmetered::<(), _>(doing, || Err(full())), full_error);
+        let error = retry::<(), _>(&mut meter, doing, |_| Err(fatal()));
+        assert_eq!(error, fatal_error);
+        let error = retry_unmetered::<(), _>(doing, || Err(fatal()));
+        assert_eq!(error, fatal_error);
+    }
+
+    #[test]
+    fn work_that_is_not_measured_is_given_up_after_many_conflicts_in_a_row_for_long_enough() {
+        let limit = |attempts, milliseconds| ConflictLimit {
+            attempts,
+            period: Duration::from_millis(milliseconds),
+        };
+        let doing = || "loading".to_owned();
+        // The attempts, of which this many meet a conflict, and the result.
+        let retried = |limit: ConflictLimit, conflicts: u32| {
+            let mut attempts = 0_u32;
+            let done = retry_up_to(limit, doing, || {
+                attempts += 1;
+                if attempts > conflicts {
+                    Ok(attempts)
+                } else {
+                    Err(conflict())
+                }
+            });
+            (attempts, done)
+        };
+        assert_eq!(retried(limit(1_000, 0), 999), (1_000, Ok(1_000)));
+        let text = "loading: a conflict at each of 1000 attempts in 0 s: the transaction may be \
+                    larger than the engine's cache (the last conflict: busy)";
+        let error = Err(Error::Workload(text.to_owned()));
+        assert_eq!(retried(limit(1_000, 0), u32::MAX), (1_000, error));
+        let began = Instant::now();
+        let (attempts, error) = retried(limit(2, 20), u32::MAX);
+        assert!(began.elapsed() >= Duration::from_millis(20));
+        assert!(attempts >= 2 && error.is_err(), "{attempts}");
+        // A cluster without a leader for a while.
+        assert_eq!(retried(UNMEASURED_LIMIT, 5_000), (5_001, Ok(5_001)));
     }
 }

@@ -3,6 +3,7 @@
 
 use super::config::{Maker, MicroConfig};
 use super::operation_stream::OperationStream;
+use super::worker::STORED;
 use crate::keyed::expected_state::{DONE, worker};
 use crate::keyed::final_check::FailureCount;
 use crate::keyed::read_check::RecordState;
@@ -11,9 +12,6 @@ use crate::{ExecutionSummary, JobDatabase, JobResults, Result, finding};
 use std::ops::ControlFlow;
 use trueput_engine::{Direction, KeyRange, Mode, Result as EngineResult};
 use trueput_record::VerifyLevel;
-
-/// Records that a worker's puts stored, as the engine told it; in its findings.
-pub(super) const STORED: &str = "records stored";
 
 /// The version of the records that a worker puts, which says whose they are.
 pub(super) fn own_version(worker: u32) -> u32 {

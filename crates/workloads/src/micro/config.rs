@@ -143,7 +143,7 @@ impl MicroConfig {
             value_bytes,
             max_part_bytes,
         } = ValueSizes::new(settings, matches!(test, Test::Large { .. }))?;
-        let record_bytes = (key_bytes + value_bytes) as u64;
+        let record_bytes = ValueParts::planned(value_bytes, max_part_bytes).user_bytes(key_bytes);
         let records = capacity::records_of_size(count, settings.size, record_bytes)?;
         let or_own = |given: u32, of: TestName, own: u32| match given {
             0 if name == of => own,
@@ -462,7 +462,7 @@ impl MicroConfig {
                 let parts = self.value_parts(capabilities);
                 parts
                     .are_several()
-                    .then_some("it takes no value of this size: a transaction puts it in parts")
+                    .then_some("its longest value is shorter: values are stored in parts")
             }
             _ => None,
         }

@@ -27,13 +27,12 @@ impl MicroConfig {
 
     /// The same as far as the settings tell: one part where the engine decides.
     pub(super) fn planned_parts(&self) -> ValueParts {
-        let longest = self.max_part_bytes.unwrap_or(self.value_bytes);
-        ValueParts::new(self.value_bytes, longest)
+        ValueParts::planned(self.value_bytes, self.max_part_bytes)
     }
 
     /// Bytes of the keys and of the value of a record. A value that is to be whole has one key.
     pub(super) fn user_bytes(&self) -> u64 {
-        self.planned_parts().count() * self.key_bytes as u64 + self.value_bytes as u64
+        self.planned_parts().user_bytes(self.key_bytes)
     }
 
     /// Records of a transaction of the load, if values are in these parts. Parts count as records,

@@ -9,6 +9,9 @@ use std::hint::black_box;
 use std::ops::{ControlFlow, Range};
 use trueput_engine::{Direction, KeyRange, Mode, Result as EngineResult};
 
+/// The bytes of a part of which [`touch`] reads one: those of a page of memory.
+const PAGE_BYTES: usize = 4 << 10;
+
 /// Overwrites every part of a value.
 pub(super) fn overwrite(
     worker: &mut Worker<'_>,
@@ -29,6 +32,14 @@ pub(super) fn overwrite(
     Ok(())
 }
 
+/// Reads a byte of each page of a value or a part that is not compared: some engines show a
+/// reference to memory, or to a file, that they have not read.
+#[inline]
+pub(super) fn touch(part: &[u8]) {
+    let pages = part.iter().step_by(PAGE_BYTES);
+    black_box(pages.fold(0_u8, |sum, byte| sum ^ byte));
+}
+
 /// Reads every part of a value, and checks what is found.
 pub(super) fn read(worker: &mut Worker<'_>, task: &mut JobTask<'_>, record: u64) -> Result<()> {
     let floor = worker.tracker.floor(record);
@@ -40,17 +51,26 @@ pub(super) fn read(worker: &mut Worker<'_>, task: &mut JobTask<'_>, record: u64)
         format.write(items.end, &mut end),
     );
     let (maker, verifies) = (&mut worker.maker, worker.verifies);
+    let is_compared = verifies && maker.is_read_whole(items.start);
     let mut seen = SeenParts::new(items.clone());
     let shown = task.transact(Mode::Read, reading, |session, _| -> EngineResult<u64> {
         // An attempt that ended in a conflict may have shown parts.
         seen = SeenParts::new(items.clone());
+        let mut left = items.end - items.start;
         session.scan(range, Direction::Forward, &mut |key, part| {
+            if !is_compared {
+                touch(part);
+            }
             if verifies {
                 seen.add(maker, key, part);
-            } else {
-                black_box((key.first().copied(), part.first().copied()));
             }
-            ControlFlow::Continue(())
+            // After the last part an engine would look for more, some by another statement.
+            left = left.saturating_sub(1);
+            if left == 0 {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         })
     })?;
     worker.lacks_record = shown == 0;

@@ -14,7 +14,8 @@ parameters! {
         test: Choice<TestName> = ReadRandom,
         /// Records to load, or to write in a fill test.
         records: Integer = 1_000_000 in 1.., unit "records",
-        /// Total size of the keys and values to load, instead of records; 0: use records.
+        /// Total size of the keys and values to load, instead of records or large_values; 0: use
+        /// those.
         size: Bytes = 0 B in 0 B..=1_048_576 TiB,
         /// Length of a key. Keys of 16 bytes or more are hexadecimal digits; shorter keys are
         /// binary.
@@ -22,9 +23,9 @@ parameters! {
             unit "bytes",
         /// Length of a value.
         value_bytes: Bytes = 100 B in 1 B..=1 GiB,
-        /// Number of values in overwrite-large and read-large, in the place of records.
+        /// Number of values in overwrite-large and read-large, instead of records.
         large_values: Integer = 100 in 1..=1_000_000_000, unit "values",
-        /// Length of a value in overwrite-large and read-large, in the place of value_bytes.
+        /// Length of a value in overwrite-large and read-large, instead of value_bytes.
         large_value_bytes: Bytes = 1 MiB in 1 KiB..=64 MiB,
         /// Longest part in which overwrite-large and read-large store a value, 1 KiB or more; each
         /// part is a record. 0: whole, or as long as the engine takes.
@@ -114,17 +115,18 @@ const LARGE_TESTS: [TestName; 2] = [TestName::OverwriteLarge, TestName::ReadLarg
 /// Settings that only they look at.
 const LARGE_SETTINGS: [&str; 3] = ["large_values", "large_value_bytes", "part_size"];
 
-/// Settings that they do not look at, each with the one in its place.
+/// Settings that they ignore, each with the one that they have instead.
 const RECORD_SETTINGS: [(&str, &str); 2] = [
     ("records", "large_values"),
     ("value_bytes", "large_value_bytes"),
 ];
 
-/// Whether each setting that a plan gives can have an effect: a size is in the place of
-/// records, only a mix has percentages, and large values have settings of their own.
+/// Whether each setting that a plan gives can have an effect: a size takes precedence over numbers
+/// of records, only a mix has percentages, and large values have settings of their own.
 pub(super) fn check_given(given: &Dimensions) -> Result<(), IneffectiveSetting> {
     let is_default = |value: &Value| matches!(value, Value::Integer(0));
-    check_size(given)?;
+    check_size(given, "records")?;
+    check_size(given, "large_values")?;
     check_large(given)?;
     let is_mix = |value: &Value| *value == Value::from("mix");
     let mixed = given
@@ -166,7 +168,7 @@ fn check_large(given: &Dimensions) -> Result<(), IneffectiveSetting> {
         None => Ok(()),
         Some((name, other)) => Err(IneffectiveSetting {
             name,
-            message: format!("large values do not look at {name}: give {other}"),
+            message: format!("overwrite-large and read-large ignore {name}: give {other}"),
         }),
     }
 }

@@ -139,8 +139,13 @@ impl Worker<'_> {
         let floor = self.tracker.floor(item);
         let key = self.config.format.write(item, &mut self.key);
         let (maker, verifies) = (&mut self.maker, self.verifies);
+        let is_compared = verifies && maker.is_read_whole(item);
+        let touches = self.config.is_large() && !is_compared;
         let mut state = RecordState::Absent;
         let there = task.point_read(key, reading, &mut |value| {
+            if touches {
+                large_values::touch(value);
+            }
             if verifies {
                 state = maker.state(item, value);
             } else {

@@ -1,7 +1,7 @@
 //! How an engine stores a value: whole, or in parts under keys of their own.
 //!
 //! A part is an item with a key, a check and a version of its own, as a plain record is. Its number
-//! is that of its record times the number of parts, and its place among them: so the parts of a
+//! is the value's number times the number of parts, plus the part's position: so the parts of a
 //! value are adjacent, and in their order.
 
 use super::error::MicroError;
@@ -68,6 +68,16 @@ impl ValueParts {
         }
     }
 
+    /// The parts as far as the settings tell: one where the engine decides.
+    pub(super) fn planned(value_bytes: usize, max_part_bytes: Option<usize>) -> Self {
+        Self::new(value_bytes, max_part_bytes.unwrap_or(value_bytes))
+    }
+
+    /// Bytes of the keys and of the value of a record.
+    pub(super) fn user_bytes(self, key_bytes: usize) -> u64 {
+        self.count() * key_bytes as u64 + self.value_bytes as u64
+    }
+
     /// The number of parts of a value.
     #[inline]
     pub(super) fn count(self) -> u64 {
@@ -105,9 +115,9 @@ impl ValueLengths for ValueParts {
         if self.count == 1 {
             return self.value_bytes;
         }
-        let place = (item % self.count()) as usize;
+        let position = (item % self.count()) as usize;
         let rest = self.value_bytes % self.count;
-        self.value_bytes / self.count + usize::from(place < rest)
+        self.value_bytes / self.count + usize::from(position < rest)
     }
 
     fn longest(&self) -> u64 {

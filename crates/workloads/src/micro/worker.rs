@@ -1,6 +1,5 @@
 //! One worker of a micro workload: its knowledge and its buffers.
 
-use super::conditional_puts::STORED;
 use super::config::{Maker, MicroConfig, Test};
 use super::kinds::Kinds;
 use super::value_parts::ValueParts;
@@ -14,6 +13,8 @@ use trueput_engine::KeyBatch;
 
 /// Whether the engine's own loader did a worker's work; in its findings.
 pub(super) const LOADED: &str = "loaded by the engine";
+/// Records that a worker's conditional puts stored, as the engine told it; in its findings.
+pub(super) const STORED: &str = "records stored";
 
 /// One worker: its state and its buffers.
 pub(super) struct Worker<'w> {

@@ -5,7 +5,7 @@ use super::bank::{Bank, LoadedRow};
 use super::scale::{BalanceTable, Scale};
 use super::settings::Settings;
 use super::store;
-use crate::keyed::transaction::{UnmeteredWork, in_transaction, retry};
+use crate::keyed::transaction::{in_transaction, retry_unmetered};
 use crate::threads::{RemainingPieces, share_pieces};
 use crate::{ErrorContext, JobDatabase, LoadSummary, Result};
 use trueput_engine::Mode;
@@ -74,7 +74,7 @@ fn load_table(
     let rows: Vec<_> = ids.map(|id| LoadedRow { id, branch }).collect();
     for batch in rows.chunks(BATCH) {
         let doing = || format!("loading the {}", table.name());
-        let bytes = retry(&mut UnmeteredWork, doing, |_| {
+        let bytes = retry_unmetered(doing, || {
             in_transaction(bank, Mode::Write, |bank| bank.load(table, batch))
         })?;
         load.records += batch.len() as u64;

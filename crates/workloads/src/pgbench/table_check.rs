@@ -6,7 +6,7 @@ use super::expected_state::ExpectedState;
 use super::scale::{BalanceTable, Scale};
 use super::settings::Settings;
 use super::store;
-use crate::keyed::transaction::{UnmeteredWork, in_transaction, retry};
+use crate::keyed::transaction::{in_transaction, retry_unmetered};
 use crate::threads::{RemainingPieces, share_pieces};
 use crate::{JobDatabase, Result};
 use trueput_engine::{Error as EngineError, Mode};
@@ -124,7 +124,7 @@ impl BranchRows {
             last: (branch < scale.branches).then_some(*own.end()),
         };
         let doing = || format!("checking the {}", table.name());
-        retry(&mut UnmeteredWork, doing, |_| {
+        retry_unmetered(doing, || {
             let mut found = TableFindings::default();
             let mut next = *own.start();
             in_transaction(bank, Mode::Read, |bank| {

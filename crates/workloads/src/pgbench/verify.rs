@@ -10,7 +10,7 @@ use super::store;
 use super::stream::{Transaction, TransactionStream};
 use super::table_check::{BalanceFindings, check_tables};
 use super::worker::{DONE, WORKER};
-use crate::keyed::transaction::{UnmeteredWork, in_transaction, retry};
+use crate::keyed::transaction::{in_transaction, retry_unmetered};
 use crate::{ExecutionSummary, JobDatabase, JobResults, Result, finding};
 use trueput_engine::{Error as EngineError, Mode};
 use trueput_record::measurement::Check;
@@ -138,7 +138,7 @@ fn read_history(
     let mut session = target.open_session()?;
     let mut bank = store::bank(&mut *session, settings.store)?;
     let doing = || "reading history".to_owned();
-    retry(&mut UnmeteredWork, doing, |_| {
+    retry_unmetered(doing, || {
         let mut content = TableContent {
             state: ExpectedState::loaded(settings.scale, level),
             is_of_history: true,

@@ -28,20 +28,28 @@ impl ParameterBuffer {
 mod tests {
     use super::*;
 
+    fn memory_of(parameters: &Vec<Datum<'_>>) -> (*const (), usize) {
+        (parameters.as_ptr().cast(), parameters.capacity())
+    }
+
     #[test]
     fn parameters_of_any_lifetime_have_the_same_memory() {
         let mut buffer = ParameterBuffer::default();
-        let mut capacities = Vec::new();
-        for row in ["first", "second"] {
-            let text = row.to_owned();
+        let first_memory = {
+            let text = "first".to_owned();
             let mut parameters = buffer.take();
-            assert!(parameters.is_empty());
-            capacities.push(parameters.capacity());
+            assert_eq!((parameters.len(), parameters.capacity()), (0, 0));
             parameters.reserve(100);
             parameters.push(Datum::Text(&text));
+            let memory = memory_of(&parameters);
             buffer.put_back(parameters);
-        }
-        assert_eq!(capacities[0], 0);
-        assert!(capacities[1] >= 100, "{capacities:?}");
+            memory
+        };
+        let text = "second".to_owned();
+        let mut parameters = buffer.take();
+        assert!(parameters.is_empty());
+        assert_eq!(memory_of(&parameters), first_memory);
+        parameters.push(Datum::Text(&text));
+        assert_eq!(memory_of(&parameters), first_memory);
     }
 }

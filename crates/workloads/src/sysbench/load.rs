@@ -6,7 +6,7 @@ use super::settings::{Script, Settings};
 use super::store;
 use super::tables::Tables;
 use super::text::WriteName;
-use crate::keyed::transaction::{UnmeteredWork, in_transaction, retry};
+use crate::keyed::transaction::{in_transaction, retry_unmetered};
 use crate::threads::{RemainingPieces, share_pieces};
 use crate::{ErrorContext, JobDatabase, LoadSummary, Result};
 use std::ops::RangeInclusive;
@@ -115,7 +115,7 @@ fn make_rows(rows: &mut Vec<Row>, maker: &RowMaker, table: u32, ids: RangeInclus
 /// Puts rows in one transaction; the bytes that the store made of them.
 fn put(tables: &mut dyn Tables, table: u32, rows: &[Row]) -> Result<u64> {
     let doing = || format!("loading sbtest{table}");
-    retry(&mut UnmeteredWork, doing, |_| {
+    retry_unmetered(doing, || {
         in_transaction(tables, Mode::Write, |tables| tables.load(table, rows))
     })
 }

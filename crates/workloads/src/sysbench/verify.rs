@@ -8,7 +8,7 @@ use super::settings::{Script, Settings};
 use super::store;
 use crate::keyed::final_check::FailureCount;
 use crate::keyed::read_check::{ReadCounts, compared_part};
-use crate::keyed::transaction::{UnmeteredWork, retry};
+use crate::keyed::transaction::retry_unmetered;
 use crate::{ExecutionSummary, JobDatabase, JobResults, Result};
 use trueput_record::measurement::Check;
 use trueput_record::{Survival, VerifyLevel};
@@ -85,7 +85,7 @@ fn check_tables(
     let mut session = target.open_session()?;
     let mut tables = store::tables(&mut *session, settings.store)?;
     let doing = || "looking at the tables".to_owned();
-    let found = retry(&mut UnmeteredWork, doing, |_| {
+    let found = retry_unmetered(doing, || {
         Inspection::run(&mut *tables, &expected, allowed, target.progress)
     })?;
     let rows: u64 = expected.tables().map(|table| expected.count(table)).sum();
@@ -148,9 +148,7 @@ fn check_pairs(
     let mut session = target.open_session()?;
     let mut tables = store::tables(&mut *session, settings.store)?;
     let doing = || "looking at the tables".to_owned();
-    let found = retry(&mut UnmeteredWork, doing, |_| {
-        PairInspection::run(&mut *tables, count)
-    })?;
+    let found = retry_unmetered(doing, || PairInspection::run(&mut *tables, count))?;
     let (mut wrong, mut expected, mut missing) = (FailureCount::default(), 0, 0);
     for (table, rows) in (1..).zip(&found.rows) {
         let report = reports.iter().find(|report| report.worker + 1 == table);

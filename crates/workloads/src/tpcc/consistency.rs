@@ -7,7 +7,7 @@ use super::rows::{DISTRICTS, DistrictKey, Table};
 use super::scale::Scale;
 use super::store::{self, TableStore};
 use super::tables::Tables;
-use crate::keyed::transaction::{Completion, UnmeteredWork, attempt, retry};
+use crate::keyed::transaction::{Completion, attempt, retry_unmetered};
 use crate::threads::{RemainingPieces, share_pieces};
 use crate::{JobDatabase, Result};
 use std::collections::HashMap;
@@ -213,7 +213,7 @@ pub(super) fn read_in_transaction<T>(
     doing: impl Fn() -> String,
     read: impl Fn(&mut dyn Tables) -> trueput_engine::Result<T>,
 ) -> Result<T> {
-    retry(&mut UnmeteredWork, doing, |_| {
+    retry_unmetered(doing, || {
         attempt(tables, Mode::Read, |tables| {
             read(tables).map(Completion::RollBack)
         })

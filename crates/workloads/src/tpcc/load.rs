@@ -10,7 +10,7 @@ use super::scale::Scale;
 use super::store::{self, TableStore};
 use super::tables::{Rows, Tables};
 use crate::generate::random::Random;
-use crate::keyed::transaction::{UnmeteredWork, in_transaction, retry};
+use crate::keyed::transaction::{in_transaction, retry_unmetered};
 use crate::threads::{RemainingPieces, share_pieces};
 use crate::{ErrorContext, JobDatabase, LoadSummary, Result};
 use trueput_engine::Mode;
@@ -146,7 +146,7 @@ impl Loader<'_> {
     fn put<T>(&mut self, rows: &[T], of: impl Fn(&[T]) -> Rows<'_>) -> Result<()> {
         for batch in rows.chunks(BATCH) {
             let doing = || "loading".to_owned();
-            let bytes = retry(&mut UnmeteredWork, doing, |_| self.attempt(of(batch)))?;
+            let bytes = retry_unmetered(doing, || self.attempt(of(batch)))?;
             self.load.records += batch.len() as u64;
             self.load.user_bytes += bytes;
         }

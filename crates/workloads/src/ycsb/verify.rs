@@ -6,7 +6,7 @@ use super::shared_state::{Maker, record_maker};
 use super::worker::{INSERTED_RECORDS, UPDATED_RECORDS};
 use crate::keyed::read_check::{ReadCounts, ReadFault, compared_part};
 use crate::keyed::scan::scan_first;
-use crate::keyed::transaction::{UnmeteredWork, read_once, retry};
+use crate::keyed::transaction::{read_once, retry_unmetered};
 use crate::keyed::versions::TrialVersions;
 use crate::{ExecutionSummary, JobDatabase, JobResults, Result};
 use std::ops::Bound;
@@ -110,7 +110,7 @@ impl DatabaseCheck {
     fn batch(&mut self, session: &mut dyn Session) -> Result<bool> {
         let doing = || "checking the records".to_owned();
         // What an attempt that conflicts has looked at is looked at again by none: it goes on.
-        retry(&mut UnmeteredWork, doing, |_| {
+        retry_unmetered(doing, || {
             let last = self.last.clone();
             let range = KeyRange {
                 lower: last.as_deref().map_or(Bound::Unbounded, Bound::Excluded),

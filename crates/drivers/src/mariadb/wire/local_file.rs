@@ -89,6 +89,25 @@ mod tests {
     }
 
     #[test]
+    fn the_numbers_of_more_packets_than_a_byte_counts_begin_again() {
+        // The command has number 0, the request 1, the parts 2 to 301, and the end 302.
+        let mut answers = vec![packet(1, ASKS)];
+        answers.extend(vec![vec![]; 300]);
+        answers.push(packet(47, DONE));
+        let (mut connection, sent) = recorded_connection(answers);
+        let mut left = 300;
+        let stored = connection.load_local(STATEMENT, |out| {
+            out.push(b'a');
+            left -= 1;
+            Ok(left > 0)
+        });
+        assert_eq!(stored, Ok(1));
+        let numbers: Vec<u8> = sent.iter().map(|(number, _)| number).collect();
+        let expected: Vec<u8> = (2..=302_u32).map(|number| number as u8).collect();
+        assert_eq!((numbers[0], &numbers[1..]), (0, &expected[..]));
+    }
+
+    #[test]
     fn a_refused_load_writes_nothing_and_the_connection_goes_on() {
         let refused = packet(1, b"\xff\x46\x10#HY000disabled");
         let answers = vec![refused, packet(1, ASKS), packet(3, DONE)];

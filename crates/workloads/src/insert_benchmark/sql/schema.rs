@@ -144,7 +144,7 @@ pub(super) fn analyze(tables: u32, dialect: Dialect, syntax: &DialectSyntax) -> 
 
 /// The statements with which a session's queries read indexes wherever they can: PostgreSQL has no
 /// hints.
-pub(super) fn prefer_indexes(dialect: Dialect) -> &'static [&'static str] {
+pub(super) fn force_index_plans(dialect: Dialect) -> &'static [&'static str] {
     match dialect {
         Dialect::Postgresql => &[
             "SET enable_seqscan TO off",
@@ -418,7 +418,7 @@ mod tests {
         let entries = |dialect| text(StatementKind::Entries(Index::Register), dialect);
         assert!(entries(Dialect::Mariadb).contains(" FORCE INDEX (pi2_registersegment) "));
         assert!(entries(Dialect::Sqlite).contains(" INDEXED BY pi2_registersegment "));
-        assert!(!prefer_indexes(Dialect::Postgresql).is_empty());
+        assert!(!force_index_plans(Dialect::Postgresql).is_empty());
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use super::harness::{Bench, Fault, assert_right, failures};
 use crate::support::engine;
 use trueput_engine::Session;
-use trueput_record::Conditions;
+use trueput_record::{Conditions, VerifyLevel};
+use trueput_workloads::ExecutionSummary;
 
 const SMALL: &str = "records=300";
 
@@ -232,8 +233,14 @@ impl Harm {
 type Records = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// A database of which every value was overwritten once, and the parts as they were loaded.
-fn overwritten() -> (Bench, Records, trueput_workloads::ExecutionSummary) {
-    let bench = Bench::counted(1, &format!("test=overwrite-large {LARGE}"));
+fn overwritten() -> (Bench, Records, ExecutionSummary) {
+    overwritten_at(VerifyLevel::Full)
+}
+
+/// The same at a level of verification.
+fn overwritten_at(level: VerifyLevel) -> (Bench, Records, ExecutionSummary) {
+    let mut bench = Bench::counted(1, &format!("test=overwrite-large {LARGE}"));
+    bench.verify = level;
     bench.prepare().unwrap();
     let loaded = bench.records();
     let (ended, _) = bench.work_together();
@@ -254,6 +261,26 @@ fn parts_that_are_lost_or_of_other_values_or_versions_are_found_at_the_end() {
         (Harm::WrongByte(57), Some("contents")),
     ] {
         let (bench, loaded, ended) = overwritten();
+        bench.tamper(|session| harm.apply(session, &loaded));
+        let failed: Vec<_> = failures(&bench.verify(&ended)).into_keys().collect();
+        assert_eq!(failed, Vec::from_iter(check), "{harm:?}");
+    }
+}
+
+#[test]
+fn at_sample_the_parts_and_headers_of_every_value_are_looked_at_and_all_bytes_of_every_tenth() {
+    // Value 10, of which 107 is a part, is in the sample; value 5 is not.
+    for (harm, check) in [
+        (Harm::Nothing, None),
+        (Harm::LosesPart(59), Some("records")),
+        (Harm::LosesValue, Some("records")),
+        (Harm::FormerPart(57), Some("parts")),
+        (Harm::FormerValue, None),
+        (Harm::OtherPart(57), Some("contents")),
+        (Harm::WrongByte(57), None),
+        (Harm::WrongByte(107), Some("contents")),
+    ] {
+        let (bench, loaded, ended) = overwritten_at(VerifyLevel::Sample);
         bench.tamper(|session| harm.apply(session, &loaded));
         let failed: Vec<_> = failures(&bench.verify(&ended)).into_keys().collect();
         assert_eq!(failed, Vec::from_iter(check), "{harm:?}");

@@ -38,6 +38,12 @@ fn settings_out_of_range_are_refused_with_the_range() {
         refused("size=100"),
         "size=100 is less than one record of 116 bytes; give more"
     );
+    // A key for each of ten parts.
+    let large = "test=read-large large_value_bytes=10KiB part_size=1KiB";
+    assert_eq!(
+        refused(&format!("{large} size=10399")),
+        "size=10399 is less than one record of 10400 bytes; give more"
+    );
 }
 
 #[test]
@@ -108,9 +114,33 @@ fn a_size_that_no_test_of_a_plan_looks_at_is_refused() {
     }
     for name in ["records", "value_bytes"] {
         let message = refused(large, name).unwrap();
-        assert!(message.contains("give large_value"), "{message}");
+        let ignored = format!("overwrite-large and read-large ignore {name}: give large_value");
+        assert!(message.starts_with(&ignored), "{message}");
         assert_eq!(refused(small, name), None);
         assert_eq!(refused(&["read-large", "read-random"], name), None);
+    }
+}
+
+#[test]
+fn a_size_beside_a_number_of_records_or_of_values_is_refused() {
+    for (test, number) in [
+        ("overwrite", "records"),
+        ("read-large", "large_values"),
+        ("overwrite-large", "large_values"),
+    ] {
+        let refused = |size: i64| {
+            let given = [
+                ("test".to_owned(), vec![Value::from(test)]),
+                (number.to_owned(), vec![Value::Integer(5)]),
+                ("size".to_owned(), vec![Value::Integer(size)]),
+            ];
+            Micro.check_given(&given.into()).err()
+        };
+        let ineffective = refused(1 << 20).unwrap();
+        assert_eq!(ineffective.name, number, "{test}");
+        let text = format!("size and {number} both set how much is loaded");
+        assert!(ineffective.message.starts_with(&text), "{test}");
+        assert_eq!(refused(0), None, "the control: {test}");
     }
 }
 
@@ -165,6 +195,11 @@ fn a_size_is_as_many_records_as_it_holds() {
     let load = bench.prepare().unwrap().unwrap();
     assert_eq!((load.records, load.user_bytes), (100, 11_600));
     assert_eq!(bench.records().len(), 100);
+    let sizes = "large_value_bytes=10KiB part_size=1KiB size=31200";
+    let bench = Bench::counted(1, &format!("test=read-large {sizes}"));
+    let load = bench.prepare().unwrap().unwrap();
+    assert_eq!((load.records, load.user_bytes), (3, 31_200));
+    assert_eq!(bench.records().len(), 30);
 }
 
 #[test]

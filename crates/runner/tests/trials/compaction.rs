@@ -5,9 +5,11 @@ use crate::hangs::children;
 use crate::keeper::{COMPACTED_BYTES, COMPACTION};
 use crate::support::{Bench, doubts, failure, is_empty_or_absent, on, spec, threads};
 use crate::toy::LOADED_BYTES;
-use std::time::Duration;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+use trueput_record::measurement::Outcome;
 use trueput_record::{Measurement, TrialRecord, TrialSpec};
-use trueput_runner::{Event, Phase};
+use trueput_runner::{Event, HANG_TIMEOUT, Phase};
 
 claims![
     a_compaction_is_recorded_with_the_size_that_it_leaves,
@@ -16,6 +18,7 @@ claims![
     an_engine_without_a_compaction_has_none_recorded,
     a_compaction_that_fails_fails_the_trial_and_keeps_what_was_measured,
     a_compaction_that_hangs_is_ended_by_its_limit_and_the_plan_goes_on,
+    a_user_who_stops_a_compaction_does_not_wait_for_it,
     a_compaction_of_nothing_is_refused_before_anything_is_made,
     without_the_condition_nothing_is_compacted_and_both_sizes_are_recorded,
 ];
@@ -103,6 +106,31 @@ fn a_compaction_that_hangs_is_ended_by_its_limit_and_the_plan_goes_on() {
     assert!(reason.contains(": no progress for"), "{reason}");
     assert!(reason.contains("the limit of this phase"), "{reason}");
     assert!(doubts(&records[1]).is_empty());
+    assert!(children().is_empty(), "nobody is left behind");
+    assert!(is_empty_or_absent(&made.folder.path().join("work")));
+}
+
+/// It never ends by itself.
+fn a_user_who_stops_a_compaction_does_not_wait_for_it() {
+    let bench = Bench::new();
+    let made = bench
+        .create(vec![compacting("hangs-at-compaction")])
+        .unwrap();
+    let began = Instant::now();
+    let summary = bench.run(&made, |event| {
+        if let Event::TrialProgress {
+            phase: Phase::Compact,
+            ..
+        } = event
+        {
+            bench.options.stop.store(true, Relaxed);
+        }
+    });
+    assert!(summary.interrupted && began.elapsed() < HANG_TIMEOUT);
+    let record = made.record();
+    assert_eq!(record.outcome, Outcome::Interrupted);
+    let measured = record.measurement.unwrap();
+    assert!(measured.compaction.is_none() && measured.operations[1].count > 0);
     assert!(children().is_empty(), "nobody is left behind");
     assert!(is_empty_or_absent(&made.folder.path().join("work")));
 }

@@ -5,20 +5,18 @@ use crate::evidence::summaries::HistogramError;
 use crate::failure_reason::FailureReason;
 use crate::hosts::error::HostError;
 use crate::hosts::workers::HostWorkers;
+use crate::knowledge::{HashedFile, Knowledge};
 use crate::plan::disk_space::NoRoom;
 use crate::plan::refusal::Refusal;
 use crate::plan::resolution::{ResolvedTrial, resolve_trial};
 use crate::trial::conformance_cache::FileState;
-use crate::trial::conformance_result::{ConformanceResult, HungSuite, IsolationResult};
 use crate::trial::fault_injector::FaultError;
 use crate::trial::kept_server::KeptServer;
 use crate::trial::phase_limit::{ExpectedWork, LimitedPhase, PhaseClock};
-use crate::trial::prepared_database::PreparedDatabases;
 use crate::{Event, Options, Registry};
-use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use trueput_host::cgroup::MemoryLimitError;
@@ -26,7 +24,6 @@ use trueput_host::folder_copy::CopyError;
 use trueput_host::run_work_folder::{RunWorkFolder, TrialFolderError};
 use trueput_host::service::SurvivingProcesses;
 use trueput_record::conditions::HostList;
-use trueput_record::hardware_limits::HardwareLimits;
 use trueput_record::value::format_bytes;
 use trueput_record::{TrialRecord, TrialSpec};
 
@@ -39,33 +36,24 @@ pub(crate) struct RunContext<'a> {
     /// The receiver of events.
     pub observer: &'a mut dyn FnMut(&Event),
     /// The run's folder in the work folder.
-    pub area: RunWorkFolder,
-    /// The files of engines, and this program's, that the run has hashed.
-    pub hashes: HashMap<PathBuf, HashedFile>,
-    /// Libraries that a trial of the run has used.
-    pub used_libraries: HashSet<PathBuf>,
-    /// Results of the conformance suite by engine, build, level and knobs.
-    pub conformance: HashMap<String, ConformanceResult>,
-    /// Results of the anomaly suite by engine, build and knobs.
-    pub isolation: HashMap<String, IsolationResult>,
-    /// Anomaly suites that hung before the run was interrupted, likewise.
-    pub hung_suites: HashMap<String, HungSuite>,
-    /// Hardware limits by file system, number of committers and bytes per commit.
-    pub hardware_limits: HashMap<String, HardwareLimits>,
-    /// The trials of the current group, and the first of the next, as they were resolved.
-    pub resolved: RefCell<Vec<(TrialSpec, Rc<ResolvedTrial>)>>,
+    pub area: Arc<RunWorkFolder>,
     /// The databases that the last trials left for the next ones.
     pub reusable: Vec<ReusableDatabase>,
     /// The servers that run on them.
     pub kept_servers: Vec<KeptServer>,
-    /// Copies of prepared databases, for later repeats.
-    pub prepared: PreparedDatabases,
-    /// The longest preparation of a database with the default knobs, by contender of a search.
-    pub preparations: HashMap<u32, Duration>,
-    /// The longest load of each data set, by any engine.
-    pub loads: HashMap<String, Duration>,
-    /// How long the workers of each trial have worked on its database, by the trial's id.
-    pub runs: HashMap<String, Duration>,
+    /// The thread, if tasks of the run go on at the same time.
+    pub thread: Option<TaskThread>,
+    /// What the run has found out so far.
+    pub known: Knowledge,
+}
+
+/// A thread of several whose tasks go on at the same time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TaskThread {
+    /// Its number, from 1.
+    pub number: usize,
+    /// How many there are.
+    pub of: usize,
 }
 
 /// A configuration that a search tries may prepare its database for so many times as long as the
@@ -77,6 +65,10 @@ const PREPARATION_MARGIN: Duration = Duration::from_secs(5);
 
 /// Suites leave no more folders behind that cannot be removed.
 const MAX_SUITE_FOLDERS: u32 = 10;
+
+/// So many tasks go on at the same time at most: each starts processes that have threads of their
+/// own, and all write to one disk.
+pub(crate) const MAX_THREADS: usize = 4;
 
 /// A disk with less free space is full.
 const FULL_BYTES: u64 = 4 << 20;
@@ -157,16 +149,12 @@ fn note_preparation(preparations: &mut HashMap<u32, Duration>, spec: &TrialSpec,
     }
 }
 
-/// A file that the run has hashed.
-#[derive(Debug)]
-pub(crate) struct HashedFile {
-    /// Its state before it was last hashed: in another one it may have other content. `None` if
-    /// that was in an earlier part of the run.
-    state: Option<FileState>,
-    /// Its SHA-256 then.
-    sha256: String,
-    /// Its SHA-256 when the run hashed it first.
-    first_sha256: String,
+/// Returns the name of the folder in which a thread runs suites; 0 is the run's own.
+fn suite_folder(name: &str, thread: usize) -> String {
+    match thread {
+        0 => name.to_owned(),
+        thread => format!("{name}.{thread}"),
+    }
 }
 
 /// A loaded database that the next trial may use.
@@ -192,24 +180,24 @@ impl RunContext<'_> {
     /// or to open it after a crash; `None`: as long as it gets on.
     pub fn preparation_limit(&self, spec: &TrialSpec) -> Option<Duration> {
         let role = spec.role.filter(|role| role.is_candidate())?;
-        let default = *self.preparations.get(&role.contender)?;
+        let default = *self.known.preparations.get(&role.contender)?;
         Some(default * PREPARATION_FACTOR + PREPARATION_MARGIN)
     }
 
     /// Notes how long a trial has prepared its database.
     pub fn note_preparation(&mut self, spec: &TrialSpec, took: Duration) {
-        note_preparation(&mut self.preparations, spec, took);
-        note_load(&mut self.loads, spec, took);
+        note_preparation(&mut self.known.preparations, spec, took);
+        note_load(&mut self.known.loads, spec, took);
     }
 
     /// Notes how long the workers of a trial have worked on its database.
     pub fn note_run(&mut self, spec: &TrialSpec, took: Duration) {
-        note_run(&mut self.runs, spec, took);
+        note_run(&mut self.known.runs, spec, took);
     }
 
     /// Returns the longest time that the data of a trial took to load; zero if that is unknown.
     pub fn longest_load(&self, spec: &TrialSpec) -> Duration {
-        let known = self.loads.get(&name_data_set(spec));
+        let known = self.known.loads.get(&name_data_set(spec));
         known.copied().unwrap_or_default()
     }
 
@@ -217,17 +205,17 @@ impl RunContext<'_> {
     ///
     /// # Errors
     /// As [`resolve_trial`].
-    pub fn resolve(&self, spec: &TrialSpec) -> Result<Rc<ResolvedTrial>, Refusal> {
-        let mut known = self.resolved.borrow_mut();
+    pub fn resolve(&self, spec: &TrialSpec) -> Result<Arc<ResolvedTrial>, Refusal> {
+        let mut known = self.known.resolved.borrow_mut();
         if let Some((_, resolved)) = known.iter().find(|(of, _)| of == spec) {
-            return Ok(Rc::clone(resolved));
+            return Ok(Arc::clone(resolved));
         }
-        let resolved = Rc::new(resolve_trial(
+        let resolved = Arc::new(resolve_trial(
             self.registry,
             &self.options.credentials,
             spec,
         )?);
-        known.push((spec.clone(), Rc::clone(&resolved)));
+        known.push((spec.clone(), Arc::clone(&resolved)));
         Ok(resolved)
     }
 
@@ -261,7 +249,7 @@ impl RunContext<'_> {
 
     /// Forgets all resolved trials but that of `next`.
     pub fn forget_resolved(&self, next: Option<&TrialSpec>) {
-        let mut known = self.resolved.borrow_mut();
+        let mut known = self.known.resolved.borrow_mut();
         known.retain(|(spec, _)| Some(spec) == next);
     }
 
@@ -332,7 +320,8 @@ impl RunContext<'_> {
         name: &str,
         spec: &TrialSpec,
     ) -> Result<(String, PathBuf), DatabaseFolderError> {
-        let mut id = name.to_owned();
+        let name = suite_folder(name, self.thread.map_or(0, |thread| thread.number));
+        let mut id = name.clone();
         for number in 2..=MAX_SUITE_FOLDERS {
             let Err(error) = self.remove_database(&id, spec) else {
                 break;
@@ -346,6 +335,24 @@ impl RunContext<'_> {
         }
     }
 
+    /// Removes the folders of suites that a killed part of the run has left.
+    pub fn remove_earlier_suites(&mut self, name: &str) {
+        for thread in 0..=MAX_THREADS {
+            let folder = suite_folder(name, thread);
+            let removed = self
+                .area
+                .remove_trial_within(&folder, self.options.hang_limit);
+            if let Err(error) = removed {
+                self.warn(error.to_string());
+            }
+        }
+    }
+
+    /// Returns whether other tasks of the run go on at the same time.
+    pub fn runs_concurrently(&self) -> bool {
+        self.thread.is_some()
+    }
+
     /// Sends a warning to the observer.
     pub fn warn(&mut self, message: String) {
         self.emit(&Event::Warning { message });
@@ -353,7 +360,7 @@ impl RunContext<'_> {
 
     /// Returns whether this is the first trial of the run that uses the library.
     pub fn is_first_use(&mut self, library: Option<&Path>) -> bool {
-        library.is_none_or(|path| self.used_libraries.insert(path.to_owned()))
+        library.is_none_or(|path| self.known.used_libraries.insert(path.to_owned()))
     }
 
     /// Returns the SHA-256 of an engine's library, or of the worker program if the engine is
@@ -368,7 +375,11 @@ impl RunContext<'_> {
             return Ok(String::new());
         }
         let state = FileState::of(file);
-        let unchanged = self.hashes.get(file).filter(|known| known.state == state);
+        let unchanged = self
+            .known
+            .hashes
+            .get(file)
+            .filter(|known| known.state == state);
         if let Some(known) = unchanged {
             return Ok(known.sha256.clone());
         }
@@ -376,7 +387,7 @@ impl RunContext<'_> {
             file: file.to_owned(),
             source,
         })?;
-        let first_sha256 = match self.hashes.remove(file) {
+        let first_sha256 = match self.known.hashes.remove(file) {
             Some(known) => known.first_sha256,
             None => sha256.clone(),
         };
@@ -385,7 +396,7 @@ impl RunContext<'_> {
             sha256: sha256.clone(),
             first_sha256,
         };
-        self.hashes.insert(file.to_owned(), hashed);
+        self.known.hashes.insert(file.to_owned(), hashed);
         Ok(sha256)
     }
 
@@ -396,12 +407,12 @@ impl RunContext<'_> {
     /// # Errors
     /// [`TrialError::Failed`], if it was replaced or cannot be read.
     pub fn check_engine_file(&mut self, origin: &str) -> Result<(), TrialError> {
-        let mut files = self.hashes.keys();
+        let mut files = self.known.hashes.keys();
         let library = files.find(|file| file.display().to_string() == origin);
         let library = library.cloned();
         let sha256 = self.sha256(library.as_deref())?;
         let file = library.as_deref().unwrap_or(&self.options.worker_program);
-        match self.hashes.get(file) {
+        match self.known.hashes.get(file) {
             Some(known) if known.first_sha256 != sha256 => {
                 Err(ReplacedFileError(file.to_owned()).into())
             }
@@ -560,9 +571,10 @@ impl RunContext<'_> {
             bytes: resolved.map_or(0, |resolved| resolved.job.expected_bytes()),
             // A recorded workload states when its requests are due.
             run: scheduled.max(Duration::try_from_secs_f64(run_s).unwrap_or_default()),
-            worked: self.runs.get(&spec.id).copied().unwrap_or_default(),
+            worked: self.known.runs.get(&spec.id).copied().unwrap_or_default(),
             is_candidate: spec.role.is_some_and(|role| role.is_candidate()),
             has_faults: !conditions.faults.is_empty(),
+            at_once: self.thread.map_or(1, |thread| thread.of as u32),
         }
     }
 

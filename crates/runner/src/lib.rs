@@ -2,22 +2,26 @@
 //!
 //! Engines and workloads are passed to the runner as trait objects; it names none of them.
 //!
+//! - `concurrent_tasks`: tasks that go on at the same time, because nothing is measured meanwhile
 //! - `context`: the state of a run
 //! - `error`, `event`: errors and events of a run
 //! - `evidence`: what is observed around a trial, and its measurement
 //! - `hosts`: workers on other hosts, over ssh
+//! - `knowledge`: what a run has found out
 //! - `plan`: a plan, expanded into its trials, with checks and estimates
 //! - `program`: this program: its version and hash
 //! - `run`: a run: checks, run folder, trials
 //! - `trial`: a trial, from its engine's suites to its record
 //! - `workers`: worker processes, their protocol and their meter
 
+mod concurrent_tasks;
 mod context;
 mod error;
 mod event;
 mod evidence;
 mod failure_reason;
 mod hosts;
+mod knowledge;
 mod plan;
 mod program;
 mod run;

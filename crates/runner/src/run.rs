@@ -2,6 +2,7 @@
 
 use crate::context::{RunContext, default_preparations, known_files, known_loads, known_runs};
 use crate::hosts::check_hosts;
+use crate::knowledge::Knowledge;
 use crate::plan::disk_space::{DiskSpace, RunSpace};
 use crate::plan::matrix::cache::shared_cache_bytes;
 use crate::plan::preflight::{check_feasibility, check_path};
@@ -9,6 +10,7 @@ use crate::plan::repeats::RepeatRule;
 use crate::plan::resolution::resolve_trial;
 use crate::plan::time_slice_group::{derive_group_key, group_trials};
 use crate::program::collect_program_facts;
+use crate::trial::conformance;
 use crate::trial::database_folder::compute_load_key;
 use crate::trial::database_reuse::Follower;
 use crate::trial::group::{is_interrupted, run_undisturbed_group};
@@ -18,9 +20,9 @@ use crate::trial::prepared_copy;
 use crate::trial::prepared_database::PreparedDatabases;
 use crate::trial::store::record_trial;
 use crate::{Error, Event, Options, Registry};
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::{fs, io};
 use trueput_engine::credentials::redact;
 use trueput_engine::{Parameter, ValueKind};
@@ -420,26 +422,25 @@ pub fn run_search(
         registry,
         options,
         observer,
-        area,
-        hashes,
-        used_libraries: HashSet::new(),
-        conformance: HashMap::new(),
-        isolation: HashMap::new(),
-        hung_suites,
-        hardware_limits: HashMap::new(),
-        resolved: RefCell::default(),
+        area: Arc::new(area),
         reusable: Vec::new(),
         kept_servers: Vec::new(),
-        prepared: PreparedDatabases::of_run(manifest),
-        preparations,
-        loads,
-        runs,
+        thread: None,
+        known: Knowledge {
+            hashes,
+            hung_suites,
+            prepared: PreparedDatabases::of_run(manifest),
+            preparations,
+            loads,
+            runs,
+            ..Knowledge::default()
+        },
     };
     let mut manifest = manifest.clone();
     let run = run_batches(&mut context, folder, &mut manifest, &mut ended, source);
     prepared_copy::remove_all(&mut context);
     let RunContext { area, observer, .. } = context;
-    area.close();
+    close_area(area);
     let stopped = run?;
     let interrupted = stopped == Some(StopReason::ByUser);
     let mut all = manifest.trials.iter();
@@ -450,6 +451,13 @@ pub fn run_search(
         interrupted,
     });
     Ok(summary(&manifest.trials, &ended, interrupted))
+}
+
+/// Closes the folder of databases: the threads that shared it have ended.
+fn close_area(area: Arc<RunWorkFolder>) {
+    if let Some(area) = Arc::into_inner(area) {
+        area.close();
+    }
 }
 
 fn finish(
@@ -493,6 +501,7 @@ fn run_batches(
     ended: &mut HashMap<String, Outcome>,
     source: &mut TrialSource<'_>,
 ) -> Result<Option<StopReason>, Error> {
+    context.remove_earlier_suites(conformance::FOLDER);
     prepared_copy::remove_earlier(context, &manifest.trials);
     loop {
         let to_do = manifest.trials.iter();

@@ -24,7 +24,7 @@
 //! - `worker_group`: the work of a trial's workers, and its results
 
 mod compaction;
-mod conformance;
+pub(crate) mod conformance;
 pub(crate) mod conformance_cache;
 pub(crate) mod conformance_result;
 mod contender_stop;

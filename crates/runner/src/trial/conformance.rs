@@ -36,21 +36,11 @@ pub(crate) fn check(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
 ) -> Result<ConformanceResult, TrialError> {
-    if spec.engine == trueput_engine::storage::NAME {
-        // An engine without records cannot mishandle them.
+    if !is_wanted(spec) {
         return Ok(ConformanceResult::Passed(None));
     }
-    if is_candidate_only(spec) {
-        return Ok(ConformanceResult::Passed(None));
-    }
-    let knobs = serde_json::to_string(&spec.knobs).unwrap_or_default();
-    let allocator = spec.conditions.allocator;
-    let key = format!(
-        "{} {} {allocator} {knobs}",
-        spec.contender(),
-        spec.durability
-    );
-    if let Some(known) = context.conformance.get(&key) {
+    let key = key_of(spec);
+    if let Some(known) = context.known.conformance.get(&key) {
         return Ok(known.clone());
     }
     let cache_key = cache_key(context, spec);
@@ -60,12 +50,29 @@ pub(crate) fn check(
         Some(passed) => ConformanceResult::Passed(Some(passed)),
         None => {
             let found = run_suite(context, spec, cached)?;
+            if context.runs_concurrently() && !matches!(found, ConformanceResult::Passed(_)) {
+                // The others may be the cause: it runs again without them.
+                return Ok(found);
+            }
             find_refused_knob(context, spec, found)?
         }
     };
     report_result(context, spec, &found);
-    context.conformance.insert(key, found.clone());
+    context.known.conformance.insert(key, found.clone());
     Ok(found)
+}
+
+/// Returns the key of a configuration at its level in a run.
+pub(crate) fn key_of(spec: &TrialSpec) -> String {
+    let knobs = serde_json::to_string(&spec.knobs).unwrap_or_default();
+    let (contender, allocator) = (spec.contender(), spec.conditions.allocator);
+    format!("{contender} {} {allocator} {knobs}", spec.durability)
+}
+
+/// Returns whether the suite runs before a trial: not if its engine has no records that it could
+/// mishandle, and not for a configuration that a search only tries.
+pub(crate) fn is_wanted(spec: &TrialSpec) -> bool {
+    spec.engine != trueput_engine::storage::NAME && !is_candidate_only(spec)
 }
 
 /// Returns whether a search only tries the configuration of a trial.

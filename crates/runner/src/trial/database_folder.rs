@@ -65,7 +65,7 @@ pub(crate) fn open_database_folder(
 ) -> Result<TrialDatabase, DatabaseFolderError> {
     if let Some(left) = load_key_of(spec, resolved).and_then(|key| context.take_reusable(&key)) {
         // No other trial has changed the copy.
-        let has_copy = context.prepared.has_copy_of(spec);
+        let has_copy = context.known.prepared.has_copy_of(spec);
         if !has_copy && resolved.job.goes_on_after(&left.spec, spec) {
             let folder = context.area.trial_folder(&left.id)?.0;
             return Ok(TrialDatabase {

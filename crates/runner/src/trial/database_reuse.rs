@@ -29,7 +29,7 @@ pub(crate) fn keep_or_remove_database(
             // One that begins with a copy needs none.
             let mut next = next
                 .iter()
-                .filter(|next| !context.prepared.has_copy_of(next));
+                .filter(|next| !context.known.prepared.has_copy_of(next));
             next.any(|next| compute_load_key(context, next) == key)
         }
     };

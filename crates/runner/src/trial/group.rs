@@ -1,6 +1,7 @@
 //! Runs a trial, or the trials that share time slices: the suites that their engines must pass, the
 //! trials themselves, and their outcomes.
 
+use crate::concurrent_tasks::TaskThreads;
 use crate::context::{RunContext, TrialError};
 use crate::plan::time_slice_group::derive_group_key;
 use crate::trial::conformance;
@@ -11,7 +12,8 @@ use crate::trial::lifecycle::{TrialResult, derive_outcome, run_trial};
 use crate::trial::store::record_trial;
 use crate::trial::time_slicing::run_in_time_slices;
 use crate::{AuditSubject, Error};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::thread;
 use trueput_record::audit_standing::AuditStanding;
 use trueput_record::measurement::Outcome;
 use trueput_record::stall::TrialStall;
@@ -93,8 +95,44 @@ fn settle_group_outcomes(trials: &mut [TrialResult], group: &[&TrialSpec], manif
     }
 }
 
+/// Runs the suites of a group's engines that are not known yet, several at the same time, because
+/// nothing is measured meanwhile. The trials find their results.
+fn run_suites(context: &mut RunContext<'_>, group: &[&TrialSpec]) {
+    let mut keys = HashSet::new();
+    let is_new = |spec: &&TrialSpec| {
+        let key = conformance::key_of(spec);
+        let is_known = context.known.conformance.contains_key(&key);
+        conformance::is_wanted(spec) && !is_known && keys.insert(key)
+    };
+    let new: Vec<&TrialSpec> = group.iter().copied().filter(is_new).collect();
+    if new.len() < 2 {
+        return;
+    }
+    // Hashed once for all. Each suite reports it if it cannot be read.
+    let _ = context.sha256(None);
+    thread::scope(|scope| {
+        let threads = TaskThreads::start(scope);
+        // What fails here runs again, and its trial says why.
+        let new = threads.run(context, new, |context, spec| {
+            if !context.stopped() {
+                let _ = conformance::check(context, spec);
+            }
+        });
+        // After those, which flush thousands of times: a schedule takes a step that lasts 100 ms
+        // for one that waits.
+        threads.run(context, new, |context, spec| {
+            let found = context.known.conformance.get(&conformance::key_of(spec));
+            let has_passed = matches!(found, Some(ConformanceResult::Passed(_)));
+            if has_passed && !context.stopped() {
+                let _ = isolation_check::check(context, spec);
+            }
+        });
+    });
+}
+
 /// Runs the trials of a group whose engines pass the conformance suite.
 fn run_checked_group(context: &mut RunContext<'_>, group: &[&TrialSpec]) -> Vec<TrialResult> {
+    run_suites(context, group);
     let mut trials = Vec::new();
     let mut fit = Vec::new();
     let mut passed = HashMap::new();

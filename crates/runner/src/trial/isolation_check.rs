@@ -38,16 +38,25 @@ pub(crate) fn check(
         return Ok(IsolationResult::Stands(None));
     }
     let key = key_of(spec);
-    if let Some(known) = context.isolation.get(&key) {
+    if let Some(known) = context.known.isolation.get(&key) {
         return Ok(known.clone());
     }
     let found = match find_hang(context, spec, &key) {
         Some(hung) => IsolationResult::Stands(Some(hung)),
         None => find_or_run(context, spec)?,
     };
+    if context.runs_concurrently() && has_not_run(&found) {
+        // The others may be the cause: it runs again without them.
+        return Ok(found);
+    }
     report_result(context, spec, &found);
-    context.isolation.insert(key, found.clone());
+    context.known.isolation.insert(key, found.clone());
     Ok(found)
+}
+
+/// Returns whether a suite could not be run, or hung.
+fn has_not_run(found: &IsolationResult) -> bool {
+    matches!(found, IsolationResult::Stands(Some(check)) if check.not_run.is_some())
 }
 
 /// Returns the key of a configuration in a run.
@@ -73,7 +82,7 @@ pub(crate) fn hung_suites(records: &[TrialRecord]) -> HashMap<String, HungSuite>
 /// Returns the check of a suite that hung earlier in this run, in the same file of the engine. With
 /// a longer limit it runs again.
 fn find_hang(context: &mut RunContext<'_>, spec: &TrialSpec, key: &str) -> Option<IsolationCheck> {
-    let hung = context.hung_suites.get(key).cloned()?;
+    let hung = context.known.hung_suites.get(key).cloned()?;
     let limit = context.begin_phase(LimitedPhase::Isolation, spec).silence();
     let library = context.resolve(spec).ok()?.engine.build().ok()?.library;
     let sha256 = context.sha256(library.as_deref()).ok()?;

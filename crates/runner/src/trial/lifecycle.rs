@@ -26,7 +26,7 @@ use crate::workers::protocol::{
 };
 use crate::workers::task_process::run_task;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 use trueput_host::usage::ResourceUsage;
 use trueput_host::{self as host, placement};
@@ -112,7 +112,7 @@ pub(crate) fn derive_outcome(ended: Result<Vec<String>, TrialError>) -> Outcome 
 /// A resolved trial with its folder.
 pub(crate) struct TrialSetup {
     /// The resolved trial.
-    pub resolved: Rc<ResolvedTrial>,
+    pub resolved: Arc<ResolvedTrial>,
     /// The database's folder.
     pub directory: PathBuf,
     /// The time since which it has been used for this trial.
@@ -172,6 +172,11 @@ impl TrialSetup {
             needed_bytes,
             prepared,
         })
+    }
+
+    /// Returns whether it begins with a copy of what an earlier repeat prepared.
+    pub fn has_copy(&self) -> bool {
+        self.prepared.is_some()
     }
 
     /// Returns the work of the trial's workers.
@@ -395,7 +400,7 @@ fn hardware_limits(
         commit_bytes: resolved.job.commit_bytes(),
     };
     let key = hardware_limits_key(spec, &task);
-    if let Some(known) = context.hardware_limits.get(&key) {
+    if let Some(known) = context.known.hardware_limits.get(&key) {
         return Ok(Some(known.clone()));
     }
     let assignment = Assignment {
@@ -407,7 +412,10 @@ fn hardware_limits(
     let reason =
         match environment::run_limited_task(context, assignment, LimitedPhase::HardwareLimits) {
             Ok(Report::HardwareLimits(measured)) => {
-                context.hardware_limits.insert(key, (*measured).clone());
+                context
+                    .known
+                    .hardware_limits
+                    .insert(key, (*measured).clone());
                 return Ok(Some(*measured));
             }
             Ok(_) => "the process returned an unexpected result".to_owned(),

@@ -156,10 +156,12 @@ impl<'a> WorkerGroup<'a> {
     /// # Errors
     /// As [`ContenderStop::resume`].
     pub fn resume(&mut self) -> Result<(), TrialError> {
+        // While databases are closed, others are, too.
+        let is_measured = !self.is_done();
         let Some(stop) = &mut self.stop else {
             return Ok(());
         };
-        if let Some(measurement) = &mut self.measurement {
+        if let Some(measurement) = self.measurement.as_mut().filter(|_| is_measured) {
             self.flushes.begin();
             measurement.sampler.begin_slice();
         }
@@ -479,7 +481,7 @@ impl<'a> WorkerMonitor<'a> {
                 if self.spec.conditions.crash_and_recover || slice_ends.is_some() {
                     break;
                 }
-                self.close_database();
+                self.close_database(context);
             }
             sampler.poll();
             self.check_limits();
@@ -548,12 +550,12 @@ impl<'a> WorkerMonitor<'a> {
         }
         let warm_up = Duration::from_secs_f64(self.spec.conditions.warm_up_s);
         context.note_run(self.spec, self.measured_from.elapsed() + warm_up);
-        self.watch.expect_close(context, self.spec);
     }
 
     /// Lets the workers close the database and end.
-    fn close_database(&mut self) {
+    fn close_database(&mut self, context: &RunContext<'_>) {
         if !std::mem::replace(&mut self.has_asked_to_close, true) {
+            self.watch.expect_close(context, self.spec);
             self.processes.send_all(&Instruction::CloseDatabase);
         }
     }

@@ -110,6 +110,8 @@ pub(crate) struct ExpectedWork {
     pub is_candidate: bool,
     /// Whether faults are planned.
     pub has_faults: bool,
+    /// How many trials are prepared or verified at the same time.
+    pub at_once: u32,
 }
 
 impl ExpectedWork {
@@ -152,7 +154,13 @@ impl ExpectedWork {
             }
             LimitedPhase::Remove => whole,
         };
-        expected.max(floor)
+        let alone = expected.max(floor);
+        match phase {
+            // Nothing runs beside a time slice, and a suite that ends here runs again alone.
+            LimitedPhase::Run | LimitedPhase::Conformance | LimitedPhase::Isolation => alone,
+            // All write to one disk.
+            _ => alone.saturating_mul(self.at_once),
+        }
     }
 }
 
@@ -271,6 +279,7 @@ mod tests {
         worked: Duration::ZERO,
         is_candidate: false,
         has_faults: false,
+        at_once: 1,
     };
 
     #[test]
@@ -323,6 +332,18 @@ mod tests {
         };
         assert_eq!(candidate.allowed_silence(LimitedPhase::Run), S(38));
         assert_eq!(candidate.allowed_silence(LimitedPhase::Close), S(3_630));
+    }
+
+    #[test]
+    fn trials_that_are_verified_at_the_same_time_share_the_disk() {
+        let work = ExpectedWork {
+            at_once: 4,
+            ..NOTHING
+        };
+        assert_eq!(work.allowed_silence(LimitedPhase::Close), 4 * HANG_TIMEOUT);
+        assert_eq!(work.allowed_silence(LimitedPhase::Verify), 4 * HANG_TIMEOUT);
+        // Nobody else runs meanwhile.
+        assert_eq!(work.allowed_silence(LimitedPhase::Run), HANG_TIMEOUT);
     }
 
     #[test]

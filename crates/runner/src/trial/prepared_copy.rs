@@ -36,7 +36,7 @@ pub(crate) fn is_wanted(context: &RunContext<'_>, spec: &TrialSpec) -> bool {
         && log_file_system.is_none()
         && !spec.is_on_users_server()
         && !is_log_elsewhere(&spec.knobs);
-    let copies = &context.prepared;
+    let copies = &context.known.prepared;
     is_here
         && !is_kept
         && !crash_and_recover
@@ -72,7 +72,7 @@ pub(crate) fn keep(
         engine,
         folder,
     };
-    context.prepared.of_cells.insert(spec.cell, copy);
+    context.known.prepared.of_cells.insert(spec.cell, copy);
 }
 
 /// Puts the copy of a cell into the folder in which its database was prepared; returns it with that
@@ -81,10 +81,10 @@ pub(crate) fn restore(
     context: &mut RunContext<'_>,
     spec: &TrialSpec,
 ) -> Option<(PreparedDatabase, PathBuf)> {
-    let copy = context.prepared.of_cells.get(&spec.cell)?.clone();
+    let copy = context.known.prepared.of_cells.get(&spec.cell)?.clone();
     let restored = restore_in(context, spec, &copy);
     if let Err(error) = restored {
-        context.prepared.of_cells.remove(&spec.cell);
+        context.known.prepared.of_cells.remove(&spec.cell);
         // Neither is of use to anybody, and a full disk needs their room.
         for id in [copy_id(&copy.id), copy.id.clone()] {
             let _ = context.area.remove_trial(&id);
@@ -126,7 +126,7 @@ pub(crate) fn remove_all(context: &mut RunContext<'_>) {
 
 /// Removes all copies: later repeats prepare their own databases.
 pub(crate) fn remove_copies(context: &mut RunContext<'_>) {
-    for (_, copy) in std::mem::take(&mut context.prepared.of_cells) {
+    for (_, copy) in std::mem::take(&mut context.known.prepared.of_cells) {
         if let Err(error) = context.area.remove_trial(&copy_id(&copy.id)) {
             context.warn(error.to_string());
         }

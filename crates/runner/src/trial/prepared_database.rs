@@ -17,7 +17,7 @@ pub(crate) struct PreparedDatabase {
 }
 
 /// The copies of a run, by cell.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct PreparedDatabases {
     /// The copies by cell.
     pub of_cells: HashMap<u32, PreparedDatabase>,

@@ -7,6 +7,7 @@
 //! Accuracy in the Cloud", ICPE 2020), with time slices instead of two processors.
 
 use crate::Phase;
+use crate::concurrent_tasks::TaskThreads;
 use crate::context::{RunContext, TrialError, explain_full_disk};
 use crate::plan::disk_space::NoRoom;
 use crate::trial::environment::{Environment, finish_workers, start_workers};
@@ -15,21 +16,21 @@ use crate::trial::measured_part::WorkerGroup;
 use crate::trial::prepared_copy;
 use crate::trial::server_lifecycle::ServerLifecycle;
 use crate::trial::worker_group::WorkerGroupResult;
+use std::thread;
 use std::time::Duration;
 use trueput_host as host;
-use trueput_record::TrialSpec;
 use trueput_record::measurement::Outcome;
 use trueput_record::random::{SplitMix64, mix};
+use trueput_record::{Conditions, TrialSpec};
 
 /// Runs the trials of a group in time slices. A failure affects only its own trial, and the others
-/// continue. Each two repeats prepare them in opposite orders, and the one that was prepared last
-/// does not begin, so that an effect of the order cancels out (docs/METHOD.md, Time slices).
+/// continue. Each two repeats open them in opposite orders, and the one that was opened last does
+/// not begin, so that an effect of the order cancels out (docs/METHOD.md, Time slices).
 pub(crate) fn run_in_time_slices(
     context: &mut RunContext<'_>,
     specs: &[&TrialSpec],
 ) -> Vec<TrialResult> {
     let places = order_of_preparation(specs);
-    let mut order = SliceOrder::of_repeat(specs.first().copied());
     let mut found: Vec<_> = specs
         .iter()
         .map(|spec| {
@@ -59,9 +60,36 @@ pub(crate) fn run_in_time_slices(
         })
         .collect();
     slots.sort_by_key(|slot| places.iter().position(|&place| specs[place] == slot.spec));
-    for slot in &mut slots {
-        slot.attempt(context, TimeSlot::prepare);
+    thread::scope(|scope| run_slots(context, &TaskThreads::start(scope), slots));
+    let ended = found.into_iter().map(|(mut trial, setup)| {
+        if let Err(error) = setup {
+            trial.record.outcome = derive_outcome(Err(error));
+        }
+        trial
+    });
+    ended.collect()
+}
+
+/// Prepares the contenders, gives them their time slices, and verifies their results.
+fn run_slots<'scope>(
+    context: &mut RunContext<'_>,
+    threads: &TaskThreads<'scope>,
+    mut slots: Vec<TimeSlot<'scope>>,
+) {
+    if slots.iter().all(TimeSlot::can_prepare_concurrently) {
+        slots = threads.run(context, slots, |context, slot| {
+            slot.attempt(context, TimeSlot::prepare);
+        });
+        for slot in &mut slots {
+            slot.attempt(context, TimeSlot::start_workers);
+        }
+    } else {
+        for slot in &mut slots {
+            slot.attempt(context, TimeSlot::prepare);
+            slot.attempt(context, TimeSlot::start_workers);
+        }
     }
+    let mut order = SliceOrder::of_repeat(slots.first().map(|slot| slot.spec));
     order.last = slots.len().checked_sub(1);
     run_slices(context, &mut slots, order);
     if context.stopped() {
@@ -70,18 +98,11 @@ pub(crate) fn run_in_time_slices(
             .iter_mut()
             .for_each(|slot| slot.attempt(context, TimeSlot::resume));
     }
-    for slot in &mut slots {
-        slot.attempt(context, TimeSlot::verify);
-        slot.finish(context);
+    if slots.iter().all(TimeSlot::can_end_concurrently) {
+        threads.run(context, slots, |context, slot| slot.end(context));
+    } else {
+        slots.iter_mut().for_each(|slot| slot.end(context));
     }
-    drop(slots);
-    let ended = found.into_iter().map(|(mut trial, setup)| {
-        if let Err(error) = setup {
-            trial.record.outcome = derive_outcome(Err(error));
-        }
-        trial
-    });
-    ended.collect()
 }
 
 /// Returns the order in which the trials of a group are prepared: drawn for each two repeats, the
@@ -249,7 +270,11 @@ impl<'a> TimeSlot<'a> {
     fn prepare(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
         let (spec, setup) = (self.spec, self.setup);
         self.server.start(context, None, Phase::Prepare)?;
-        setup.prepare(context, spec, &mut self.server, self.trial)?;
+        setup.prepare(context, spec, &mut self.server, self.trial)
+    }
+
+    fn start_workers(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
+        let (spec, setup) = (self.spec, self.setup);
         let plan = setup.specify_workers(spec, self.trial);
         let (mut workers, environment) = start_workers(context, spec, &plan, &mut self.server)?;
         workers.stop(context)?;
@@ -269,6 +294,30 @@ impl<'a> TimeSlot<'a> {
             Some((workers, _)) => workers.run_slice(context, slice),
             None => Ok(()),
         }
+    }
+
+    /// Whether its server can start while others do: its database is there already, so that no
+    /// load is measured.
+    fn can_prepare_concurrently(&self) -> bool {
+        self.setup.has_copy() && self.can_end_concurrently()
+    }
+
+    /// Whether it can be verified while others are. A compaction and a recovery are measured, and
+    /// what a search keeps for its next trial is kept by the run itself.
+    fn can_end_concurrently(&self) -> bool {
+        let Conditions {
+            compact,
+            crash_and_recover,
+            hosts,
+            ..
+        } = &self.spec.conditions;
+        !compact && !crash_and_recover && hosts.is_none() && self.spec.role.is_none()
+    }
+
+    /// Verifies its results, and stops its server.
+    fn end(&mut self, context: &mut RunContext<'_>) {
+        self.attempt(context, TimeSlot::verify);
+        self.finish(context);
     }
 
     /// Ends the workers, and verifies their results.

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use trueput_engine::reference::Reference;
 use trueput_engine::{
     Build, Capabilities, Database, Durability, Engine, Error, Info, Isolation, OpenSpec, Parameter,
@@ -18,6 +20,8 @@ pub struct Keeper {
     name: &'static str,
     /// Whether a commit flushes the log.
     flushes: bool,
+    /// Whether the close does, once for each commit.
+    flushes_at_close: bool,
     /// Whether it hangs when it opens a trial's database in which somebody has committed.
     hangs_at_recovery: bool,
     /// What it does when it is to compact its database; `None` if it has no compaction.
@@ -48,8 +52,17 @@ impl Keeper {
         Self {
             name,
             flushes,
+            flushes_at_close: false,
             hangs_at_recovery: false,
             compaction: None,
+        }
+    }
+
+    /// It flushes at its close, once for each commit.
+    pub const fn flushing_at_close(name: &'static str) -> Self {
+        Self {
+            flushes_at_close: true,
+            ..Self::new(name, false)
         }
     }
 
@@ -108,7 +121,8 @@ impl Engine for Keeper {
         })?;
         let log = spec.directory.join("log");
         let has_commits = log.metadata().is_ok_and(|log| log.len() > 0);
-        let is_suite = log.iter().any(|name| name == ".conformance");
+        let mut names = log.iter();
+        let is_suite = names.any(|name| name.to_string_lossy().starts_with(".conformance"));
         if self.hangs_at_recovery && has_commits && !is_suite {
             hang();
         }
@@ -118,7 +132,10 @@ impl Engine for Keeper {
         Ok(Box::new(HookedDatabase {
             inner,
             hooks: KeeperHooks {
-                log: self.flushes.then_some(log),
+                log,
+                flushes: self.flushes,
+                flushes_at_close: self.flushes_at_close,
+                commits: AtomicU64::new(0),
                 loaded: spec.directory.join(LOADED),
                 compaction: self.compaction,
             },
@@ -129,8 +146,12 @@ impl Engine for Keeper {
 
 /// What an engine does at commits and when it is to compact its database.
 struct KeeperHooks {
-    /// The log that a commit flushes, if any.
-    log: Option<File>,
+    log: File,
+    /// Whether a commit flushes the log.
+    flushes: bool,
+    /// Whether the close does, once for each commit.
+    flushes_at_close: bool,
+    commits: AtomicU64,
     /// The file of the load.
     loaded: PathBuf,
     compaction: Option<KeeperCompaction>,
@@ -153,11 +174,27 @@ impl Hooks for KeeperHooks {
     }
 
     fn after_commit(&self, commits: u64) -> Result<()> {
-        if let Some(log) = &self.log {
-            let record = commits.to_le_bytes();
-            log.write_all_at(&record, 0).map_err(Error::engine)?;
-            log.sync_data().map_err(Error::engine)?;
+        self.commits.store(commits, Relaxed);
+        if self.flushes {
+            self.flush(commits)?;
         }
         Ok(())
+    }
+}
+
+impl KeeperHooks {
+    fn flush(&self, commits: u64) -> Result<()> {
+        let record = commits.to_le_bytes();
+        self.log.write_all_at(&record, 0).map_err(Error::engine)?;
+        self.log.sync_data().map_err(Error::engine)
+    }
+}
+
+impl Drop for KeeperHooks {
+    fn drop(&mut self) {
+        let commits = self.commits.load(Relaxed);
+        if self.flushes_at_close {
+            (1..=commits).for_each(|commits| self.flush(commits).unwrap());
+        }
     }
 }

@@ -26,8 +26,12 @@ pub const REGISTRY: Registry = Registry {
         &Toy::hanging("hangs-at-close", Hang::Close),
         &Toy::hanging("closes-slowly", Hang::SlowClose),
         &Toy::hanging("slow-counters", Hang::Counters),
+        &Toy::hanging("meets", Hang::Alone),
+        &Toy::hanging("meets-too", Hang::Alone),
+        &Toy::hanging("fails-concurrently", Hang::Concurrent),
         &Keeper::new("keeper", true),
         &Keeper::new("liar", false),
+        &Keeper::flushing_at_close("late"),
         &SkewedEngine {
             name: "skewed",
             stated: Isolation::Serializable,

@@ -6,12 +6,14 @@ use crate::support::{
     Bench, doubts, failure, is_empty_or_absent, is_running, is_stopped, lives, on, spec, threads,
     with,
 };
+use crate::toy::{ALONE, MEETINGS};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 use trueput_record::measurement::Outcome;
 use trueput_record::{TrialRecord, TrialSpec};
+use trueput_runner::Event;
 
 claims![
     stopped_workers_count_no_time,
@@ -19,6 +21,9 @@ claims![
     a_contender_that_dies_while_it_is_stopped_leaves_the_others_their_time_slices,
     a_group_that_is_stopped_keeps_what_all_had_measured,
     a_group_that_was_stopped_begins_again,
+    the_suites_of_contenders_run_at_the_same_time,
+    a_suite_that_fails_beside_others_runs_again_alone,
+    the_results_of_contenders_are_verified_at_the_same_time,
 ];
 
 /// Two contenders of one group that work for so long each.
@@ -141,4 +146,53 @@ fn a_group_that_was_stopped_begins_again() {
         .filter(|record| record.outcome != Outcome::Interrupted);
     let ids: Vec<_> = ended.map(|record| record.spec.id.as_str()).collect();
     assert_eq!(ids, ["a", "b"]);
+}
+
+/// Two contenders of one group that come to an end.
+fn short_pair(act: &str, engines: [&str; 2]) -> Vec<TrialSpec> {
+    let contender = |(engine, id): (&str, &str)| {
+        let mut spec = on(engine, with(spec(id, act), "pause_ms", 1));
+        spec.conditions.time_slice_s = Some(0.01);
+        spec
+    };
+    engines.into_iter().zip(["a", "b"]).map(contender).collect()
+}
+
+/// Runs two contenders, and asserts that neither waited at a point for the other one in vain, as it
+/// would if the other came there later.
+fn meet(act: &str, engines: [&str; 2], point: &str) {
+    let bench = Bench::new();
+    let made = bench.create(short_pair(act, engines)).unwrap();
+    bench.run(&made, |_| {});
+    let records = made.records();
+    assert_eq!(records.len(), 2);
+    for record in &records {
+        assert!(doubts(record).is_empty(), "{record:?}");
+    }
+    let folder = made.folder.path().join(MEETINGS).join(point);
+    assert!(folder.exists() && !folder.join(ALONE).exists());
+}
+
+fn the_suites_of_contenders_run_at_the_same_time() {
+    meet("store", ["meets", "meets-too"], "suites");
+}
+
+fn a_suite_that_fails_beside_others_runs_again_alone() {
+    let bench = Bench::new();
+    let trials = short_pair("store", ["fails-concurrently", "toy"]);
+    let made = bench.create(trials).unwrap();
+    let mut failures = Vec::new();
+    bench.run(&made, |event| {
+        if let Event::ConformanceChecked { failures: more, .. } = event {
+            failures.push(more.clone());
+        }
+    });
+    assert_eq!(failures, [Vec::<String>::new(), Vec::new()]);
+    for record in &made.records() {
+        assert!(doubts(record).is_empty(), "{record:?}");
+    }
+}
+
+fn the_results_of_contenders_are_verified_at_the_same_time() {
+    meet("meet-verify", ["toy", "null"], "verifications");
 }

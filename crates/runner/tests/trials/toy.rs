@@ -2,11 +2,12 @@
 
 use crate::hooks::{HookedDatabase, Hooks};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use trueput_engine::{
     Build, Capabilities, Database, Durability, Engine, Info, Isolation, Mode, Null, OpenSpec,
     Parameter, ParameterValues, Promise, Result, Value, ValueVisitor, parameters,
@@ -28,7 +29,7 @@ pub struct Toy {
     hangs: Option<Hang>,
 }
 
-/// A moment at which an engine hangs.
+/// A moment at which an engine hangs, waits or fails.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Hang {
     /// When the conformance suite opens a database.
@@ -41,6 +42,11 @@ pub enum Hang {
     SlowClose,
     /// For [`SLOW_STEP`], when a worker that has stored asks for the engine's counters.
     Counters,
+    /// For [`MEETING_TIMEOUT`], when the conformance suite opens a database, unless that of another
+    /// engine does, too.
+    Alone,
+    /// It fails when a suite opens a database that runs at the same time as others.
+    Concurrent,
 }
 
 impl Toy {
@@ -67,7 +73,7 @@ impl Toy {
         let hangs = match self.hangs {
             Some(Hang::Conformance) => is_suite,
             Some(Hang::Open) => !is_suite && is_loaded,
-            Some(Hang::Close | Hang::SlowClose | Hang::Counters) | None => false,
+            _ => false,
         };
         if hangs {
             let work = directory.ancestors().find(|it| it.ends_with("work"));
@@ -79,7 +85,33 @@ impl Toy {
 
 /// Whether a folder is that of the conformance suite, or in it.
 fn is_of_suite(directory: &Path) -> bool {
-    directory.iter().any(|name| name == ".conformance")
+    let mut names = directory.iter();
+    names.any(|name| name.to_string_lossy().starts_with(".conformance"))
+}
+
+/// The folder beside the work folder in which processes note that they have come to a point.
+pub const MEETINGS: &str = "meetings";
+
+/// The file in it of a process that has waited for another one in vain.
+pub const ALONE: &str = "alone";
+
+/// Longer than a busy machine takes to start a process.
+const MEETING_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Waits at a point until another process has come to it, too.
+fn wait_for_another(directory: &Path, point: &str) {
+    let work = directory.ancestors().find(|it| it.ends_with("work"));
+    let folder = work.unwrap().with_file_name(MEETINGS).join(point);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join(std::process::id().to_string()), "").unwrap();
+    let until = Instant::now() + MEETING_TIMEOUT;
+    while std::fs::read_dir(&folder).unwrap().count() < 2 {
+        if Instant::now() >= until {
+            std::fs::write(folder.join(ALONE), "").unwrap();
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// The file beside the work folder that has a byte for each time that an engine hung at opening.
@@ -174,6 +206,13 @@ impl Engine for Toy {
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         println!("an engine that prints must not disturb the runner");
         self.hang_at_open(spec.directory);
+        if self.hangs == Some(Hang::Alone) && is_of_suite(spec.directory) {
+            wait_for_another(spec.directory, "suites");
+        }
+        let is_concurrent = |name: &OsStr| name.to_string_lossy().starts_with(".conformance.");
+        if self.hangs == Some(Hang::Concurrent) && spec.directory.iter().any(is_concurrent) {
+            return Err(trueput_engine::Error::engine("others are in the way"));
+        }
         let inner = Null.open(spec)?;
         Ok(Box::new(HookedDatabase {
             inner,
@@ -256,6 +295,7 @@ parameters! {
         act: Choice = "store" of [
             "store", "abort", "exit", "fail", "panic", "callback", "wrong", "endless", "hang",
             "hoard", "flush", "hang-prepare", "slow-prepare", "hang-prime", "hang-verify",
+            "meet-verify",
         ],
         /// Wait after each operation.
         pause_ms: Integer = 0 in 0..=1_000, unit "ms",
@@ -428,6 +468,9 @@ impl Job for Act {
     ) -> std::result::Result<JobResults, Error> {
         if self.act == "hang-verify" {
             hang_visibly(target.directory);
+        }
+        if self.act == "meet-verify" {
+            wait_for_another(target.directory, "verifications");
         }
         let log = Mutex::new(String::new());
         let mut session = target

@@ -343,7 +343,8 @@ fn cluster_below(folder: &Path) -> Option<PathBuf> {
         .map(|entry| entry.path())
         .filter(|path| path.is_dir());
     // The conformance suite has a cluster of its own.
-    let mut folders = folders.filter(|path| !path.ends_with(".conformance"));
+    let is_suite = |path: &PathBuf| path.to_string_lossy().contains("/.conformance");
+    let mut folders = folders.filter(|path| !is_suite(path));
     folders.find_map(|path| cluster_below(&path))
 }
 

@@ -507,6 +507,12 @@ pub trait Meter {
         !self.is_stopped()
     }
 
+    /// Returns whether the time is up, or the user stopped the run: a unit of many operations may
+    /// end early then.
+    fn is_over(&self) -> bool {
+        self.is_stopped()
+    }
+
     /// The next operation starts now. The time since the last one ended is part of no latency.
     fn start(&mut self);
 

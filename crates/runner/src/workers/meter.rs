@@ -486,7 +486,11 @@ fn sleep_exactly(duration: Duration) {
 
 impl Meter for ClockMeter<'_> {
     fn next_unit(&mut self) -> bool {
-        self.stage.get() < Stage::OVER && self.await_arrival()
+        !self.is_over() && self.await_arrival()
+    }
+
+    fn is_over(&self) -> bool {
+        self.stage.get() >= Stage::OVER
     }
 
     fn start(&mut self) {

@@ -11,6 +11,10 @@ use crate::keyed::transaction::{TransactionError, retry, transact};
 use crate::{Error, JobTask, Meter, Result, WorkerFindings};
 use trueput_engine::{Mode, Session};
 
+/// The name of a worker's finding: numbers that it stored with the end of its block because the
+/// time was over, and did not count as updates.
+pub(super) const UNCOUNTED: &str = "uncounted";
+
 /// Longer than any sequence below 10^18 has steps, so that the stack never grows.
 const STACK: usize = 4_096;
 
@@ -31,6 +35,7 @@ pub(super) fn run<C: Codec>(
         longest: Maximum::default(),
         largest: Maximum::default(),
         largest_bound: 0,
+        uncounted: 0,
     };
     let mut finished = 0;
     // An engine that keeps nothing can give no block out: each worker takes every this many.
@@ -146,6 +151,24 @@ impl<C: Codec> SequencePath<C> {
         let key = C::number(number, &mut self.key);
         Ok(session.put(key, C::steps(steps, &mut self.value))?)
     }
+
+    /// Within a write transaction: stores all of the path, whose last number leads to one with
+    /// `known` steps; returns the start's. After each store `stored` is called.
+    fn put_all(
+        &mut self,
+        session: &mut dyn Session,
+        known: u32,
+        mut stored: impl FnMut(),
+    ) -> Result<u32, TransactionError> {
+        let mut steps = known;
+        for place in (0..self.numbers.len()).rev() {
+            let number = self.numbers[place];
+            steps = add_step(steps, number)?;
+            self.put(session, number, steps)?;
+            stored();
+        }
+        Ok(steps)
+    }
 }
 
 /// The steps of a number in the step table, if it has them.
@@ -186,6 +209,17 @@ struct Worker<'p, C> {
     /// The least that the database's largest number can be: nothing below has to be compared with
     /// it.
     largest_bound: u64,
+    /// Stores that were made with the end of a block, and are not counted as updates.
+    uncounted: u64,
+}
+
+/// What the end of the time has left of a path to store: the numbers that the path still has.
+#[derive(Clone, Copy)]
+struct PathRest {
+    /// The steps of the number that they lead to.
+    known: u32,
+    /// The largest number of the path, if it is still to be raised.
+    largest: Option<Maximum>,
 }
 
 impl<C: Codec> Worker<'_, C> {
@@ -207,7 +241,11 @@ impl<C: Codec> Worker<'_, C> {
         let (first, last) = self.problem.bounds(block);
         let mut longest = Maximum::default();
         let mut done = 0;
+        let mut rest = None;
         for start in first..=last {
+            if rest.is_some() {
+                break;
+            }
             if !task.meter.next_unit() {
                 check_stop(task.meter)?;
                 break;
@@ -215,23 +253,39 @@ impl<C: Codec> Worker<'_, C> {
             task.meter.start();
             let known = self.look_up(task, start)?;
             let steps = match self.problem.commit {
-                CommitScope::Store => self.store_each(task, start, known)?,
+                CommitScope::Store => {
+                    let stored = self.store_each(task, start, known)?;
+                    rest = stored.1;
+                    stored.0
+                }
                 _ => self.store_together(task, start, known)?,
             };
             longest.consider(Maximum::new(steps.into(), start));
             self.largest.consider(self.path.peak(start));
-            task.meter.finish_unit(0);
+            if rest.is_none() {
+                task.meter.finish_unit(0);
+            }
             task.meter.advance(1);
             done += 1;
         }
+        if rest.is_some() {
+            check_stop(task.meter)?;
+        }
         let doing = || format!("finishing block {block}");
-        let (problem, index) = (self.problem, self.index);
+        let (problem, index, path) = (self.problem, self.index, &mut self.path);
         task.meter.start();
         task.transact(Mode::Write, doing, |session, _| {
+            if let Some(rest) = rest {
+                raise_if(session, LARGEST, rest.largest)?;
+                path.put_all(session, rest.known, || {})?;
+            }
             raise_if(session, LONGEST, (done > 0).then_some(longest))?;
             blocks::finish(session, problem, (block, done), index)
         })?;
         task.meter.finish(kinds::FINISH);
+        if rest.is_some() {
+            self.uncounted += self.path.numbers.len() as u64;
+        }
         self.longest.consider(longest);
         Ok(done)
     }
@@ -268,10 +322,24 @@ impl<C: Codec> Worker<'_, C> {
 
     /// Stores the steps found on the path, each number in a transaction of its own. The largest
     /// number goes with the first of them, which hides the rest of the path from any later reader.
-    fn store_each(&mut self, task: &mut JobTask<'_>, start: u64, known: u32) -> Result<u32> {
+    /// Returns the steps of the start, and what is not stored because the time was over before.
+    fn store_each(
+        &mut self,
+        task: &mut JobTask<'_>,
+        start: u64,
+        known: u32,
+    ) -> Result<(u32, Option<PathRest>)> {
         let mut steps = known;
         let mut largest = self.largest_to_raise(start);
-        while let Some(number) = self.path.numbers.pop() {
+        while let Some(&number) = self.path.numbers.last() {
+            if self.problem.finish.is_none() && task.meter.is_over() {
+                let rest = PathRest {
+                    known: steps,
+                    largest,
+                };
+                let left = u32::try_from(self.path.numbers.len()).unwrap_or(u32::MAX);
+                return Ok((steps.saturating_add(left), Some(rest)));
+            }
             let doing = || format!("storing the steps of {number}");
             steps = add_step(steps, number).map_err(|failure| failure.into_error(doing))?;
             let path = &mut self.path;
@@ -281,10 +349,11 @@ impl<C: Codec> Worker<'_, C> {
                 Ok::<_, TransactionError>(raised)
             })?;
             task.meter.finish(kinds::UPDATE);
+            self.path.numbers.pop();
             self.largest_bound = self.largest_bound.max(raised);
             largest = None;
         }
-        Ok(steps)
+        Ok((steps, None))
     }
 
     /// Stores the steps found on the path in one transaction.
@@ -299,14 +368,10 @@ impl<C: Codec> Worker<'_, C> {
         let stored = task.transact(Mode::Write, doing, |session, meter| {
             meter.finish(kinds::BEGIN);
             meter.uncount(kinds::UPDATE, std::mem::take(&mut updates));
-            let mut steps = known;
-            for place in (0..path.numbers.len()).rev() {
-                let number = path.numbers[place];
-                steps = add_step(steps, number)?;
-                path.put(session, number, steps)?;
+            let steps = path.put_all(session, known, || {
                 meter.finish(kinds::UPDATE);
                 updates += 1;
-            }
+            })?;
             Ok::<_, TransactionError>((steps, raise_if(session, LARGEST, largest)?))
         });
         if stored.is_err() {
@@ -367,6 +432,7 @@ impl<C: Codec> Worker<'_, C> {
         let named = [
             ("blocks", blocks),
             ("cut_starts", cut_starts),
+            (UNCOUNTED, self.uncounted),
             ("longest", self.longest.value),
             ("longest_start", self.longest.start),
             ("largest", self.largest.value),

@@ -64,6 +64,13 @@ impl Meter for CountingMeter<'_> {
         !self.is_stopped() && self.limit.is_none_or(|limit| done < limit)
     }
 
+    fn is_over(&self) -> bool {
+        let done = self.done().saturating_sub(self.done_while_awaiting);
+        let has_come = |(count, wanted): (&AtomicU64, u64)| count.load(SeqCst) >= wanted;
+        let counts = self.left.is_none() && self.awaited.is_none_or(has_come);
+        self.is_stopped() || counts && self.limit.is_some_and(|limit| done >= limit)
+    }
+
     fn start(&mut self) {
         self.starts += 1;
     }

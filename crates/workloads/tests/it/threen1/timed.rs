@@ -32,13 +32,48 @@ fn what_was_done_when_the_time_was_over_is_right_on_every_engine() {
             let which = format!("{} {commit}", engine.info().name);
             assert_eq!(failures(&conclusion), [].into(), "{which}");
             let starts = result(&conclusion, "starts");
-            assert_eq!(ended.counts[READ] - ended.counts[UPDATE], starts, "{which}");
+            let stores = ended.counts[UPDATE] + uncounted(&ended);
+            assert_eq!(ended.counts[READ] - stores, starts, "{which}");
+            let is_cut = uncounted(&ended) > 0;
+            assert!(!is_cut || commit == "per-store", "{which}");
             assert!(
                 starts > 30 && result(&conclusion, "last_start") >= starts,
                 "{which}"
             );
         }
     }
+}
+
+/// The stores that no worker counted as updates, because the time was over.
+fn uncounted(ended: &ExecutionSummary) -> u64 {
+    let workers = ended.findings.iter();
+    workers.map(|findings| findings["uncounted"]).sum()
+}
+
+#[test]
+fn the_rest_of_a_path_is_stored_with_the_end_of_its_block() {
+    // The worker claims its block, looks 27 and the 111 numbers after it up, and stores 111.
+    for (limit, updates) in [(1, 0), (112, 0), (113, 0), (114, 1), (150, 37), (223, 110)] {
+        let bench = Bench::timed(&Lmdb::new(), 1, "start=27 block=1");
+        let (ended, conclusion) = run(&bench, &[limit]);
+        let is_begun = u64::from(limit > 1);
+        assert_eq!(failures(&conclusion), [].into(), "{limit}");
+        assert_eq!(ended.counts[UPDATE], updates, "{limit}");
+        assert_eq!(uncounted(&ended), is_begun * (111 - updates), "{limit}");
+        assert_eq!(result(&conclusion, "starts"), is_begun, "{limit}");
+        assert_eq!(result(&conclusion, "surplus"), 0, "{limit}");
+        assert_eq!(result(&conclusion, "largest"), is_begun * 9_232, "{limit}");
+    }
+}
+
+#[test]
+fn a_store_that_is_not_counted_and_lost_is_caught() {
+    let bench = Bench::timed(&Lmdb::new(), 1, "start=27 block=1");
+    let (ended, conclusion) = run(&bench, &[150]);
+    assert_right(&conclusion);
+    bench.tamper(|session| session.delete(&27_u64.to_be_bytes()).unwrap());
+    let failed = failures(&bench.verify(&ended));
+    assert!(failed.contains_key("starts stored"), "{failed:?}");
 }
 
 #[test]
@@ -75,14 +110,13 @@ fn the_answers_are_those_of_the_starts_that_were_done() {
     // The second worker has 101 to 200 and comes to its 20th start; the first one does a few.
     let bench = Bench::timed(&Lmdb::new(), 2, "");
     bench.prepare(false).unwrap();
-    let (first, found) = bench.work(0, Fate::TimeIsOver(3));
-    found.unwrap();
-    let (second, found) = bench.work(1, Fate::TimeIsOver(300));
-    found.unwrap();
+    let (first, found_first) = bench.work(0, Fate::TimeIsOver(3));
+    let (second, found_second) = bench.work(1, Fate::TimeIsOver(300));
     let (mut ended, _) = bench.work_together(&[]);
     ended.counts = (first.counts.iter().zip(&second.counts))
         .map(|(one, other)| one + other)
         .collect();
+    ended.findings = vec![found_first.unwrap(), found_second.unwrap()];
     let conclusion = bench.verify(&ended);
     assert_right(&conclusion);
     let starts = result(&conclusion, "starts");

@@ -54,7 +54,7 @@ impl Knowledge {
         self.conformance.extend(found.conformance);
         self.isolation.extend(found.isolation);
         self.hardware_limits.extend(found.hardware_limits);
-        self.prepared.of_cells.extend(found.prepared.of_cells);
+        self.prepared.add(found.prepared);
         add_longest(&mut self.preparations, found.preparations);
         add_longest(&mut self.loads, found.loads);
         add_longest(&mut self.runs, found.runs);

@@ -341,6 +341,12 @@ pub trait Job: Send + Sync {
         false
     }
 
+    /// Whether [`Job::prepare`] loads records. How long that takes is measured, so that nothing
+    /// else goes on meanwhile.
+    fn has_load(&self) -> bool {
+        true
+    }
+
     /// Identifies everything that determines the loaded data. Consecutive trials of one engine,
     /// build, set of knobs, level and key use one database, loaded once. `None`: each trial loads
     /// its own.

@@ -200,6 +200,10 @@ impl Job for ThreeN1Job {
         range.unwrap_or_default()
     }
 
+    fn has_load(&self) -> bool {
+        false
+    }
+
     fn expected_bytes(&self) -> u64 {
         // LMDB's live tree takes 29 bytes for an integer record.
         let record = match self.keys {

@@ -84,7 +84,7 @@ pub(crate) fn restore(
     let copy = context.known.prepared.of_cells.get(&spec.cell)?.clone();
     let restored = restore_in(context, spec, &copy);
     if let Err(error) = restored {
-        context.known.prepared.of_cells.remove(&spec.cell);
+        context.known.prepared.forget(spec.cell);
         // Neither is of use to anybody, and a full disk needs their room.
         for id in [copy_id(&copy.id), copy.id.clone()] {
             let _ = context.area.remove_trial(&id);

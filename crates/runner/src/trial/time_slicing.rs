@@ -31,17 +31,7 @@ pub(crate) fn run_in_time_slices(
     specs: &[&TrialSpec],
 ) -> Vec<TrialResult> {
     let places = order_of_preparation(specs);
-    let mut found: Vec<_> = specs
-        .iter()
-        .map(|spec| {
-            let trial = TrialResult::without_measurement(spec, Outcome::Interrupted);
-            (trial, Err(TrialError::Interrupted))
-        })
-        .collect();
-    for &place in &places {
-        let (trial, setup) = &mut found[place];
-        *setup = TrialSetup::set_up(context, specs[place], trial);
-    }
+    let mut found = set_up_trials(context, specs, &places);
     if check_total_disk_space(specs, &found).is_err() {
         // The contenders of this group have theirs already.
         prepared_copy::remove_copies(context);
@@ -68,6 +58,42 @@ pub(crate) fn run_in_time_slices(
         trial
     });
     ended.collect()
+}
+
+/// A trial of a group, and its folder if it could be made.
+type FoundTrial = (TrialResult, Result<TrialSetup, TrialError>);
+
+/// Sets the trials up in the order of these places: several at the same time if each begins with a
+/// copy. Otherwise there are hardware limits to measure, and databases to be found.
+fn set_up_trials(
+    context: &mut RunContext<'_>,
+    specs: &[&TrialSpec],
+    places: &[usize],
+) -> Vec<FoundTrial> {
+    let begin = |&place: &usize| {
+        let trial = TrialResult::without_measurement(specs[place], Outcome::Interrupted);
+        (specs[place], (trial, Err(TrialError::Interrupted)))
+    };
+    let mut trials: Vec<(&TrialSpec, FoundTrial)> = places.iter().map(begin).collect();
+    let copies = &context.known.prepared;
+    let has_copy = |spec: &&TrialSpec| spec.role.is_none() && copies.has_copy_of(spec);
+    if specs.len() > 1 && specs.iter().all(has_copy) {
+        // Nobody takes what was left for them.
+        context.drop_reusable_except(&[]);
+        trials = thread::scope(|scope| {
+            let threads = TaskThreads::start(scope);
+            threads.run(context, trials, |context, (spec, (trial, setup))| {
+                *setup = TrialSetup::set_up(context, spec, trial);
+            })
+        });
+    } else {
+        for (spec, (trial, setup)) in &mut trials {
+            *setup = TrialSetup::set_up(context, spec, trial);
+        }
+    }
+    let mut found: Vec<_> = places.iter().zip(trials).collect();
+    found.sort_by_key(|(place, _)| **place);
+    found.into_iter().map(|(_, (_, trial))| trial).collect()
 }
 
 /// Prepares the contenders, gives them their time slices, and verifies their results.
@@ -121,10 +147,7 @@ fn order_of_preparation(specs: &[&TrialSpec]) -> Vec<usize> {
 }
 
 /// Checks the disk space for all databases of a group, which exist at once.
-fn check_total_disk_space(
-    specs: &[&TrialSpec],
-    found: &[(TrialResult, Result<TrialSetup, TrialError>)],
-) -> Result<(), NoRoom> {
+fn check_total_disk_space(specs: &[&TrialSpec], found: &[FoundTrial]) -> Result<(), NoRoom> {
     let mut needed_bytes: u64 = 0;
     let mut here = None;
     for (spec, (_, setup)) in specs.iter().zip(found) {
@@ -296,10 +319,11 @@ impl<'a> TimeSlot<'a> {
         }
     }
 
-    /// Whether its server can start while others do: its database is there already, so that no
-    /// load is measured.
+    /// Whether its server can start while others do: no load is measured, because its database is
+    /// there already, or has none.
     fn can_prepare_concurrently(&self) -> bool {
-        self.setup.has_copy() && self.can_end_concurrently()
+        let has_load = !self.setup.has_copy() && self.setup.resolved.job.has_load();
+        !has_load && self.can_end_concurrently()
     }
 
     /// Whether it can be verified while others are. A compaction and a recovery are measured, and

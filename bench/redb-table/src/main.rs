@@ -3,7 +3,11 @@
 //! 5,000,000 pairs; the program is written anew.
 //!
 //! `redb-table FOLDER RECORDS CACHE_BYTES THREADS...` prints a line for each phase: its name, the
-//! number of its operations and the seconds that they took. `scripts/compare-redb` runs it.
+//! number of its operations and the seconds that they took. With `--same-work` before the folder,
+//! the phases do the work of trueput's trials instead ([`same_work`]). `scripts/compare-redb` runs
+//! both.
+
+mod same_work;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use redb::{
@@ -78,12 +82,13 @@ impl Pairs {
 }
 
 fn main() -> Result<()> {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).peekable();
+    let is_same_work = arguments.next_if_eq("--same-work").is_some();
     let mut next = || {
-        let usage = "usage: redb-table FOLDER RECORDS CACHE_BYTES THREADS...";
+        let usage = "usage: redb-table [--same-work] FOLDER RECORDS CACHE_BYTES THREADS...";
         arguments.next().context(usage)
     };
-    let path = PathBuf::from(next()?).join("table.redb");
+    let folder = PathBuf::from(next()?);
     let records: u64 = next()?.parse()?;
     let cache_bytes: usize = next()?.parse()?;
     let threads: Vec<u64> = arguments
@@ -94,6 +99,10 @@ fn main() -> Result<()> {
         "at least {RECORDS_PER_RANGE} records"
     );
     ensure!(!threads.contains(&0), "at least one thread");
+    if is_same_work {
+        return same_work::run(&folder, records, cache_bytes, &threads);
+    }
+    let path = folder.join("table.redb");
     let mut builder = Builder::new();
     let mut database = builder.set_cache_size(cache_bytes).create(&path)?;
     let pairs = write_phases(&database, records)?;
@@ -153,7 +162,12 @@ fn write_phases(database: &Database, records: u64) -> Result<u64> {
         let unsynced = Durability::None;
         (0..UNSYNCED_WRITES).try_for_each(|_| write(database, unsynced, &mut pairs, 1))
     })?;
-    Ok(records + SINGLE_WRITES + BATCHES * BATCH_PAIRS + UNSYNCED_WRITES)
+    Ok(later_pairs(records))
+}
+
+/// The pairs after the phases that write.
+fn later_pairs(records: u64) -> u64 {
+    records + SINGLE_WRITES + BATCHES * BATCH_PAIRS + UNSYNCED_WRITES
 }
 
 /// Writes the next pairs in one transaction.

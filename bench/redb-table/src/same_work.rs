@@ -9,7 +9,8 @@ use crate::{
 };
 use anyhow::{Context, Result, anyhow, ensure};
 use redb::{Builder, Database, Durability, ReadableDatabase, Table};
-use std::path::Path;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::thread;
 use trueput_record::random::SplitMix64;
@@ -72,26 +73,43 @@ fn key(mut number: u64) -> [u8; KEY_BYTES] {
 /// Runs all phases in the folder.
 pub fn run(folder: &Path, records: u64, cache_bytes: usize, threads: &[u64]) -> Result<()> {
     let mut draws = Draws::new(SEED, records);
-    let create = |name: &str| {
-        let mut builder = Builder::new();
-        builder
-            .set_cache_size(cache_bytes)
-            .create(folder.join(name))
-    };
     let numbers = draws.permutation();
-    let database = create("random.redb")?;
+    let mut builder = Builder::new();
+    builder.set_cache_size(cache_bytes);
+    let database = builder.create(folder.join("random.redb"))?;
     phase("load", records, || {
         write(&database, Durability::Immediate, &numbers, &mut draws)
     })?;
     drop(database);
-    let database = create("ordered.redb")?;
-    load_in_order(&database, &mut draws)?;
-    read_phases(&database, &mut draws, threads)?;
-    write_phases(&database, &mut draws)?;
+    let loaded = LoadedDatabase {
+        ordered: folder.join("ordered.redb"),
+        copy: folder.join("copy.redb"),
+        builder,
+    };
+    load_in_order(&loaded.builder.create(&loaded.ordered)?, &mut draws)?;
+    read_phases(&loaded, &mut draws, threads)?;
+    write_phases(&loaded, &mut draws)?;
     let removed = (records / 2) as usize;
+    let database = loaded.open()?;
     phase("remove", removed as u64, || {
         remove(&database, &numbers[..removed])
     })
+}
+
+/// A database that was loaded in the order of its keys, of which each phase has a copy: like a
+/// trial, it begins with nothing in its cache.
+struct LoadedDatabase {
+    ordered: PathBuf,
+    copy: PathBuf,
+    builder: Builder,
+}
+
+impl LoadedDatabase {
+    fn open(&self) -> Result<Database> {
+        fs::copy(&self.ordered, &self.copy)?;
+        File::open(&self.copy)?.sync_all()?;
+        Ok(self.builder.open(&self.copy)?)
+    }
 }
 
 fn load_in_order(database: &Database, draws: &mut Draws) -> Result<()> {
@@ -143,10 +161,11 @@ fn write_with(
     Ok(())
 }
 
-fn write_phases(database: &Database, draws: &mut Draws) -> Result<()> {
+fn write_phases(loaded: &LoadedDatabase, draws: &mut Draws) -> Result<()> {
     let mut repeat = |name: &str, durability: Durability, times: u64, count: u64| {
+        let database = loaded.open()?;
         phase(name, times * count, || {
-            (0..times).try_for_each(|_| overwrite(database, durability, count, draws))
+            (0..times).try_for_each(|_| overwrite(&database, durability, count, draws))
         })
     };
     repeat("single", Durability::Immediate, SINGLE_WRITES, 1)?;
@@ -154,16 +173,21 @@ fn write_phases(database: &Database, draws: &mut Draws) -> Result<()> {
     repeat("unsynced", Durability::None, UNSYNCED_WRITES, 1)
 }
 
-fn read_phases(database: &Database, draws: &mut Draws, threads: &[u64]) -> Result<()> {
+fn read_phases(loaded: &LoadedDatabase, draws: &mut Draws, threads: &[u64]) -> Result<()> {
     let records = draws.records;
     let reads = records / RECORDS_PER_READ;
-    phase("read", reads, || read(database, draws, reads))?;
+    let database = loaded.open()?;
+    phase("read", reads, || read(&database, draws, reads))?;
+    drop(database);
     let ranges = records / RECORDS_PER_RANGE;
-    phase("range", ranges, || read_ranges(database, draws, ranges))?;
+    let database = loaded.open()?;
+    phase("range", ranges, || read_ranges(&database, draws, ranges))?;
+    drop(database);
     for &count in threads {
         let share = later_pairs(records) / count;
+        let database = loaded.open()?;
         phase(&format!("read-{count}"), share * count, || {
-            read_by_threads(database, records, count, share)
+            read_by_threads(&database, records, count, share)
         })?;
     }
     Ok(())

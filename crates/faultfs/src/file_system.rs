@@ -492,13 +492,16 @@ impl Filesystem for RecordingFileSystem {
     }
 }
 
-fn read_up_to(file: &File, offset: u64, size: u32) -> io::Result<Vec<u8>> {
+/// Reads a part of a file, less at its end.
+pub(crate) fn read_up_to(file: &File, offset: u64, size: u32) -> io::Result<Vec<u8>> {
     let mut data = vec![0; size as usize];
     let mut filled = 0;
     while filled < data.len() {
-        match file.read_at(&mut data[filled..], offset + filled as u64)? {
-            0 => break,
-            read => filled += read,
+        match file.read_at(&mut data[filled..], offset + filled as u64) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            Err(cause) => return Err(cause),
         }
     }
     data.truncate(filled);

@@ -20,6 +20,10 @@
 //! ([`mod@flush_watch`]). The other calls are seen by a filter of system calls (seccomp) in the
 //! processes that are recorded: they wait until the server has noted them
 //! ([`mount::Mount::watch`]).
+//!
+//! A model of a storage device ([`storage_model::StorageModel`]) says how long each request of a
+//! run takes; [`modelled_device::ModelledDevice`] computes it in virtual time, and
+//! [`modelled_image`] shows an image file with these delays, below the file system of a trial.
 
 mod check;
 pub mod clock;
@@ -30,10 +34,16 @@ mod inodes;
 mod listener;
 mod log;
 mod mapped_ranges;
+pub mod model_prediction;
+pub mod modelled_device;
+pub mod modelled_image;
 pub mod mount;
+pub mod named_model;
 pub mod operation;
 pub mod server;
+mod server_process;
 mod state;
+pub mod storage_model;
 mod write_back;
 
 pub use log::{Recording, open_clock};

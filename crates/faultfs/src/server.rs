@@ -4,7 +4,8 @@ use crate::file_system::RecordingFileSystem;
 use crate::listener::{Observer, receive_listeners};
 use crate::mapped_ranges::Device;
 use crate::write_back::WriteBack;
-use fuser::{Config, MountOption, SessionACL};
+use fuser::{Config, Filesystem, MountOption, SessionACL};
+use rustix::mount::UnmountFlags;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,12 +47,10 @@ pub fn serve(folders: &Folders) -> io::Result<()> {
         device: device_of(&folders.mount_point)?,
         write_back,
     });
-    let mut output = io::stdout();
-    writeln!(output, "{READY}")?;
-    output.flush()?;
+    say(READY)?;
     // Standard input ends with the process that started this one, however it ends.
     let received = receive_listeners(&observer);
-    let unmounted = unmount(session, &folders.mount_point);
+    let unmounted = unmount(session, &folders.mount_point, UnmountFlags::DETACH);
     let finished = log.lock().finish();
     received.and(finished).and(unmounted)
 }
@@ -64,9 +63,20 @@ fn device_of(mount_point: &Path) -> io::Result<Device> {
     })
 }
 
-/// Unmounts the file system. Its session ends with it, unless a process keeps a file open.
-fn unmount(session: fuser::BackgroundSession, mount_point: &Path) -> io::Result<()> {
-    use rustix::mount::UnmountFlags;
+/// Prints a line for the process that started this one.
+pub(crate) fn say(line: &str) -> io::Result<()> {
+    let mut output = io::stdout();
+    writeln!(output, "{line}")?;
+    output.flush()
+}
+
+/// Unmounts a file system. Its session ends with it, unless a process keeps a file open: then it is
+/// unmounted with the flags `in_use`.
+pub(crate) fn unmount(
+    session: fuser::BackgroundSession,
+    mount_point: &Path,
+    in_use: UnmountFlags,
+) -> io::Result<()> {
     let deadline = Instant::now() + BUSY_TIMEOUT;
     let busy = Err(rustix::io::Errno::BUSY);
     while rustix::mount::unmount(mount_point, UnmountFlags::empty()) == busy
@@ -74,11 +84,14 @@ fn unmount(session: fuser::BackgroundSession, mount_point: &Path) -> io::Result<
     {
         std::thread::sleep(Duration::from_millis(5));
     }
-    session.umount_and_join().or_else(|_| detach(mount_point))
+    session
+        .umount_and_join()
+        .or_else(|_| remove_mount(mount_point, in_use))
 }
 
-fn mount(
-    file_system: RecordingFileSystem,
+/// Mounts a file system, which a thread serves from then on.
+pub(crate) fn mount(
+    file_system: impl Filesystem,
     mount_point: &Path,
 ) -> io::Result<fuser::BackgroundSession> {
     let mut config = Config::default();
@@ -95,13 +108,11 @@ fn mount(
     fuser::spawn_mount(file_system, mount_point, &config)
 }
 
-/// Unmounts a file system that is in use, as soon as it no longer is. One that is not mounted any
-/// more is left alone.
-pub(crate) fn detach(mount_point: &Path) -> io::Result<()> {
-    use rustix::io::Errno;
-    use rustix::mount::UnmountFlags;
-    match rustix::mount::unmount(mount_point, UnmountFlags::DETACH) {
-        Ok(()) | Err(Errno::INVAL) => Ok(()),
+/// Unmounts a file system whose server has ended: with `DETACH` also one that is in use, as soon as
+/// it no longer is. One that is not mounted any more is left alone.
+pub(crate) fn remove_mount(mount_point: &Path, flags: UnmountFlags) -> io::Result<()> {
+    match rustix::mount::unmount(mount_point, flags) {
+        Ok(()) | Err(rustix::io::Errno::INVAL) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }

@@ -11,6 +11,7 @@ pub mod flush_counts;
 pub mod folder_copy;
 pub mod freezer;
 mod fuse;
+pub mod image_store;
 pub mod io_wait;
 pub mod kernel_threads;
 pub mod mount_namespace;

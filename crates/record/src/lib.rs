@@ -43,6 +43,7 @@
 //! - `skipped`: the skipped parts of a plan
 //! - `space`: the size of a database, and its compaction
 //! - `storage`: the layers below a database, and what they keep at lost power
+//! - `storage_model`: the storage models that conditions name
 //! - `suggest`: the known name nearest to a misspelled one
 //! - `testing`: trials for tests, with the feature of that name
 //! - `text`: text of unknown origin, made safe to show, and counts in words
@@ -93,6 +94,7 @@ pub mod skipped;
 pub mod space;
 pub mod stall;
 pub mod storage;
+pub mod storage_model;
 pub mod suggest;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

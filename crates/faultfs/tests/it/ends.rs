@@ -1,6 +1,6 @@
 //! However a server or its parent ends, nothing stays mounted.
 
-use crate::support::{Fixture, empty_folders, folders, is_mounted, mount, this_program};
+use crate::support::{Fixture, empty_folders, folders, is_mounted, mount, server_of, this_program};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -24,19 +24,6 @@ pub const ALL: &[(&str, fn())] = &[
     ("a_mount_that_is_looked_at_is_unmounted", looker),
     ("a_folder_that_is_missing_is_named", missing_folder),
 ];
-
-/// Finds the server of a mount point.
-fn server_of(mount_point: &Path) -> Option<Pid> {
-    let mount_point = mount_point.to_str().unwrap();
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    let pids = processes.filter_map(|process| process.file_name().to_str()?.parse().ok());
-    let mut servers = pids.filter(|pid: &i32| {
-        let arguments = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let mut arguments = arguments.split('\0').skip(1);
-        arguments.next() == Some("faultfs") && arguments.nth(1) == Some(mount_point)
-    });
-    servers.next().and_then(Pid::from_raw)
-}
 
 fn killed_server() {
     for stops in [false, true] {

@@ -11,11 +11,13 @@ mod claims;
 mod edges;
 mod ends;
 mod flushes;
+mod images;
 mod replay;
 mod support;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use trueput_faultfs::modelled_image::SERVER_COMMAND;
 use trueput_faultfs::server::{Folders, serve};
 
 /// The options of Cargo's harness that ask for tests that take long.
@@ -26,6 +28,8 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
         ["faultfs", backing, mount_point, log] => serve_folders([backing, mount_point, log]),
+        [SERVER_COMMAND, paths @ .., size, model, seed] => images::serve(paths, size, model, seed),
+        ["start-without-fuse", folder] => images::start_without_fuse(folder.as_ref()),
         ["append", file, line, times] => claims::append(file.as_ref(), line, times),
         ["flush", way, folder] => flushes::flush(way, folder.as_ref()),
         ["mount-for-ever", folder] => ends::mount_for_ever(folder.as_ref()),
@@ -57,7 +61,7 @@ fn run_claims(arguments: &[&str]) -> ExitCode {
         .find(|argument| !argument.starts_with('-'))
         .unwrap_or(&"");
     let all = claims::ALL.iter().chain(edges::ALL).chain(ends::ALL);
-    let all = all.chain(flushes::ALL);
+    let all = all.chain(flushes::ALL).chain(images::ALL);
     let claims = all.filter(|(name, _)| name.contains(filter));
     if arguments.contains(&"--list") {
         claims.for_each(|(name, _)| println!("{name}: test"));

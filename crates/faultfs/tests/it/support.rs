@@ -1,6 +1,7 @@
 //! A mounted file system in a folder of its own.
 
 use crate::replay;
+use rustix::process::Pid;
 use std::fs::{File, OpenOptions, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -56,6 +57,20 @@ pub fn is_mounted(folder: &Path) -> bool {
     mounts
         .lines()
         .any(|line| line.split(' ').nth(4) == Some(folder))
+}
+
+/// Finds the server of a mount point.
+pub fn server_of(mount_point: &Path) -> Option<Pid> {
+    let mount_point = mount_point.to_str().unwrap();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = processes.filter_map(|process| process.file_name().to_str()?.parse().ok());
+    let mut servers = pids.filter(|pid: &i32| {
+        let arguments = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let mut arguments = arguments.split('\0').skip(1);
+        let is_server = matches!(arguments.next(), Some("faultfs" | "storage-server"));
+        is_server && arguments.nth(1) == Some(mount_point)
+    });
+    servers.next().and_then(Pid::from_raw)
 }
 
 /// A mounted file system, and the folders that it uses.

@@ -1,0 +1,57 @@
+//! An image file that is as slow as a modeled device: a FUSE file system with one file, below the
+//! loop device of a trial's file system.
+//!
+//! ```text
+//! engine -> ext4 -> loop device -> FUSE -> server: image file, and the time of a StorageModel
+//! ```
+//!
+//! Each request is done on the image file at once, and answered when
+//! [`ModelledDevice`](crate::modelled_device::ModelledDevice) says that it completes. The image
+//! file is never flushed: the model's flush stands for that. Its bytes are in the page cache of
+//! this machine, as far as that has room. A read that misses it waits for this machine's storage,
+//! and the requests behind it with it; what that takes longer than the model, the
+//! [`ServiceReport`] shows as lateness.
+//!
+//! # What the kernel is told, and why
+//!
+//! - The loop device asks for direct I/O (`LO_FLAGS_DIRECT_IO`), so that requests reach the server
+//!   instead of the page cache of the FUSE file. A loop device sends its requests from one thread:
+//!   without `FUSE_ASYNC_DIO` that thread waits for each reply, and the device has one request at
+//!   a time. With it, a request is sent and the thread goes on.
+//! - `FOPEN_DIRECT_IO` makes every other open file bypass the page cache, too, and spares the
+//!   kernel the search for cached pages at each write. `FOPEN_PARALLEL_DIRECT_WRITES` lets writes
+//!   hold the inode's lock together.
+//! - The kernel sends at most `max_background` asynchronous requests, 12 by default. A loop device
+//!   has 128, some of which are sent in several parts.
+//!
+//! # What this differs in from a device
+//!
+//! - A loop device flushes from the same one thread, synchronously (`vfs_fsync`): while a flush is
+//!   under way, no other request reaches the server.
+//! - It has no FUA. The commit block of a journal is written, then flushed, where a real NVMe
+//!   device makes the write itself durable.
+//! - It flushes even where the modeled device has no volatile cache and a kernel would send it no
+//!   flush: such a model's flush takes its `flush.base_us`.
+//! - It says that it does not rotate, and its requests are not sorted by an I/O scheduler.
+//! - Discards (holes) take no time in the model. Zeroing by `FALLOC_FL_ZERO_RANGE` is a write.
+//!
+//! # Time
+//!
+//! The clock is `CLOCK_MONOTONIC`. Before the first client, the server measures its own cost: the
+//! round trip of a request without delay from a file of its own. The lowest tenth of those
+//! ([`OwnCost::transport_ns`]) is counted as part of the modeled time: a request is submitted to
+//! the model as if it had come so much earlier. A model that makes a write durable faster than the
+//! server passes a write and a flush on is refused. What a loop device adds to a round trip is not
+//! measured.
+
+mod delays;
+mod file_system;
+mod own_cost;
+mod served_image;
+mod server;
+mod service_report;
+
+pub use own_cost::{OwnCost, RoundTrip};
+pub use served_image::ServedImage;
+pub use server::{ImageFolders, SERVER_COMMAND, serve_image};
+pub use service_report::{RequestCounts, ServiceReport};

@@ -78,7 +78,7 @@ impl RecordedImage {
         let made = Self {
             folder: folder.to_owned(),
         };
-        create(folder, &conditions, 0)?;
+        create(folder, &conditions, 0, None)?;
         Ok(made)
     }
 }
@@ -86,7 +86,7 @@ impl RecordedImage {
 impl Drop for RecordedImage {
     fn drop(&mut self) {
         // What cannot be unmounted here is gone with the process's view of mounts.
-        let _ = unmount_all(&self.folder);
+        let _ = unmount_all(&self.folder, None);
     }
 }
 

@@ -386,6 +386,9 @@ fn common(report: &Run) -> Vec<(String, String)> {
     };
     let usual = Conditions::default().named();
     let conditions = first.conditions.named().into_iter().zip(usual);
+    // Each ranking says its storage models.
+    let is_said = |name: &str| report.manifest.is_ranked() && name.ends_with("storage_model");
+    let conditions = conditions.filter(|((name, _), _)| !is_said(name));
     let condition = |(this, usual): ((&'static str, String), _)| {
         let alike = specs().all(|spec| spec.conditions.named().contains(&this));
         (this != usual && alike).then(|| (this.0.to_owned(), this.1))

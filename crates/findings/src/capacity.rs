@@ -16,6 +16,7 @@ use posterior::is_possible_rate;
 use crate::disturbed_repeats::is_judged_trial_disturbed;
 use crate::marks::{REFUTED, is_refuted};
 use crate::power_loss::StoragePromise;
+use crate::storage_models::StorageModels;
 use serde::Serialize;
 use trueput_record::folder::RunManifest;
 use trueput_record::host::FileSystemFacts;
@@ -544,7 +545,8 @@ pub fn round_rate(rate_per_s: f64) -> f64 {
     format!("{rate_per_s:.2e}").parse().unwrap_or(rate_per_s)
 }
 
-/// Capacities that can be compared: the same workload, settings, durability level and workers.
+/// Capacities that can be compared: the same workload, settings, durability level, workers and
+/// storage models.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CapacityComparison {
     /// The capacities, highest first; those without one come last.
@@ -601,4 +603,5 @@ fn is_comparable(one: &Capacity, other: &Capacity) -> bool {
         && one.settings == two.settings
         && one.workers == two.workers
         && one.durability == two.durability
+        && StorageModels::of(&one.conditions) == StorageModels::of(&two.conditions)
 }

@@ -89,6 +89,7 @@ impl KnobChange<'_> {
             && one.in_memory == two.in_memory
             && one.storage.is_lost() == two.storage.is_lost()
             && one.workers == two.workers
+            && one.storage_models == two.storage_models
             && isolation(one) == isolation(two)
             && rate(one) == rate(two)
             && self.cell.engine == other.cell.engine

@@ -44,6 +44,7 @@
 //! - `shell`: quoting for a shell
 //! - `significance`: significance of a ranking's differences
 //! - `statistics`: tests, intervals and estimates over repeats
+//! - `storage_models`: the storage models below trials
 //! - `storage_over_time`: size, write amplification and tombstones second by second
 //! - `text`: findings that are text in JSON
 //! - `threen1`: the line of output of the original 3n+1 program
@@ -97,6 +98,7 @@ pub mod shell;
 pub mod significance;
 pub mod statistics;
 pub mod steadiness;
+pub mod storage_models;
 pub mod storage_over_time;
 pub mod text;
 pub mod threen1;

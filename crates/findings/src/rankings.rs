@@ -1,8 +1,9 @@
 //! Cells grouped into rankings.
 //!
 //! A ranking holds only comparable cells: one workload with one set of settings, one number of
-//! workers, one offered rate or none, one schedule of faults, one durability level, and for
-//! clusters the same failures of nodes that a commit survives. Databases in memory whose level
+//! workers, one offered rate or none, one schedule of faults, one durability level, one storage
+//! model below the databases or none, and for clusters the same failures of nodes that a commit
+//! survives. Databases in memory whose level
 //! promises to survive power loss are ranked separately; those on other storage that keeps nothing
 //! at lost power are not ranked. A cell whose marks make it incomparable (a build with assertions)
 //! is not ranked, unless the run includes it. The order is by rate, or by response time if all were
@@ -23,6 +24,7 @@ use crate::objective::ObjectiveResult;
 use crate::power_loss::{StoragePromise, is_in_memory, violates_durability};
 use crate::significance::{between, counting};
 use crate::statistics::{Comparison, compare_together};
+use crate::storage_models::StorageModels;
 use crate::{cells, eligibility, fixed_rate, isolation};
 use serde::Serialize;
 use std::cmp::{Ordering, Reverse};
@@ -78,6 +80,9 @@ pub struct Ranking {
     /// The file systems of all its trials, where the run has others, as condition and value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub file_systems: Vec<(&'static str, String)>,
+    /// The storage models that all of its trials stood on; `None` if the run has no trial on one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage_models: Option<StorageModels>,
     /// The number of records that were loaded, if a setting gives their size in its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loaded_records: Option<u64>,
@@ -216,11 +221,13 @@ pub fn groups<'a>(manifest: &RunManifest, trials: &'a [TrialRecord]) -> Vec<Vec<
         let settings =
             first(&|other| other.workload == spec.workload && other.settings == spec.settings);
         let is_lost = is_lost(group[0]);
+        let own_models = StorageModels::of(&spec.conditions);
+        let models = first(&|other| StorageModels::of(&other.conditions) == own_models);
         // The strongest first.
         let isolation = Reverse(isolation(group[0]));
         // The bits of positive numbers have their order; a closed loop comes first.
         let rate = spec.conditions.rate.map(|rate| rate.per_s.to_bits());
-        let of_spec = (settings, spec.workers, rate);
+        let of_spec = (models, settings, spec.workers, rate);
         let order = (isolation, Reverse(survival(group[0], trials)));
         (workload, spec.durability, is_lost, of_spec, order)
     });
@@ -228,14 +235,15 @@ pub fn groups<'a>(manifest: &RunManifest, trials: &'a [TrialRecord]) -> Vec<Vec<
 }
 
 /// Sorts the trials into rankings: by workload in the plan's order, then by durability, strongest
-/// first and databases in memory last, then by settings in the plan's order, then by workers and
-/// by the offered rate.
+/// first and databases in memory last, then by storage models and by settings in the plan's order,
+/// then by workers and by the offered rate.
 #[must_use]
 pub fn rankings(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Ranking> {
     let groups = groups(manifest, trials);
     let rankings = groups.iter().map(|group| ranking(manifest, group));
     let mut rankings: Vec<_> = rankings.collect();
     name_file_systems(&mut rankings, &groups, trials);
+    name_storage_models(&mut rankings, &groups);
     compare_with_best(&mut rankings, &groups);
     for (ranking, group) in rankings.iter_mut().zip(&groups) {
         for unranked in &mut ranking.unranked {
@@ -297,6 +305,18 @@ fn name_file_systems(
     }
 }
 
+/// Names the storage models of each ranking, if any ranking is on one.
+fn name_storage_models(rankings: &mut [Ranking], groups: &[Vec<&TrialRecord>]) {
+    let of = |group: &Vec<&TrialRecord>| StorageModels::of(&group[0].spec.conditions);
+    let models: Vec<_> = groups.iter().map(of).collect();
+    if models.iter().all(StorageModels::is_none) {
+        return;
+    }
+    for (ranking, models) in rankings.iter_mut().zip(models) {
+        ranking.storage_models = Some(models);
+    }
+}
+
 /// A file system among the conditions of a trial.
 type FileSystemGetter = fn(&Conditions) -> &Option<FileSystem>;
 
@@ -311,8 +331,8 @@ fn common_file_system<'a>(
     all.all(|other| other == first).then_some(first)
 }
 
-/// Whether two trials had the same work at the same promise. The offered rate and the faults are
-/// part of the work: who is asked less is not slower.
+/// Whether two trials had the same work at the same promise. The offered rate, the faults and the
+/// storage model are part of the work: who is asked less, or has a faster device, is not better.
 #[must_use]
 pub fn are_comparable(one: &TrialSpec, other: &TrialSpec) -> bool {
     one.workload == other.workload
@@ -321,6 +341,7 @@ pub fn are_comparable(one: &TrialSpec, other: &TrialSpec) -> bool {
         && one.durability == other.durability
         && one.conditions.rate == other.conditions.rate
         && one.conditions.faults == other.conditions.faults
+        && StorageModels::of(&one.conditions) == StorageModels::of(&other.conditions)
 }
 
 /// Judges cells by the objective of the run, if it has one.
@@ -440,6 +461,7 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         has_own_headline: manifest.headlines.contains_key(&spec.workload),
         rate_per_s,
         file_systems: Vec::new(),
+        storage_models: None,
         loaded_records: trials.iter().find_map(|trial| records_by_size(trial)),
         cells,
         not_comparable,

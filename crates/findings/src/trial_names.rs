@@ -3,19 +3,21 @@
 use crate::Run;
 use crate::contender::ContenderNames;
 use crate::rankings::groups;
+use crate::storage_models::StorageModels;
 use crate::units::counted;
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::TrialRecord;
 
 /// The names of a run's trials. A contender is called what its ranking calls it; a trial by its
 /// contender, level, workers, the settings that distinguish it from other trials of its workload,
-/// the offered rate if the run has several, and its repeat.
+/// the offered rate and the storage models if the run has several, and its repeat.
 pub struct TrialNames {
     contenders: BTreeMap<String, String>,
     /// By workload, the settings that are not the same in all of its trials.
     varying_settings: BTreeMap<String, BTreeSet<String>>,
     several_workloads: bool,
     several_rates: bool,
+    several_models: bool,
 }
 
 impl TrialNames {
@@ -47,9 +49,13 @@ impl TrialNames {
         }
         let mut rates = trials.iter().map(|trial| trial.spec.conditions.rate);
         let first_rate = rates.next();
+        let conditions = trials.iter().map(|trial| &trial.spec.conditions);
+        let mut models = conditions.map(StorageModels::of);
+        let first_models = models.next();
         Self {
             contenders,
             several_rates: rates.any(|rate| Some(rate) != first_rate),
+            several_models: models.any(|models| Some(models) != first_models),
             several_workloads: varying_settings.len() > 1,
             varying_settings,
         }
@@ -72,6 +78,9 @@ impl TrialNames {
         parts.push(counted(u64::from(spec.workers), "worker"));
         if let Some(rate) = spec.conditions.rate.filter(|_| self.several_rates) {
             parts.push(format!("rate={}/s", rate.per_s));
+        }
+        if self.several_models {
+            parts.push(StorageModels::of(&spec.conditions).to_string());
         }
         let varying = self
             .varying_settings

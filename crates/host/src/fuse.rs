@@ -49,6 +49,19 @@ fn parse(line: &str) -> Option<FuseMount> {
     })
 }
 
+/// Returns the file system of this program that is mounted on that folder.
+pub(crate) fn find_own_at(mount_point: &Path) -> Option<FuseMount> {
+    let mut mounts = fuse_mounts().into_iter().rev();
+    mounts.find(|mount| mount.mount_point == mount_point && mount.is_own())
+}
+
+/// Returns whether a file system of this kind, mounted from `source`, is this program's: audits
+/// record on it, or it shows an image on modeled storage.
+pub(crate) fn is_own(kind: &str, source: &str) -> bool {
+    // Without a helper, which root does not need, the kernel is not told the subtype.
+    kind == "fuse.faultfs" || (kind == "fuse" && source == "trueput")
+}
+
 /// Returns whether a path lies on one of these file systems. One on `/` is what the machine runs
 /// from, as in a container, so it is alive.
 pub(crate) fn lies_on(mounts: &[FuseMount], path: &Path) -> bool {
@@ -58,9 +71,9 @@ pub(crate) fn lies_on(mounts: &[FuseMount], path: &Path) -> bool {
 }
 
 impl FuseMount {
-    /// Returns whether audits record on it.
-    pub(crate) fn is_recording(&self) -> bool {
-        self.kind == "fuse.faultfs" || (self.kind == "fuse" && self.source == "trueput")
+    /// Returns whether it is this program's, as [`is_own`].
+    pub(crate) fn is_own(&self) -> bool {
+        is_own(&self.kind, &self.source)
     }
 
     /// Ends the connection to the server: whoever waits for it gets an error. A lazy unmount alone
@@ -112,8 +125,8 @@ mod tests {
         let mounts: Vec<_> = lines.iter().filter_map(|line| parse(line)).collect();
         let found: Vec<_> = mounts.iter().map(|mount| mount.connection).collect();
         assert_eq!(found, [52, 53, 55]);
-        let recordings: Vec<_> = mounts.iter().map(FuseMount::is_recording).collect();
-        assert_eq!(recordings, [true, false, true]);
+        let own: Vec<_> = mounts.iter().map(FuseMount::is_own).collect();
+        assert_eq!(own, [true, false, true]);
         assert!(lies_on(&mounts, Path::new("/data sets/a/b")));
         assert!(!lies_on(&mounts, Path::new("/data sets")));
     }

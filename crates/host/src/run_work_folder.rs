@@ -1,15 +1,18 @@
 //! The folder of one run in a work folder: a folder for the database of each trial.
 
+use crate::image_store::{ImageService, ImageStore};
 use crate::process_tree::{describe_unkillable_users, find_stopped_users};
 use crate::run_marker::{RemovalError, RunMarker};
 use crate::service::kill_server;
-use crate::trial_file_system::{self, TrialFileSystemError};
+use crate::trial_file_system::{self, TrialFileSystemError, TrialFileSystems};
 use crate::work_folder::{FolderProblem, WorkFolder, WorkFolderError, is_empty};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
+use trueput_record::TrialSpec;
 
 /// The reason why the folder of a trial cannot be made or removed.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +51,8 @@ pub enum TrialFolderError {
 pub struct RunWorkFolder {
     work: WorkFolder,
     path: PathBuf,
+    /// Serves images of trials on modeled storage; `None` if there are no such trials.
+    images: Option<Arc<dyn ImageStore>>,
     /// Locked, so that no other run of that name works here.
     _lock: fs::File,
 }
@@ -74,9 +79,19 @@ impl RunWorkFolder {
             Ok(lock) => Ok(Self {
                 work,
                 path,
+                images: None,
                 _lock: lock,
             }),
             Err(problem) => Err(WorkFolderError { path, problem }),
+        }
+    }
+
+    /// Returns this folder with a store that serves the images of trials on modeled storage.
+    #[must_use]
+    pub fn with_images(self, images: Arc<dyn ImageStore>) -> Self {
+        Self {
+            images: Some(images),
+            ..self
         }
     }
 
@@ -99,12 +114,40 @@ impl RunWorkFolder {
         }
     }
 
+    /// Returns the processes that serve modeled storage to the trials of this run.
+    #[must_use]
+    pub fn storage_server_pids(&self) -> Vec<u32> {
+        let images = self.images.as_deref();
+        images.map_or_else(Vec::new, ImageStore::server_pids)
+    }
+
+    /// Creates and mounts the file systems that a trial's conditions request in its empty folder,
+    /// for a database that needs `needed_bytes`.
+    ///
+    /// # Errors
+    /// [`TrialFolderError::FileSystem`]. What was created until then stays until the trial's folder
+    /// is removed.
+    pub fn create_file_systems(
+        &self,
+        folder: &Path,
+        spec: &TrialSpec,
+        needed_bytes: u64,
+    ) -> Result<TrialFileSystems, TrialFolderError> {
+        let service = self.images.as_deref().map(|store| ImageService {
+            store,
+            seed: spec.seed,
+        });
+        let conditions = &spec.conditions;
+        let created = trial_file_system::create(folder, conditions, needed_bytes, service);
+        Ok(created?)
+    }
+
     /// Removes a trial's folder and the file systems made in it.
     ///
     /// # Errors
     /// [`TrialFolderError`] of what cannot be removed.
     pub fn remove_trial(&self, id: &str) -> Result<(), TrialFolderError> {
-        remove_folder(&self.path.join(id))
+        remove_folder(&self.path.join(id), self.images.as_deref())
     }
 
     /// As [`RunWorkFolder::remove_trial`], within `limit`: a device or a file system that does not
@@ -115,13 +158,19 @@ impl RunWorkFolder {
     pub fn remove_trial_within(&self, id: &str, limit: Duration) -> Result<(), TrialFolderError> {
         let path = self.path.join(id);
         let (sender, done) = channel();
-        let folder = path.clone();
+        let (folder, images) = (path.clone(), self.images.clone());
         std::thread::spawn(move || {
             // Nobody listens once the time is over.
-            let _ = sender.send(remove_folder(&folder));
+            let _ = sender.send(remove_folder(&folder, images.as_deref()));
         });
         done.recv_timeout(limit)
             .unwrap_or(Err(TrialFolderError::Timeout { path, limit }))
+    }
+
+    /// Ends the delays of a trial's modeled storage: nothing of the trial is measured any more, and
+    /// its killed processes need not wait for a slow device.
+    pub fn end_storage_delays(&self, id: &str) {
+        trial_file_system::end_delays(&self.path.join(id), self.images.as_deref());
     }
 
     /// Describes processes of this run that use the folder of a trial and cannot be killed; `None`
@@ -138,7 +187,8 @@ impl RunWorkFolder {
     /// # Errors
     /// [`TrialFolderError::FileSystem`].
     pub fn unmount_trial(&self, id: &str) -> Result<(), TrialFolderError> {
-        Ok(trial_file_system::unmount_all(&self.path.join(id))?)
+        let images = self.images.as_deref();
+        Ok(trial_file_system::unmount_all(&self.path.join(id), images)?)
     }
 
     /// Leaves the work folder as it was found, except for databases that are kept.
@@ -151,8 +201,8 @@ impl RunWorkFolder {
 }
 
 /// Removes a trial's folder and the file systems made in it.
-fn remove_folder(path: &Path) -> Result<(), TrialFolderError> {
-    trial_file_system::remove(path)?;
+fn remove_folder(path: &Path, images: Option<&dyn ImageStore>) -> Result<(), TrialFolderError> {
+    trial_file_system::remove(path, images)?;
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             Err(RemovalError::of_path(path)(error).into())

@@ -12,6 +12,7 @@ mod loop_image;
 pub(crate) use ext4_journal::{Ext4State, may_have_external_journal};
 
 use crate::file_system::{Mount, find_mount, find_nearest_existing, read_mount_table, unescape};
+use crate::fuse::is_own;
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -172,6 +173,10 @@ impl Resolver {
             self.follow_overlay(mount, path, place);
         } else if ON_DEVICES.contains(&kind) {
             self.follow_devices(mount, place);
+        } else if place == LayerDepth::Below && is_own(kind, source) {
+            // It shows the image of a loop device with the delays of a storage model. What is below
+            // the image does not matter: no flush goes there.
+            self.add(PowerLoss::Simulated);
         } else {
             let name = place.name_of(&mount.facts);
             self.stop(format!("{name}, {}", why_unresolved(kind)));

@@ -11,12 +11,30 @@
 //!   log.img                its image
 //! ```
 //!
+//! On a storage model ([`Conditions::storage_model`]), a server shows the image with the delays of
+//! the modeled device, and the loop device is attached to what it shows ([`ImageStore`]):
+//!
+//! ```text
+//! WORK/RUN/TRIAL/
+//!   data.img               as above; only the server reads and writes it
+//!   data.storage/          the mount point of the server
+//!   data.storage/image     what it shows: the loop device is attached to it
+//! ```
+//!
+//! File systems are made and mounted without delays, which begin when all of the trial's are
+//! mounted and end before the first is unmounted: mkfs on a slow disk would take minutes and use up
+//! burst credits, and what is not written when a trial has ended is thrown away. The removal goes
+//! from above: the file system, the loop device, the server, the image. A server ends with the
+//! process of the run; what it has left is then a mount that answers with errors, from which
+//! [`clean`] removes the file system as from a broken disk.
+//!
 //! Only a device whose image was created here is ever formatted; no plan can name a device.
 
 mod error;
 mod leftovers;
 mod loop_device;
 mod marker;
+mod modelled_storage;
 mod mounting;
 mod system;
 mod tools;
@@ -28,6 +46,7 @@ pub use leftovers::{
 pub use tools::{check, why_unavailable};
 
 use super::file_system::{find_file_system, read_free_bytes};
+use crate::image_store::{ImageService, ImageStore};
 use crate::work_folder::WorkFolder;
 use loop_device::LoopDevice;
 use marker::{FileSystemPart, FileSystemRole, Marker};
@@ -36,6 +55,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use system::check_removed;
+use tools::check_fuse;
 use trueput_record::Conditions;
 use trueput_record::filesystem::{FileSystem, FileSystemKind, MountedFileSystem};
 
@@ -51,6 +71,68 @@ const USER_FOLDER: &str = "trueput-work";
 
 /// The time that the kernel may take to release a loop device after unmounting.
 const DETACH_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The file system that is made on a storage model if the conditions name none.
+const MODELLED_KIND: &str = "ext4";
+
+/// A file system that a trial's conditions ask for.
+struct PartRequest {
+    role: FileSystemRole,
+    file_system: FileSystem,
+    storage_model: Option<String>,
+}
+
+/// Returns the file systems that are to be created for a trial, in the order in which they are
+/// mounted. A storage model takes one, of [`MODELLED_KIND`] if the conditions name none.
+fn requested_parts(conditions: &Conditions) -> Vec<PartRequest> {
+    let request = |role, file_system: &Option<FileSystem>, model: &Option<String>| {
+        let modelled = model.as_ref().map(|_| FileSystem {
+            kind: FileSystemKind::Made(MODELLED_KIND.to_owned()),
+            ..FileSystem::default()
+        });
+        Some(PartRequest {
+            role,
+            file_system: file_system.clone().or(modelled)?,
+            storage_model: model.clone(),
+        })
+    };
+    let Conditions {
+        file_system,
+        log_file_system,
+        storage_model,
+        log_storage_model,
+        ..
+    } = conditions;
+    let data = request(FileSystemRole::Data, file_system, storage_model);
+    let log = request(FileSystemRole::Log, log_file_system, log_storage_model);
+    data.into_iter().chain(log).collect()
+}
+
+/// Checks that this machine and this user can have the file systems and the modeled storage that a
+/// trial's conditions ask for.
+///
+/// # Errors
+/// [`FileSystemError`], one sentence.
+pub fn check_conditions(conditions: &Conditions) -> Result<(), FileSystemError> {
+    requested_parts(conditions).iter().try_for_each(check_part)
+}
+
+fn check_part(request: &PartRequest) -> Result<(), FileSystemError> {
+    if request.storage_model.is_some() && !request.file_system.is_made() {
+        let file_system = request.file_system.to_string();
+        return Err(FileSystemError::NoModelBelow(file_system));
+    }
+    let checked = check(&request.file_system);
+    if request.storage_model.is_none() {
+        return checked;
+    }
+    match checked {
+        // One that the user mounts is on no model.
+        Err(FileSystemError::NeedsRoot(_)) => Err(FileSystemError::ModelNeedsRoot),
+        Err(error) => Err(error),
+        Ok(()) => check_fuse(),
+    }
+}
 
 /// Returns the size of the image for a trial that needs `needed_bytes`.
 fn image_bytes(wanted: &FileSystem, needed_bytes: u64) -> u64 {
@@ -73,9 +155,13 @@ pub fn estimate_taken_bytes(conditions: &Conditions, needed_bytes: u64) -> u64 {
         }
         _ => 0,
     };
-    let data = conditions.file_system.as_ref().map_or(needed_bytes, taken);
-    let log = conditions.log_file_system.as_ref().map_or(0, taken);
-    data.saturating_add(log)
+    let requests = requested_parts(conditions);
+    let taken_by = |role| {
+        let request = requests.iter().find(|request| request.role == role);
+        request.map(|request| taken(&request.file_system))
+    };
+    let data = taken_by(FileSystemRole::Data).unwrap_or(needed_bytes);
+    data.saturating_add(taken_by(FileSystemRole::Log).unwrap_or(0))
 }
 
 /// A trial's mounted file systems.
@@ -89,7 +175,8 @@ pub struct TrialFileSystems {
     pub log: Option<MountedFileSystem>,
 }
 
-/// Creates and mounts the file systems that the conditions request in a trial's empty folder.
+/// Creates and mounts the file systems that the conditions request in a trial's empty folder. The
+/// service is that of a trial whose conditions may name a storage model.
 ///
 /// # Errors
 /// [`TrialFileSystemError`]. What was created until then stays; the caller removes it with
@@ -98,39 +185,34 @@ pub fn create(
     folder: &Path,
     conditions: &Conditions,
     needed_bytes: u64,
+    service: Option<ImageService<'_>>,
 ) -> Result<TrialFileSystems, TrialFileSystemError> {
-    let wanted = [
-        (FileSystemRole::Data, &conditions.file_system),
-        (FileSystemRole::Log, &conditions.log_file_system),
-    ];
-    let wanted: Vec<_> = wanted
-        .into_iter()
-        .filter_map(|(role, wanted)| Some((role, wanted.as_ref()?)))
-        .collect();
-    if wanted.is_empty() {
+    let requests = requested_parts(conditions);
+    if requests.is_empty() {
         return Ok(TrialFileSystems {
             database: folder.to_owned(),
             data: None,
             log: None,
         });
     }
-    for (_, wanted) in &wanted {
-        check(wanted)?;
-    }
-    let parts = wanted
+    requests.iter().try_for_each(check_part)?;
+    let parts = requests
         .iter()
-        .map(|(role, wanted)| part(folder, *role, wanted))
+        .map(|request| part(folder, request))
         .collect::<Result<_, TrialFileSystemError>>()?;
     let mut marker = Marker::new(folder, parts);
     marker.write()?;
-    for (index, (_, wanted)) in wanted.iter().enumerate() {
-        marker.parts[index].report = create_part(&marker, index, wanted, needed_bytes)?;
+    for (index, request) in requests.iter().enumerate() {
+        let wanted = &request.file_system;
+        let report = create_part(&marker, index, wanted, needed_bytes, service)?;
+        marker.parts[index].report = report;
         make_folder(&marker.database())?;
         let at = location_of(&marker, &marker.parts[index]);
         marker.parts[index].report.mounted = find_file_system(&at);
         marker.write()?;
     }
     make_folder(&marker.database())?;
+    modelled_storage::begin_delays(&marker, service)?;
     Ok(file_systems_of(&marker))
 }
 
@@ -194,13 +276,11 @@ fn location_of(marker: &Marker, part: &FileSystemPart) -> PathBuf {
 
 /// Describes a part for the marker before it is created. A folder in a user's folder is named after
 /// the trial's.
-fn part(
-    folder: &Path,
-    role: FileSystemRole,
-    wanted: &FileSystem,
-) -> Result<FileSystemPart, TrialFileSystemError> {
-    let mut part = FileSystemPart::new(role, &wanted.kind);
-    if let FileSystemKind::Folder(theirs) = &wanted.kind {
+fn part(folder: &Path, request: &PartRequest) -> Result<FileSystemPart, TrialFileSystemError> {
+    let (role, kind) = (request.role, &request.file_system.kind);
+    let mut part = FileSystemPart::new(role, kind);
+    part.storage_model.clone_from(&request.storage_model);
+    if let FileSystemKind::Folder(theirs) = kind {
         let work = WorkFolder::claim(&theirs.join(USER_FOLDER))?;
         let name = |path: Option<&Path>| {
             let name = path.and_then(Path::file_name).unwrap_or_default();
@@ -220,6 +300,7 @@ fn create_part(
     index: usize,
     wanted: &FileSystem,
     needed_bytes: u64,
+    service: Option<ImageService<'_>>,
 ) -> Result<MountedFileSystem, TrialFileSystemError> {
     let part = &marker.parts[index];
     let at = marker.mount_point(part);
@@ -246,35 +327,53 @@ fn create_part(
         }
         FileSystemKind::Made(kind) => {
             let bytes = image_bytes(wanted, needed_bytes);
-            let device = image_device(&part.image(marker.folder()), bytes)?;
-            let journal_bytes = wanted.external_journal.then_some(JOURNAL_BYTES);
-            let journal = journal_bytes
-                .map(|bytes| image_device(&part.journal(marker.folder()), bytes))
-                .transpose()?;
-            let journal_path = journal.as_ref().map(|device| device.path.as_path());
-            let mkfs = tools::make(wanted, kind, &device.path, journal_path)?;
-            let mut options = wanted.mount.clone();
-            if let (Some(journal), "xfs") = (journal_path, kind.as_str()) {
-                options.push(format!("logdev={}", journal.display()));
-            }
-            make_folder(&at)?;
-            mounting::mount(kind, &device.path, &options, &at)?;
-            // mke2fs creates it for fsck; an engine may mistake it for a file of its own.
-            let _ = fs::remove_dir(at.join("lost+found"));
-            Ok(MountedFileSystem {
-                mkfs: Some(mkfs),
-                image_bytes: Some(bytes),
-                journal_bytes,
-                direct_io: Some(device.direct_io),
-                ..MountedFileSystem::default()
-            })
+            create_in_image(marker, part, (wanted, kind.as_str(), bytes), service)
         }
     }
 }
 
+/// Makes a file system of that kind in an image of that size, and mounts it.
+fn create_in_image(
+    marker: &Marker,
+    part: &FileSystemPart,
+    (wanted, kind, bytes): (&FileSystem, &str, u64),
+    service: Option<ImageService<'_>>,
+) -> Result<MountedFileSystem, TrialFileSystemError> {
+    let folder = marker.folder();
+    let device = image_device(part, &part.image(folder), bytes, service)?;
+    let journal_bytes = wanted.external_journal.then_some(JOURNAL_BYTES);
+    let journal = journal_bytes
+        .map(|bytes| image_device(part, &part.journal(folder), bytes, service))
+        .transpose()?;
+    let journal_path = journal.as_ref().map(|device| device.path.as_path());
+    let mkfs = tools::make(wanted, kind, &device.path, journal_path)?;
+    let mut options = wanted.mount.clone();
+    if let (Some(journal), "xfs") = (journal_path, kind) {
+        options.push(format!("logdev={}", journal.display()));
+    }
+    let at = marker.mount_point(part);
+    make_folder(&at)?;
+    mounting::mount(kind, &device.path, &options, &at)?;
+    // mke2fs creates it for fsck; an engine may mistake it for a file of its own.
+    let _ = fs::remove_dir(at.join("lost+found"));
+    Ok(MountedFileSystem {
+        mkfs: Some(mkfs),
+        image_bytes: Some(bytes),
+        journal_bytes,
+        direct_io: Some(device.direct_io),
+        ..MountedFileSystem::default()
+    })
+}
+
 /// Creates an image file with allocated blocks, so that none has to be allocated while a trial
-/// runs, and attaches it to a loop device.
-fn image_device(image: &Path, bytes: u64) -> Result<LoopDevice, TrialFileSystemError> {
+/// runs, and attaches it to a loop device: the image itself, or what the server of its storage
+/// model shows of it.
+fn image_device(
+    part: &FileSystemPart,
+    image: &Path,
+    bytes: u64,
+    service: Option<ImageService<'_>>,
+) -> Result<LoopDevice, TrialFileSystemError> {
     let failed = |error| TrialFileSystemError::Image {
         path: image.to_owned(),
         bytes,
@@ -290,7 +389,13 @@ fn image_device(image: &Path, bytes: u64) -> Result<LoopDevice, TrialFileSystemE
     let file = File::create_new(image).map_err(failed)?;
     allocate(&file, bytes).map_err(failed)?;
     file.sync_all().map_err(failed)?;
-    loop_device::attach(image)
+    modelled_storage::serve(part, image, bytes, service)?;
+    let attached = part.attached_file(image);
+    let device = loop_device::attach(&attached)?;
+    if part.storage_model.is_some() && !device.direct_io {
+        return Err(TrialFileSystemError::CachedImage(attached));
+    }
+    Ok(device)
 }
 
 fn allocate(file: &File, bytes: u64) -> std::io::Result<()> {
@@ -309,19 +414,33 @@ fn make_folder(path: &Path) -> Result<(), TrialFileSystemError> {
     fs::create_dir_all(path).map_err(TrialFileSystemError::of_path(path, "made"))
 }
 
-/// Unmounts a trial's file systems and detaches their devices; the images stay.
+/// Ends the delays of a trial's modeled storage, so that killed processes which wait for it end.
+pub(crate) fn end_delays(folder: &Path, store: Option<&dyn ImageStore>) {
+    let marker = Marker::read(folder);
+    let storage = marker.iter().flat_map(Marker::storage_mount_points);
+    storage.for_each(|mount_point| modelled_storage::end_delays(store, &mount_point));
+}
+
+/// Unmounts a trial's file systems, detaches their devices and ends the servers below them; the
+/// images stay. The store is the one with which they were created, in the same process.
 ///
 /// # Errors
 /// [`TrialFileSystemError`] of the first thing that cannot be undone.
-pub fn unmount_all(folder: &Path) -> Result<(), TrialFileSystemError> {
-    match Marker::read(folder) {
-        Some(marker) => marker
-            .parts
-            .iter()
-            .rev()
-            .try_for_each(|part| unmount_part(&marker, part)),
-        None => Ok(()),
+pub fn unmount_all(
+    folder: &Path,
+    store: Option<&dyn ImageStore>,
+) -> Result<(), TrialFileSystemError> {
+    let Some(marker) = Marker::read(folder) else {
+        return Ok(());
+    };
+    let storage = marker.storage_mount_points();
+    for mount_point in &storage {
+        modelled_storage::end_delays(store, mount_point);
     }
+    let mut parts = marker.parts.iter().rev();
+    parts.try_for_each(|part| unmount_part(&marker, part))?;
+    let mut storage = storage.iter();
+    storage.try_for_each(|mount_point| modelled_storage::unmount(store, mount_point))
 }
 
 /// Removes a trial's file systems with their images; does nothing if there is no marker.
@@ -329,15 +448,19 @@ pub fn unmount_all(folder: &Path) -> Result<(), TrialFileSystemError> {
 /// # Errors
 /// [`TrialFileSystemError`] of the first part that cannot be removed. Files of others are left
 /// alone.
-pub(crate) fn remove(folder: &Path) -> Result<(), TrialFileSystemError> {
+pub(crate) fn remove(
+    folder: &Path,
+    store: Option<&dyn ImageStore>,
+) -> Result<(), TrialFileSystemError> {
     let Some(marker) = Marker::read(folder) else {
         return refuse_foreign_mounts(folder, &[]);
     };
     // Own mounts first, so that a file system that cannot be removed completely stays mounted,
     // where the next attempt finds it.
-    let own = marker.parts.iter().map(|part| marker.mount_point(part));
+    let mounted = marker.parts.iter().map(|part| marker.mount_point(part));
+    let own = mounted.chain(marker.storage_mount_points());
     refuse_foreign_mounts(folder, &own.collect::<Vec<_>>())?;
-    unmount_all(folder)?;
+    unmount_all(folder, store)?;
     refuse_foreign_mounts(folder, &[])?;
     for part in &marker.parts {
         for image in [part.image(folder), part.journal(folder)] {
@@ -362,6 +485,7 @@ fn refuse_foreign_mounts(folder: &Path, own: &[PathBuf]) -> Result<(), TrialFile
 fn unmount_part(marker: &Marker, part: &FileSystemPart) -> Result<(), TrialFileSystemError> {
     let at = marker.mount_point(part);
     let images = [part.image(marker.folder()), part.journal(marker.folder())];
+    let images = images.map(|image| part.attached_file(&image));
     let is_bound = part.kind.is_empty() && part.role == FileSystemRole::Log;
     while let Some(source) = mounting::find_source_at(&at) {
         let ours = match part.kind.as_str() {
@@ -424,4 +548,108 @@ fn remove_from_user_folder(folder: &Path, theirs: &Path) -> Result<(), TrialFile
     let _ = fs::remove_dir(run);
     work.release();
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::image_store::{ImageStoreError, ModelledImage};
+    use std::sync::Mutex;
+
+    /// A store that serves one image, and notes what becomes of its delays.
+    #[derive(Debug, Default)]
+    struct NotedDelays(Mutex<Vec<(PathBuf, bool)>>);
+
+    impl ImageStore for NotedDelays {
+        fn serve(&self, _: &ModelledImage<'_>) -> Result<(), ImageStoreError> {
+            Ok(())
+        }
+
+        fn serves(&self, mount_point: &Path) -> bool {
+            mount_point.ends_with("data.storage")
+        }
+
+        fn set_delayed(&self, mount_point: &Path, on: bool) -> Result<(), ImageStoreError> {
+            self.0.lock().unwrap().push((mount_point.to_owned(), on));
+            Ok(())
+        }
+
+        fn end(&self, _: &Path) {}
+    }
+
+    #[test]
+    fn the_delays_of_a_trial_end_on_its_own_images_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (place, store) = (folder.path(), NotedDelays::default());
+        end_delays(place, Some(&store));
+        assert!(store.0.lock().unwrap().is_empty(), "it has no marker yet");
+        let parts = requested_parts(&modelled(None)).into_iter();
+        let parts = parts.map(|request| part(place, &request).unwrap());
+        Marker::new(place, parts.collect()).write().unwrap();
+        end_delays(place, Some(&store));
+        let noted = store.0.into_inner().unwrap();
+        assert_eq!(noted, [(place.join("data.storage"), false)]);
+    }
+
+    fn modelled(file_system: Option<&str>) -> Conditions {
+        Conditions {
+            file_system: file_system.map(|text| text.parse().unwrap()),
+            storage_model: Some("hdd-7200".to_owned()),
+            ..Conditions::default()
+        }
+    }
+
+    fn described(conditions: &Conditions) -> Vec<(FileSystemRole, String, Option<String>)> {
+        let requests = requested_parts(conditions).into_iter();
+        let described = requests.map(|it| (it.role, it.file_system.to_string(), it.storage_model));
+        described.collect()
+    }
+
+    #[test]
+    fn a_storage_model_takes_a_file_system_in_an_image() {
+        use FileSystemRole::{Data, Log};
+        let model = Some("hdd-7200".to_owned());
+        let ext4 = || "ext4".to_owned();
+        assert!(described(&Conditions::default()).is_empty());
+        let implied = described(&modelled(None));
+        assert_eq!(implied, [(Data, ext4(), model.clone())]);
+        let named = described(&modelled(Some("xfs")));
+        assert_eq!(named, [(Data, "xfs".to_owned(), model.clone())]);
+        // A log with a file system alone is on this machine's own storage.
+        let mut both = modelled(None);
+        both.log_file_system = "tmpfs".parse().ok();
+        let log = (Log, "tmpfs".to_owned(), None);
+        assert_eq!(described(&both), [(Data, ext4(), model.clone()), log]);
+        let log = Conditions {
+            log_storage_model: model.clone(),
+            ..Conditions::default()
+        };
+        assert_eq!(described(&log), [(Log, ext4(), model)]);
+    }
+
+    #[test]
+    fn an_image_on_a_storage_model_takes_the_room_of_any_other() {
+        let named: FileSystem = "ext4".parse().unwrap();
+        let named = Conditions {
+            file_system: Some(named),
+            ..Conditions::default()
+        };
+        let taken = |conditions: &Conditions| estimate_taken_bytes(conditions, 1 << 30);
+        assert_eq!(taken(&modelled(None)), taken(&named));
+        assert!(taken(&modelled(None)) > 1 << 30);
+        assert_eq!(taken(&Conditions::default()), 1 << 30);
+    }
+
+    #[test]
+    fn a_file_system_on_no_device_of_ours_is_refused_a_storage_model() {
+        for file_system in ["tmpfs", "folder:/"] {
+            let refused = check_conditions(&modelled(Some(file_system))).unwrap_err();
+            assert!(refused.is_invalid(), "{refused}");
+            assert!(refused.to_string().starts_with(file_system), "{refused}");
+        }
+        // The control: without the model it is another question.
+        let mut plain = modelled(Some("folder:/"));
+        plain.storage_model = None;
+        assert_eq!(check_conditions(&plain), Ok(()));
+    }
 }

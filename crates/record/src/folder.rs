@@ -6,6 +6,8 @@
 //!   trials.jsonl      a line per trial, appended and synced when the trial ends  (TrialRecord)
 //!   histograms/       ID.hlog per trial: latencies in HdrHistogram's log format;
 //!                     ID.seconds.hlog: the same second by second
+//!   storage/          ID-data.json per trial on a storage model: what the server of its storage
+//!                     did, and how late it was
 //!   end.json          when and how the run ended; absent while it runs  (RunEnd)
 //!   reserve-N         room for the others if the disk is full; only while it runs
 //!   report.html       the report as a page, made from the others

@@ -21,6 +21,10 @@ pub enum PowerLoss {
     /// It survives, if the devices keep what they acknowledge.
     #[default]
     Survives,
+    /// The device is a storage model. As on any other it survives if the device keeps what it
+    /// acknowledges, but nothing can show that it does: the model's flushes take time, and write
+    /// nothing here.
+    Simulated,
     /// It survives, but files may have unflushed parts with stale data in them.
     StaleUnflushed {
         /// The layer that does this, as a clause.
@@ -110,9 +114,10 @@ impl PowerLoss {
     pub fn worse(self, other: Self) -> Self {
         let severity = |it: &Self| match it {
             Self::Survives => 0,
-            Self::StaleUnflushed { .. } => 1,
-            Self::Unresolved { .. } => 2,
-            Self::Lost { in_memory, .. } => 3 + u8::from(!in_memory),
+            Self::Simulated => 1,
+            Self::StaleUnflushed { .. } => 2,
+            Self::Unresolved { .. } => 3,
+            Self::Lost { in_memory, .. } => 4 + u8::from(!in_memory),
         };
         if severity(&other) > severity(&self) {
             other
@@ -127,7 +132,7 @@ impl PowerLoss {
         let promise = level.after_lost_power();
         match self {
             _ if promise == Survival::Nothing => LevelOnStorage::Kept,
-            Self::Survives => LevelOnStorage::Kept,
+            Self::Survives | Self::Simulated => LevelOnStorage::Kept,
             // What is flushed is as safe as elsewhere, and a commit at `sync` is flushed.
             Self::StaleUnflushed { .. } if promise == Survival::EveryCommit => LevelOnStorage::Kept,
             Self::StaleUnflushed { reason } | Self::Unresolved { reason } => {
@@ -140,11 +145,12 @@ impl PowerLoss {
         }
     }
 
-    /// Returns it in one phrase: `survives`, `unresolved: …`, `lost: …`.
+    /// Returns it in one phrase: `survives`, `simulated`, `unresolved: …`, `lost: …`.
     #[must_use]
     pub fn phrase(&self) -> String {
         match self {
             Self::Survives => "survives".to_owned(),
+            Self::Simulated => "simulated".to_owned(),
             Self::StaleUnflushed { reason } => format!("survives; unflushed parts stale: {reason}"),
             Self::Unresolved { reason } => format!("unresolved: {reason}"),
             Self::Lost { reason, .. } => format!("lost: {reason}"),
@@ -201,6 +207,25 @@ mod tests {
         };
         assert_eq!(open.clone().worse(PowerLoss::Survives), open);
         assert_eq!(open.worse(memory.clone()), memory);
+    }
+
+    #[test]
+    fn a_simulated_device_keeps_what_the_layers_above_it_flush() {
+        for level in Durability::ALL {
+            assert_eq!(PowerLoss::Simulated.at(level), LevelOnStorage::Kept);
+        }
+        assert_eq!(
+            PowerLoss::Survives.worse(PowerLoss::Simulated),
+            PowerLoss::Simulated
+        );
+        // What the file system above it keeps from it is lost all the same.
+        for above in [of("ext4", "nobarrier"), of("ext4", "data=writeback")] {
+            assert_eq!(PowerLoss::Simulated.worse(above.clone()), above);
+        }
+        let text = serde_json::to_string(&PowerLoss::Simulated).unwrap();
+        assert_eq!(text, r#"{"flushed_data":"simulated"}"#);
+        let read: PowerLoss = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, PowerLoss::Simulated);
     }
 
     #[test]

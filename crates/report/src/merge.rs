@@ -6,6 +6,7 @@ use crate::document::{Block, Table};
 use crate::formats::{Format, Style};
 use crate::formats::{csv, html, json, markdown, terminal};
 use crate::sections;
+use crate::storage_words;
 use trueput_findings::Run;
 use trueput_findings::multi_run::{ContenderRuns, contender_runs};
 use trueput_findings::shell::quoted;
@@ -117,8 +118,10 @@ fn document(reports: &[Run], charts: Charts) -> Vec<Block> {
 
 fn described(report: &Run) -> String {
     let host = &report.manifest.host;
+    let models = storage_words::models_of(report);
+    let models = models.map_or_else(String::new, |models| format!(" (storage models: {models})"));
     format!(
-        "{}: {} on {}, {}, {} cores, {}; {}, started {}",
+        "{}: {} on {}, {}, {} cores, {}{models}; {}, started {}",
         report.shown_as.display(),
         report.manifest.name,
         host.host_name,

@@ -24,6 +24,9 @@ pub(crate) fn ranking_heading(ranking: &Ranking) -> String {
     if let Some(survival) = ranking.cluster {
         heading += &format!(", survives {survival}");
     }
+    if let Some(models) = &ranking.storage_models {
+        heading += &format!(", {models}");
+    }
     for (name, value) in &ranking.file_systems {
         heading += &format!(", {name}={value}");
     }

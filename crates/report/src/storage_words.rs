@@ -1,11 +1,13 @@
-//! What reports say of the storage below trials: what it leaves of the promise of a level.
+//! What reports say of the storage below trials: what it leaves of the promise of a level, and the
+//! models of devices that it follows.
 
 use crate::document::Block;
 use std::collections::BTreeSet;
 use trueput_findings::Run;
 use trueput_findings::power_loss::{StoragePromise, is_in_memory, violates_durability};
+use trueput_findings::storage_models::{StorageModels, models};
 use trueput_findings::trial_names::TrialNames;
-use trueput_record::{Durability, TrialRecord};
+use trueput_record::{Conditions, Durability, Survival, TrialRecord};
 
 /// The level with what its storage makes of it: `sync not kept`, `sync (storage not resolved)`.
 pub(crate) fn level(durability: Durability, storage: &StoragePromise) -> String {
@@ -37,6 +39,32 @@ pub(crate) fn sentence(durability: Durability, storage: &StoragePromise) -> Opti
     };
     let reasons = storage.unresolved.join("; ");
     (!reasons.is_empty()).then(|| format!("Storage not resolved ({reasons}): {subject}."))
+}
+
+/// Says that a level's promise for lost power was made for the device of a model, as a sentence;
+/// `None` without a model, and at a level that promises nothing then.
+pub(crate) fn untested_promise(durability: Durability, models: &StorageModels) -> Option<String> {
+    let is_promised = durability.after_lost_power() != Survival::Nothing;
+    let sentence = "The storage is a model: what survives lost power on such a device was not \
+                    tested.";
+    (is_promised && !models.is_none()).then(|| sentence.to_owned())
+}
+
+/// The storage models below a trial as a part of a heading, with a comma before it: `, on model
+/// hdd-7200`; empty without a model.
+pub(crate) fn place(conditions: &Conditions) -> String {
+    let models = StorageModels::of(conditions);
+    if models.is_none() {
+        String::new()
+    } else {
+        format!(", {models}")
+    }
+}
+
+/// The storage models of a run's trials, separated by commas; `None` if no trial is on one.
+pub(crate) fn models_of(report: &Run) -> Option<String> {
+    let models = models(&report.manifest.trials);
+    (!models.is_empty()).then(|| models.join(", "))
 }
 
 /// Warnings of the trials whose level promises to survive power loss although their storage keeps

@@ -302,6 +302,7 @@ impl RunContext<'_> {
     /// [`DatabaseFolderError`], if it cannot be removed in time, or a process that cannot be killed
     /// has it.
     pub fn remove_database(&self, id: &str, spec: &TrialSpec) -> Result<(), DatabaseFolderError> {
+        self.area.end_storage_delays(id);
         if let Some(users) = self.area.describe_unkillable_users(id) {
             let id = id.to_owned();
             return Err(DatabaseFolderError::InUse { id, users });

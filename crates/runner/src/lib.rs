@@ -11,6 +11,7 @@
 //! - `plan`: a plan, expanded into its trials, with checks and estimates
 //! - `program`: this program: its version and hash
 //! - `run`: a run: checks, run folder, trials
+//! - `storage_servers`: the servers of modeled storage
 //! - `trial`: a trial, from its engine's suites to its record
 //! - `workers`: worker processes, their protocol and their meter
 
@@ -25,6 +26,7 @@ mod knowledge;
 mod plan;
 mod program;
 mod run;
+mod storage_servers;
 mod trial;
 mod workers;
 

@@ -10,6 +10,7 @@
 //! - `repeats`: repeats until the result is precise enough
 //! - `resolution`: a trial's names and settings, resolved to engine and workload
 //! - `resume`: checks of a run folder before a run continues in it
+//! - `storage_models`: the storage models that trials name
 //! - `time_estimate`: how long a run takes
 //! - `time_slice_group`: the trials that share time slices
 
@@ -23,5 +24,6 @@ pub(crate) mod refusal;
 pub(crate) mod repeats;
 pub(crate) mod resolution;
 pub(crate) mod resume;
+pub(crate) mod storage_models;
 pub(crate) mod time_estimate;
 pub(crate) mod time_slice_group;

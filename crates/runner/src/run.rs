@@ -10,6 +10,7 @@ use crate::plan::repeats::RepeatRule;
 use crate::plan::resolution::resolve_trial;
 use crate::plan::time_slice_group::{derive_group_key, group_trials};
 use crate::program::collect_program_facts;
+use crate::storage_servers::StorageServers;
 use crate::trial::conformance;
 use crate::trial::database_folder::compute_load_key;
 use crate::trial::database_reuse::Follower;
@@ -554,7 +555,8 @@ fn open_work_folder(
         .canonicalize()
         .unwrap_or_else(|_| folder.path().to_owned());
     let name = real.file_name().unwrap_or(std::ffi::OsStr::new("run"));
-    Ok(RunWorkFolder::open(work, name)?)
+    let servers = StorageServers::new(&options.worker_program, folder.path());
+    Ok(RunWorkFolder::open(work, name)?.with_images(Arc::new(servers)))
 }
 
 /// Counts the outcomes. A configuration that a search tried and that failed is a result of the

@@ -21,6 +21,7 @@
 //! - `store`: what is written of a trial that has ended
 //! - `time_slicing`: contenders that run side by side in slices
 //! - `trace_folder`: the folder of a trial's recorded requests
+//! - `trial_storage`: the storage that a trial's conditions ask for
 //! - `worker_group`: the work of a trial's workers, and its results
 
 mod compaction;
@@ -46,4 +47,5 @@ mod server_lifecycle;
 pub(crate) mod store;
 mod time_slicing;
 mod trace_folder;
+mod trial_storage;
 pub(crate) mod worker_group;

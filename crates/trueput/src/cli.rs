@@ -61,6 +61,9 @@ pub enum Command {
     Workloads(cmd::workloads::Arguments),
     /// List the knobs of an engine or the settings of a workload
     Knobs(cmd::knobs::Arguments),
+    /// List the storage models on which trials can run, or print one
+    #[command(subcommand)]
+    Storage(cmd::storage::Command),
     /// Inspect plans without running them
     Plan(cmd::plan::Arguments),
     /// Simulate power cuts: do engines keep the durability that their drivers state?
@@ -93,6 +96,9 @@ pub enum Command {
     /// Serve the recording file system of an audit, which starts it
     #[command(hide = true)]
     Faultfs(cmd::faultfs::Arguments),
+    /// Serve an image on modeled storage; a run starts it
+    #[command(hide = true)]
+    StorageServer(cmd::storage_server::Arguments),
     /// Host the nodes of a cluster; the runner starts it
     #[command(hide = true)]
     ClusterHost(cmd::cluster_host::Arguments),
@@ -116,6 +122,7 @@ impl Command {
             Self::Engines(arguments) => cmd::engines::run(&arguments, registry),
             Self::Workloads(arguments) => cmd::workloads::run(&arguments, registry),
             Self::Knobs(arguments) => cmd::knobs::run(&arguments, registry),
+            Self::Storage(command) => cmd::storage::run(&command),
             Self::Plan(arguments) => cmd::plan::run(&arguments, registry),
             Self::Check(arguments) => cmd::check::run(&arguments, registry),
             Self::Clean(arguments) => cmd::clean::run(&arguments),
@@ -130,6 +137,7 @@ impl Command {
             Self::Man(arguments) => cmd::man::run(&arguments, Cli::command()),
             Self::Audit(arguments) => cmd::audit::run(&arguments, registry),
             Self::Faultfs(arguments) => cmd::faultfs::run(&arguments),
+            Self::StorageServer(arguments) => cmd::storage_server::run(&arguments),
             Self::ClusterHost(arguments) => cmd::cluster_host::run(&arguments, registry),
             Self::Worker => Ok(trueput_runner::worker_main(
                 registry,

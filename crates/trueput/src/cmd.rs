@@ -22,6 +22,8 @@ pub mod predict;
 pub mod published;
 pub mod report;
 pub mod run;
+pub mod storage;
+pub mod storage_server;
 pub mod threen1;
 pub mod trace;
 pub mod tune;

@@ -122,7 +122,8 @@ mod tests {
         let given = "--warm-up 500ms --duration 1.5s --rate 2500 --arrival poisson --hosts me@a,b \
                      --start cold --cpus 0,1 --numa interleave:0 --allocator jemalloc \
                      --memory 1500000001 --log-filesystem tmpfs --image 2GiB --crash-and-recover \
-                     --at 1s:kill=leader,2s:heal --record-trace 65537 --compact";
+                     --at 1s:kill=leader,2s:heal --record-trace 65537 --compact \
+                     --storage-model /home/me/my.toml@1a2b3c4d --log-storage-model hdd-7200";
         let mut words: Vec<_> = given.split_whitespace().map(str::to_owned).collect();
         let place = "ext4:mkfs=-O ^has_journal -b 1024;mount=noatime".to_owned();
         words.extend(["--filesystem".to_owned(), place]);

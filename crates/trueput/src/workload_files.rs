@@ -82,6 +82,10 @@ pub fn read(path: &Path, registry: &Registry) -> Result<PlanFile, Failure> {
     } else if plan.workload == trace::NAME {
         trace::resolve_files(&mut plan.settings, folder(path));
     }
+    plan.conditions.resolve_model_files(folder(path));
+    for step in &mut plan.steps {
+        step.conditions.resolve_model_files(folder(path));
+    }
     adopt(&mut plan, folder(path), registry)?;
     Ok(plan)
 }

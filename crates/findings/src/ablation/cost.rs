@@ -3,6 +3,7 @@
 
 use crate::Run;
 use crate::published::{PromiseChange, promise_changes};
+use crate::storage_models::StorageModels;
 use crate::text::{joined, serialize_as_text};
 use crate::units::{bytes, counted, number};
 use trueput_record::value::Settings;
@@ -39,6 +40,14 @@ pub enum StepCost {
         value: Value,
         /// The statement.
         statement: String,
+    },
+    /// Storage that behaves as another device.
+    #[error("another device: {before} before, {after} with the step; its price is not stated")]
+    StorageModels {
+        /// The storage of the row that the step changes.
+        before: StorageModels,
+        /// Its own storage.
+        after: StorageModels,
     },
     /// A separate file system for the log.
     #[error("the log's file system: one more device that can fail")]
@@ -85,6 +94,11 @@ pub(super) fn of(
         &before.settings,
         &after.settings,
     ));
+    let models = [before, after].map(|spec| StorageModels::of(&spec.conditions));
+    if models[0] != models[1] {
+        let [before, after] = models;
+        costs.push(StepCost::StorageModels { before, after });
+    }
     if before.conditions.log_file_system != after.conditions.log_file_system {
         costs.push(StepCost::LogFileSystem);
     }

@@ -5,6 +5,7 @@ use crate::audits::AuditCoverage;
 use crate::isolation;
 use crate::power_loss::StoragePromise;
 use crate::rankings::Ranking;
+use crate::storage_models::StorageModels;
 use crate::units::plural;
 use serde::Serialize;
 use trueput_record::{ClusterSurvival, Durability};
@@ -42,6 +43,9 @@ pub struct RankingSubject {
     /// The file systems of all its trials, where the run has others, as condition and value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub file_systems: Vec<(&'static str, String)>,
+    /// The storage models of all its trials; `None` if the run has no trial on one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage_models: Option<StorageModels>,
     /// The operation whose rate is shown, in the plural: `updates`.
     pub unit: String,
     /// Its place among the run's rankings, from 0.
@@ -74,6 +78,7 @@ pub(super) fn subjects(rankings: &[Ranking]) -> Vec<RankingSubject> {
         rate_per_s: ranking.rate_per_s,
         settings: distinguishing_settings(ranking, rankings),
         file_systems: ranking.file_systems.clone(),
+        storage_models: ranking.storage_models.clone(),
         unit: plural(&ranking.headline),
         index,
     };

@@ -2,6 +2,7 @@
 
 use super::side::{Side, SideCell};
 use crate::statistics::median;
+use crate::storage_models::StorageModels;
 use crate::text::serialize_as_text;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -65,25 +66,31 @@ impl LimitPair {
     }
 }
 
-/// The hardware limits that both sides measured with equally many committers of equally many bytes.
+/// What must be the same for hardware limits to be compared: the committers, the bytes of a commit,
+/// and the storage models.
+type LimitCircumstances = (u32, u64, StorageModels);
+
+fn limit_circumstances(trial: &TrialRecord) -> Option<LimitCircumstances> {
+    let all = trial.hardware_limits.as_ref()?;
+    let models = StorageModels::of(&trial.spec.conditions);
+    Some((all.committers, all.commit_bytes, models))
+}
+
+/// The hardware limits that both sides measured with equally many committers of equally many bytes
+/// on the same storage models.
 pub(super) fn limits(first: &[TrialRecord], second: &[TrialRecord]) -> Vec<LimitPair> {
-    let circumstances = |trials: &[TrialRecord]| -> BTreeSet<(u32, u64)> {
-        let hardware_limits = trials
-            .iter()
-            .filter_map(|trial| trial.hardware_limits.as_ref());
-        hardware_limits
-            .map(|all| (all.committers, all.commit_bytes))
-            .collect()
+    let circumstances = |trials: &[TrialRecord]| -> BTreeSet<LimitCircumstances> {
+        trials.iter().filter_map(limit_circumstances).collect()
     };
-    let both = circumstances(first);
-    let both: Vec<_> = both.intersection(&circumstances(second)).copied().collect();
+    let (ours, theirs) = (circumstances(first), circumstances(second));
+    let is_of_both = |trial: &&TrialRecord| {
+        let own = limit_circumstances(trial);
+        own.is_some_and(|own| ours.contains(&own) && theirs.contains(&own))
+    };
     let of = |trials: &[TrialRecord], probe: LimitProbe| {
-        let hardware_limits = trials
-            .iter()
-            .filter_map(|trial| trial.hardware_limits.as_ref());
-        let alike =
-            hardware_limits.filter(|all| both.contains(&(all.committers, all.commit_bytes)));
-        median(alike.filter_map(|all| probe.of(all))).filter(|per_s| *per_s > 0.0)
+        let alike = trials.iter().filter(is_of_both);
+        let hardware_limits = alike.filter_map(|trial| trial.hardware_limits.as_ref());
+        median(hardware_limits.filter_map(|all| probe.of(all))).filter(|per_s| *per_s > 0.0)
     };
     let probed = LimitProbe::ALL.into_iter().filter_map(|probe| {
         Some(LimitPair {

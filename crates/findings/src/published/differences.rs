@@ -3,6 +3,7 @@
 use super::scale::ScaleMatch;
 use super::trial::Trials;
 use crate::Run;
+use crate::storage_models::models;
 use crate::text::serialize_as_text;
 use crate::units::bytes;
 use std::collections::BTreeMap;
@@ -56,6 +57,16 @@ pub enum Difference {
     /// File systems of ours that were made for their trials.
     #[error("file systems: here each in an image file on a loop device, made for its trial")]
     ImageFiles,
+    /// Storage of ours that delays requests as named devices would.
+    #[error(
+        "storage: here modeled, which delays requests as such a device would: {} \
+         (docs/STORAGE_MODELS.md)",
+        models.join(", ")
+    )]
+    StorageModels {
+        /// The models.
+        models: Vec<String>,
+    },
     /// A difference that the published table itself states.
     #[error("{0}")]
     Stated(String),
@@ -109,6 +120,10 @@ pub(super) fn differs(
             .any(made)
             .then_some(Difference::ImageFiles),
     );
+    let models = models(trials.all.iter().map(|trial| &trial.spec));
+    if !models.is_empty() {
+        differences.push(Difference::StorageModels { models });
+    }
     let stated = published.experiment.differs.trim();
     if !stated.is_empty() {
         differences.push(Difference::Stated(stated.to_owned()));

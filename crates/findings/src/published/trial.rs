@@ -110,6 +110,11 @@ impl<'a> Trials<'a> {
                 };
                 unsized_one.to_string()
             }
+            // A storage model takes a file system of its own.
+            _ if trial.spec.conditions.storage_model.is_some() => {
+                let own = trial.file_system.as_ref();
+                own.map_or_else(|| self.here.to_owned(), |own| own.mounted.kind.clone())
+            }
             _ => self.here.to_owned(),
         }
     }

@@ -72,6 +72,7 @@ fn name(cell: &RankedCell, ranking: &Ranking, rankings: &[Ranking]) -> String {
         let alike = other.workload == ranking.workload
             && other.durability == ranking.durability
             && other.in_memory == ranking.in_memory
+            && other.storage_models == ranking.storage_models
             && other.storage.is_lost() == ranking.storage.is_lost();
         alike && other.contenders().any(|it| it.contender == cell.contender)
     };
@@ -82,6 +83,9 @@ fn name(cell: &RankedCell, ranking: &Ranking, rankings: &[Ranking]) -> String {
         name += " in memory";
     } else if ranking.storage.is_lost() {
         name += " not kept";
+    }
+    if let Some(models) = &ranking.storage_models {
+        name += &format!(" {models}");
     }
     for (setting, value) in &ranking.settings {
         if others

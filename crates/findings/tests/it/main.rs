@@ -23,6 +23,7 @@ mod rankings;
 mod scaling;
 mod sequential;
 mod storage;
+mod storage_models;
 mod support;
 mod tuning;
 mod verdicts;

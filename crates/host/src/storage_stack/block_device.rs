@@ -113,6 +113,7 @@ impl Resolver {
             PowerLoss::Unresolved { reason } => PowerLoss::Unresolved {
                 reason: format!("{reason} (below a loop device)"),
             },
+            PowerLoss::Simulated => PowerLoss::Simulated,
             // The image's blocks are allocated, or flushed with their sizes: the loop device
             // flushes the file.
             PowerLoss::StaleUnflushed { .. } | PowerLoss::Survives => PowerLoss::Survives,

@@ -274,6 +274,7 @@ fn what_cannot_be_followed_is_named() {
         ("virtiofs", "by another machine or by the host"),
         ("fuse.sshfs", "by the program behind it"),
         ("fuseblk", "by the program behind it"),
+        ("fuse.faultfs", "by the program behind it"),
         ("zfs", "property 'sync'"),
         ("strangefs", "devices are not known"),
         ("xfs", "the device below its xfs"),
@@ -293,6 +294,33 @@ fn what_cannot_be_followed_is_named() {
             "{found}"
         );
     }
+}
+
+#[test]
+fn an_image_on_modeled_storage_is_simulated_and_that_of_another_program_is_not() {
+    let mut machine = Machine::new();
+    let mut verdict = |number: u32, (kind, source): (&str, &str), options: &str| {
+        let storage = machine.mount("0:90", &format!("storage-{number}"), kind, "rw");
+        let mounted = machine.mounts.last_mut().unwrap();
+        mounted.facts.source = source.to_owned();
+        let image = storage.join("image");
+        write(&image, "x").unwrap();
+        let device = format!("7:{number}");
+        let data = machine.mount(&device, &format!("data-{number}"), "xfs", options);
+        let backing = ("loop/backing_file", image.to_str().unwrap());
+        machine.device(&device, &format!("loop{number}"), &[CACHED, backing]);
+        machine.verdict(&data)
+    };
+    // Root mounts without a helper, so that the kernel does not know the subtype.
+    for (number, kind) in [(94, "fuse"), (95, "fuse.faultfs")] {
+        let own = verdict(number, (kind, "trueput"), "rw");
+        assert_eq!(own, "simulated", "{kind}");
+    }
+    let foreign = verdict(96, ("fuse", "sshfs"), "rw");
+    assert!(foreign.starts_with("unresolved: fuse on "), "{foreign}");
+    // A file system that keeps flushes from the model keeps nothing.
+    let unbarred = verdict(97, ("fuse", "trueput"), "rw,nobarrier");
+    assert!(unbarred.starts_with("lost: its xfs"), "{unbarred}");
 }
 
 #[test]

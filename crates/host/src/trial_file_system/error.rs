@@ -1,5 +1,6 @@
 //! The reasons why the file systems of a trial cannot be had, made or removed.
 
+use crate::image_store::ImageStoreError;
 use crate::work_folder::WorkFolderError;
 use std::ffi::c_int;
 use std::io;
@@ -54,6 +55,21 @@ pub enum FileSystemError {
         /// The control device of loop devices.
         control: &'static str,
     },
+    /// The kernel has no FUSE, by which an image is shown with the delays of a storage model.
+    #[error(
+        "a storage model needs the kernel's FUSE, which is not available ({0}): load it with \
+         'modprobe fuse', or give the container /dev/fuse"
+    )]
+    NoFuse(String),
+    /// A storage model is that of a device, and this file system lies on none of ours.
+    #[error(
+        "{0} lies on no device that could be slowed down: remove the storage model, or name a file \
+         system that is made in an image, as ext4"
+    )]
+    NoModelBelow(String),
+    /// This user may not mount the image of a storage model.
+    #[error("a storage model needs root (CAP_SYS_ADMIN): run trueput as root")]
+    ModelNeedsRoot,
     /// This user may not mount it.
     #[error(
         "{0} needs root (CAP_SYS_ADMIN) to be mounted: run trueput as root, or mount it yourself \
@@ -69,7 +85,10 @@ impl FileSystemError {
     pub fn is_invalid(&self) -> bool {
         matches!(
             self,
-            Self::NoFolder(_) | Self::UnknownKind { .. } | Self::NoExternalJournal(_)
+            Self::NoFolder(_)
+                | Self::UnknownKind { .. }
+                | Self::NoExternalJournal(_)
+                | Self::NoModelBelow(_)
         )
     }
 }
@@ -170,6 +189,19 @@ pub enum TrialFileSystemError {
         /// The device.
         device: PathBuf,
     },
+    /// The image cannot be served with the delays of its storage model.
+    #[error(transparent)]
+    Storage(#[from] ImageStoreError),
+    /// Nothing here serves images.
+    #[error("a storage model is for the trials of runs only")]
+    NoImageStore,
+    /// The kernel does not use direct I/O on an image on modeled storage.
+    #[error(
+        "the kernel keeps {} in its page cache, which would hide the storage model: direct I/O on \
+         this loop device is refused",
+        .0.display()
+    )]
+    CachedImage(PathBuf),
     /// The program that makes a file system of this kind is not there.
     #[error("mkfs.{0} is not installed")]
     NoMkfs(String),

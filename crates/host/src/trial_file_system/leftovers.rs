@@ -13,7 +13,7 @@ use super::marker::{FileSystemPart, Marker};
 use super::{TrialFileSystemError, loop_device, mounting, remove as remove_file_systems};
 use crate::cgroup::thaw;
 use crate::file_system::read_mounts;
-use crate::fuse::{FuseMount, fuse_mounts, lies_on};
+use crate::fuse::{FuseMount, find_own_at, fuse_mounts, lies_on};
 use crate::process::is_alive;
 use crate::process_tree::find_stopped_users;
 use crate::run_marker::{RemovalError, RunMarker, RunMarkerError};
@@ -266,7 +266,7 @@ fn leftover_of_run(path: &Path) -> Option<Leftover> {
             .into_iter()
             .map(|path| (LeftoverKind::SharedMemory, path)),
     );
-    let recordings = recording_mounts(path).into_iter();
+    let recordings = recording_mounts(path, &storage_mount_points(path)).into_iter();
     items.extend(recordings.map(|mount| (LeftoverKind::Mount, mount.mount_point)));
     items.push((LeftoverKind::Folder, path.to_owned()));
     Some(Leftover {
@@ -276,12 +276,23 @@ fn leftover_of_run(path: &Path) -> Option<Leftover> {
     })
 }
 
-/// Finds the recording file systems below a folder, the last mounted first.
-fn recording_mounts(folder: &Path) -> Vec<FuseMount> {
-    let recordings = fuse_mounts().into_iter().rev();
-    let recordings = recordings.filter(FuseMount::is_recording);
-    let below = recordings.filter(|mount| mount.mount_point.starts_with(folder));
-    below.collect()
+/// Finds the recording file systems below a folder, the last mounted first: those that are not the
+/// modeled storage of a trial.
+fn recording_mounts(folder: &Path, storage: &[PathBuf]) -> Vec<FuseMount> {
+    let own = fuse_mounts().into_iter().rev().filter(FuseMount::is_own);
+    let below = own.filter(|mount| mount.mount_point.starts_with(folder));
+    below
+        .filter(|mount| !storage.contains(&mount.mount_point))
+        .collect()
+}
+
+/// Returns the mount points of the modeled storage of a run's trials.
+fn storage_mount_points(run: &Path) -> Vec<PathBuf> {
+    let trials = entries(run).map(|entry| entry.path());
+    let markers = trials.filter_map(|trial| Marker::read(&trial));
+    markers
+        .flat_map(|marker| marker.storage_mount_points())
+        .collect()
 }
 
 /// Unmounts a recording file system whose server was killed, or does not answer: without root by
@@ -337,12 +348,15 @@ fn leftover_items(marker: &Marker, part: &FileSystemPart) -> Vec<(LeftoverKind, 
         items.push((LeftoverKind::Mount, at));
     }
     for image in [part.image(marker.folder()), part.journal(marker.folder())] {
-        let devices = loop_device::find_devices_of_image(&image);
+        let devices = loop_device::find_devices_of_image(&part.attached_file(&image));
         items.extend(
             devices
                 .into_iter()
                 .map(|device| (LeftoverKind::LoopDevice, device)),
         );
+        let storage = part.storage_of(&image);
+        let storage = storage.filter(|folder| find_own_at(folder).is_some());
+        items.extend(storage.map(|folder| (LeftoverKind::Mount, folder)));
         if image.exists() {
             items.push((LeftoverKind::Image, image));
         }
@@ -417,7 +431,8 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<CleanError>> {
     for pid in find_stopped_users(&left.path) {
         failures.extend(kill_server(pid).err().map(CleanError::from));
     }
-    let recordings = recording_mounts(&left.path);
+    // Modeled storage is unmounted with the file systems above it.
+    let recordings = recording_mounts(&left.path, &storage_mount_points(&left.path));
     let unmounted = recordings.iter().map(unmount_recording);
     failures.extend(unmounted.filter_map(Result::err));
     if !failures.is_empty() {
@@ -461,7 +476,8 @@ fn remove_group(path: &Path) -> Result<(), RemovalError> {
 }
 
 fn remove_trial(path: &Path) -> Result<(), CleanError> {
-    remove_file_systems(path)?;
+    // The servers of its modeled storage have ended with the run.
+    remove_file_systems(path, None)?;
     Ok(fs::remove_dir_all(path).map_err(RemovalError::of_path(path))?)
 }
 

@@ -3,6 +3,7 @@
 
 use super::error::TrialFileSystemError;
 use super::system::check_removed;
+use crate::image_store::SERVED_IMAGE;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::Write;
@@ -56,6 +57,9 @@ pub(super) struct FileSystemPart {
     pub kind: String,
     /// A folder created in a folder of the user's, with its own marker above it.
     pub elsewhere: Option<PathBuf>,
+    /// The storage model of its images; `None`: the work folder's own storage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage_model: Option<String>,
     /// The facts known so far.
     pub report: MountedFileSystem,
 }
@@ -71,6 +75,7 @@ impl FileSystemPart {
                 FileSystemKind::Here | FileSystemKind::Folder(_) => String::new(),
             },
             elsewhere: None,
+            storage_model: None,
             report: MountedFileSystem::default(),
         }
     }
@@ -84,9 +89,32 @@ impl FileSystemPart {
     pub fn journal(&self, folder: &Path) -> PathBuf {
         folder.join(format!("{}-journal.img", self.role.name()))
     }
+
+    /// Returns the folder in which a server shows an image of it with the delays of its storage
+    /// model: `data.storage` of `data.img`. `None` without a model.
+    pub fn storage_of(&self, image: &Path) -> Option<PathBuf> {
+        let model = self.storage_model.as_ref();
+        model.map(|_| image.with_extension("storage"))
+    }
+
+    /// Returns the file to which the loop device of an image is attached: the image itself, or what
+    /// its server shows of it.
+    pub fn attached_file(&self, image: &Path) -> PathBuf {
+        let storage = self.storage_of(image);
+        storage.map_or_else(|| image.to_owned(), |folder| folder.join(SERVED_IMAGE))
+    }
 }
 
 impl Marker {
+    /// Returns the mount points of modeled storage in the folder.
+    pub fn storage_mount_points(&self) -> Vec<PathBuf> {
+        let images = self.parts.iter().flat_map(|part| {
+            let images = [part.image(&self.folder), part.journal(&self.folder)];
+            images.map(|image| part.storage_of(&image))
+        });
+        images.flatten().collect()
+    }
+
     /// Creates a marker for a folder with these parts, without writing it.
     pub fn new(folder: &Path, parts: Vec<FileSystemPart>) -> Self {
         Self {
@@ -196,6 +224,29 @@ mod tests {
         fs::rename(folder.path().join(MARKER), real.path().join(MARKER)).unwrap();
         std::os::unix::fs::symlink(real.path().join(MARKER), folder.path().join(MARKER)).unwrap();
         assert_eq!(Marker::read(folder.path()), None);
+    }
+
+    #[test]
+    fn a_loop_device_shows_what_the_server_of_a_model_shows() {
+        let mut parts = parts();
+        parts[0].storage_model = Some("hdd-7200".to_owned());
+        let marker = Marker::new(Path::new("/w/run/1"), parts);
+        let attached = marker.parts.iter().map(|part| {
+            let image = part.image(marker.folder());
+            part.attached_file(&image)
+        });
+        let expected = ["/w/run/1/data.storage/image", "/w/run/1/log.img"];
+        assert_eq!(attached.collect::<Vec<_>>(), expected.map(PathBuf::from));
+        let points = ["/w/run/1/data.storage", "/w/run/1/data-journal.storage"];
+        assert_eq!(marker.storage_mount_points(), points.map(PathBuf::from));
+    }
+
+    #[test]
+    fn a_mark_without_a_storage_model_is_that_of_earlier_versions() {
+        let marker = Marker::new(Path::new("/w/run/1"), parts());
+        let text = serde_json::to_string(&marker).unwrap();
+        assert!(!text.contains("storage_model"), "{text}");
+        assert_eq!(serde_json::from_str::<Marker>(&text).unwrap(), marker);
     }
 
     #[test]

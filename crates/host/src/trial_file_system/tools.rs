@@ -2,10 +2,13 @@
 
 use super::error::{FileSystemError, TrialFileSystemError};
 use super::loop_device::CONTROL;
-use super::system::may_mount;
+use super::system::{may_mount, open_file};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use trueput_record::filesystem::{FileSystem, FileSystemKind};
+
+/// The device by which a server of FUSE speaks with the kernel.
+const FUSE_DEVICE: &str = "/dev/fuse";
 
 /// The mkfs command of a kind of file system.
 struct FileSystemTool {
@@ -114,6 +117,17 @@ pub fn check(wanted: &FileSystem) -> Result<(), FileSystemError> {
                 })
             }
         }
+    }
+}
+
+/// Checks that an image can be shown by FUSE, with the delays of a storage model.
+///
+/// # Errors
+/// [`FileSystemError::NoFuse`].
+pub(super) fn check_fuse() -> Result<(), FileSystemError> {
+    match open_file(Path::new(FUSE_DEVICE), true) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(FileSystemError::NoFuse(error.to_string())),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use super::{ConditionLists, TimeSlice};
 use crate::filesystem::FileSystem;
+use crate::storage_model::ModelReference;
+use std::path::Path;
 
 impl ConditionLists {
     /// Returns the size of every engine's own cache, bytes; `None` if there is none or several.
@@ -19,6 +21,16 @@ impl ConditionLists {
         let takes_it = |wanted: &FileSystem| wanted.with_image(Some(1)).image_bytes == Some(1);
         let mut wanted = self.file_system.iter().chain(&self.log_file_system);
         self.image_bytes.filter(|_| !wanted.any(takes_it))
+    }
+
+    /// Finds the files of storage models in the folder of the plan that names them.
+    pub fn resolve_model_files(&mut self, folder: &Path) {
+        let log = self.log_storage_model.iter_mut();
+        for model in self.storage_model.iter_mut().chain(log).flatten() {
+            if ModelReference::of(model).file().is_some() {
+                *model = folder.join(&*model).display().to_string();
+            }
+        }
     }
 
     /// Returns the length that the plan gives; the expansion decides where it leaves the choice.
@@ -79,6 +91,20 @@ mod tests {
             "memory=1 GiB filesystem=xfs log_filesystem=ext2",
         ];
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn the_file_of_a_storage_model_is_in_the_folder_of_its_plan() {
+        let model = |text: &str| Some(text.to_owned());
+        let mut lists = ConditionLists {
+            storage_model: vec![None, model("hdd-7200"), model("my.toml")],
+            log_storage_model: vec![model("/abs/my.toml")],
+            ..ConditionLists::default()
+        };
+        lists.resolve_model_files(Path::new("plans"));
+        let expected = [None, model("hdd-7200"), model("plans/my.toml")];
+        assert_eq!(lists.storage_model, expected);
+        assert_eq!(lists.log_storage_model, [model("/abs/my.toml")]);
     }
 
     #[test]

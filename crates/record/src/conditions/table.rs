@@ -11,6 +11,7 @@ use crate::fault::FaultSchedule;
 use crate::filesystem::{self, FileSystem, MIN_IMAGE_BYTES};
 use crate::list::SplitError;
 use crate::parameter::{Parameter, ValueKind};
+use crate::storage_model::{ModelReference, parse_model};
 use crate::value::{exact_bytes, format_bytes};
 use crate::{Value, list};
 use serde::{Deserialize, Serialize};
@@ -164,6 +165,9 @@ impl Conditions {
                 "time_slice" => continue,
                 "rate" => self.rate.map(|rate| rate.per_s.to_string()),
                 "memory" => self.memory_bytes.map(exact_bytes),
+                // Reports name a file without its folder.
+                "storage_model" => self.storage_model.clone(),
+                "log_storage_model" => self.log_storage_model.clone(),
                 "record_trace" => self.record_trace_bytes.map(exact_bytes),
                 _ if condition.is_flag() => None,
                 _ => condition.value.map(|value| value(self)),
@@ -497,6 +501,27 @@ conditions! {
         /// the database's.
         #[serde(skip_serializing_if = "Option::is_none")]
         trial log_file_system: Option<FileSystem> = ConditionLists::placed, as place_text;
+    /// Storage models: the database is on storage with the timing of a named device, or of one that
+    /// a TOML file describes; none: on this machine's own. A model slows storage down, never speeds
+    /// it up (see docs/STORAGE_MODELS.md)
+    "storage_model" "MODEL" List(list::split): storage_model {
+        Text<Option<String>> = "none" by parse_model as
+            "none, a name as hdd-7200 (see 'trueput storage list'), or a path as ./my.toml"
+    },
+        /// The storage model below the database, as [`ModelReference`] takes it apart; `None`: this
+        /// machine's own storage.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        trial storage_model: Option<String>, as model_text;
+    /// Storage model of the engine's log, for engines with a knob log_directory; none: that of the
+    /// database, or this machine's own storage if log_filesystem gives the log a file system
+    "log_storage_model" "MODEL" List(list::split): log_storage_model {
+        Text<Option<String>> = "none" by parse_model as
+            "none, a name as nvme-consumer (see 'trueput storage list'), or a path as ./my.toml"
+    },
+        /// The storage model below the engine's log; `None`: the database's, or this machine's own
+        /// storage if the log has a file system of its own.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        trial log_storage_model: Option<String>, as model_text;
     /// Size of the image files that hold file systems, as in 4GiB; auto: what a trial needs
     "image" "SIZE" One: image_bytes {Option<Bytes> or "auto" in MIN_IMAGE_BYTES B..};
     /// Kill the workers and the engine's server at the end of each trial, time the restart, and
@@ -570,6 +595,14 @@ fn place_text(file_system: &Option<FileSystem>) -> String {
     file_system.clone().unwrap_or_default().to_string()
 }
 
+fn model_text(model: &Option<String>) -> String {
+    or_none(
+        &model
+            .as_deref()
+            .map(|text| ModelReference::of(text).label()),
+    )
+}
+
 fn rate_text(rate: &Option<Rate>) -> String {
     or_none(&rate.map(|rate| match rate.arrival {
         Arrival::Constant => format!("{}/s", rate.per_s),
@@ -578,122 +611,4 @@ fn rate_text(rate: &Option<Rate>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn names_are_distinct_and_every_condition_of_a_trial_is_named() {
-        let names = CONDITIONS.iter().map(|condition| condition.parameter.name);
-        let names: BTreeSet<_> = names.collect();
-        assert_eq!(names.len(), CONDITIONS.len());
-        let samples = [
-            "1s", "5", "1GiB", "true", "cold", "local", "jemalloc", "poisson", "ext4", "1s:heal",
-        ];
-        let mut lists = ConditionLists::default();
-        for condition in CONDITIONS {
-            let before = lists.clone();
-            let is_changed = samples.iter().any(|text| {
-                let is_taken = condition.set(&mut lists, &[text]).is_ok();
-                is_taken && lists != before
-            });
-            assert!(is_changed, "no sample suits {}", condition.parameter.name);
-        }
-        let [all] = &lists.combinations()[..] else {
-            panic!("one value each is one combination");
-        };
-        let fields = serde_json::to_value(all).unwrap();
-        let named = all.named();
-        assert_eq!(fields.as_object().unwrap().len(), named.len());
-        let usual = Conditions::default().named();
-        for (this, usual) in named.iter().zip(&usual) {
-            assert_ne!(this, usual, "it was set to another value");
-        }
-    }
-
-    fn given(name: &str, text: &str) -> Result<ConditionLists, ConditionError> {
-        let mut lists = ConditionLists::default();
-        let condition = Condition::named(name).unwrap();
-        condition.set(&mut lists, &[text]).map(|()| lists)
-    }
-
-    #[test]
-    fn what_is_no_condition_is_refused_with_what_would_be_right() {
-        for (name, text, says) in [
-            ("rate", "-1", "-1 is out of range (0 to 1000000000)"),
-            ("rate", "nan", "'nan' is not a number (0 to 1000000000)"),
-            (
-                "memory",
-                "1KiB",
-                "1KiB is out of range (16 MiB or more, or none)",
-            ),
-            (
-                "image",
-                "1KiB",
-                "1KiB is out of range (16 MiB or more, or auto)",
-            ),
-            ("time_slice", "2m", "2m is out of range"),
-            ("time_slice", "soon", "'soon' is no time slice"),
-            ("cpus", "on", "'on' is no list of processors"),
-            (
-                "hosts",
-                "a,-oProxyCommand=x",
-                "'-oProxyCommand=x' is not a host name",
-            ),
-            ("hosts", "a,b,a", "host 'a' is named twice"),
-            ("filesystem", "EXT4", "'EXT4' is no file system"),
-        ] {
-            let message = given(name, text).unwrap_err().to_string();
-            assert!(message.starts_with(says), "{name}={text}: {message}");
-        }
-    }
-
-    #[test]
-    fn a_word_or_zero_stands_for_none() {
-        let none = ConditionLists::default();
-        for (name, text) in [("duration", "0s"), ("duration", "none"), ("image", "auto")] {
-            assert_eq!(given(name, text).unwrap(), none, "{name}={text}");
-        }
-        assert_eq!(given("memory", "none").unwrap().memory_bytes, [None]);
-        assert_eq!(
-            given("memory", "1GiB").unwrap().memory_bytes,
-            [Some(1 << 30)]
-        );
-        assert_eq!(given("cache", "preset").unwrap().cache_bytes, [None]);
-        assert_eq!(given("cpus", "all").unwrap().cpus, [None]);
-        assert_eq!(given("numa", "none").unwrap().numa, [None]);
-    }
-
-    #[test]
-    fn the_help_of_a_condition_has_its_values_and_its_default() {
-        let help = |name| Condition::named(name).unwrap().help();
-        let start = "State of the page cache when workers start; cold drops it [values: warm, \
-                     cold] [default: warm]";
-        assert_eq!(help("start"), start);
-        assert!(help("memory").ends_with("[values: 16 MiB or more, or none] [default: none]"));
-        assert!(help("crash_and_recover").ends_with("verify what survived"));
-    }
-
-    #[test]
-    fn the_default_of_every_condition_is_one_of_its_values() {
-        for Condition { parameter, .. } in CONDITIONS {
-            let (kind, name) = (parameter.kind, parameter.name);
-            assert!(kind.is_consistent(), "{name}");
-            let default = kind.default_value();
-            assert_eq!(kind.read(&default.to_string()).unwrap(), default, "{name}");
-        }
-    }
-
-    #[test]
-    fn an_option_s_text_is_taken_apart_and_checked() {
-        let split = |name, text| Condition::named(name).unwrap().split(text);
-        assert_eq!(split("rate", "0,500").unwrap(), ["0", "500"]);
-        assert_eq!(split("cpus", "0-3,8").unwrap(), ["0-3,8"]);
-        let file_systems = split("filesystem", "here,ext4:mount=noatime,barrier=0").unwrap();
-        assert_eq!(file_systems, ["here", "ext4:mount=noatime,barrier=0"]);
-        let wrong = split("start", "warm,cool").unwrap_err().to_string();
-        assert!(wrong.contains("'cold'"), "{wrong}");
-        let wrong = split("allocator", "jemaloc").unwrap_err().to_string();
-        assert!(wrong.contains("did you mean 'jemalloc'"), "{wrong}");
-    }
-}
+mod tests;

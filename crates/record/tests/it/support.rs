@@ -91,6 +91,8 @@ fn conditions() -> Conditions {
         faults: "10s:kill=leader,20s:heal".parse().unwrap(),
         time_slice_s: Some(0.01),
         record_trace_bytes: Some(1 << 26),
+        storage_model: Some("/home/me/my.toml@1a2b3c4d".to_owned()),
+        log_storage_model: Some("nvme-consumer".to_owned()),
     }
 }
 

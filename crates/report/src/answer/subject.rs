@@ -50,6 +50,7 @@ pub fn condition_parts(subject: &RankingSubject) -> Vec<String> {
             .map(|survival| format!("survives {survival}")),
     );
     parts.extend(subject.isolation.clone());
+    parts.extend(subject.storage_models.as_ref().map(ToString::to_string));
     let file_systems = subject.file_systems.iter();
     parts.extend(file_systems.map(|(name, value)| format!("{name}={value}")));
     let settings = subject.settings.iter();

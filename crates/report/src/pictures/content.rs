@@ -6,6 +6,7 @@ use crate::answer::{name_list, subject, words};
 use crate::chart::{
     Chart, ChartColumn, ChartGroup, ChartKind, Panel, PanelRow, Panels, Unit, Word,
 };
+use crate::storage_words::models_of;
 use trueput_findings::Findings;
 use trueput_findings::answer::{
     Answer, AnswerRow, RankingAnswer, RankingSubject, RankingVerdict, RowVerdict, UnrankedReason,
@@ -297,9 +298,11 @@ fn machine(findings: &Findings<'_>) -> String {
         .started_at
         .get(..10)
         .unwrap_or(&manifest.started_at);
-    let file_system = match host.file_system.kind.as_str() {
-        "" => String::new(),
-        kind => format!(", databases on {kind}"),
+    let file_system = match (models_of(findings.run), host.file_system.kind.as_str()) {
+        // Some databases may be on the machine's own storage, or have only their log on a model.
+        (Some(models), _) => format!("; storage models: {models}"),
+        (None, "") => String::new(),
+        (None, kind) => format!(", databases on {kind}"),
     };
     let cores = counted(u64::from(host.cores), "core");
     let memory = bytes(host.memory_bytes as f64);

@@ -151,10 +151,11 @@ fn heading(group: &CapacityComparison, settings: &CapacitySettings) -> String {
         return String::new();
     };
     format!(
-        "{}, {}, {}: capacity at {}",
+        "{}, {}, {}{}: capacity at {}",
         storage_words::level(first.spec.durability, &storage_of(group.capacities.iter())),
         first.spec.workload,
         counted(u64::from(first.spec.workers), "worker"),
+        storage_words::place(&first.spec.conditions),
         settings.objective
     )
 }

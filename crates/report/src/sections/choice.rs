@@ -125,10 +125,11 @@ impl<'a> ChoiceView<'a> {
         let spec = first.map(|candidate| &candidate.default.spec);
         let question = spec.map_or_else(String::new, |spec| {
             format!(
-                "{}, {}, {}: ",
+                "{}, {}, {}{}: ",
                 storage_words::level(spec.durability, &self.storage()),
                 spec.workload,
-                counted(u64::from(spec.workers), "worker")
+                counted(u64::from(spec.workers), "worker"),
+                storage_words::place(&spec.conditions)
             )
         });
         format!("{question}choice at {}", self.settings.capacity.objective)

@@ -159,9 +159,14 @@ pub(crate) fn host_lines(report: &Run) -> Vec<String> {
         loads += &format!(", {} at the end", load(end.load_at_end));
     }
     let program = &host.program;
-    vec![
-        processor,
-        file_system(&host.file_system),
+    let mut lines = vec![processor, file_system(&host.file_system)];
+    lines.extend(storage_words::models_of(report).map(|models| {
+        format!(
+            "storage models: {models}; requests take as long as on such a device \
+             (docs/STORAGE_MODELS.md)"
+        )
+    }));
+    lines.extend([
         format!(
             "{}; {}",
             or_unknown(&host.operating_system),
@@ -175,7 +180,8 @@ pub(crate) fn host_lines(report: &Run) -> Vec<String> {
             or_unknown(&program.profile),
             report.manifest.started_at
         ),
-    ]
+    ]);
+    lines
 }
 
 fn or_unknown(fact: &str) -> &str {

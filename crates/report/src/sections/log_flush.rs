@@ -4,6 +4,7 @@
 use super::{Part, Section, SectionInput};
 use crate::document::{Block, Table};
 use trueput_findings::log_flush::{LogFlushCell, commits, log_flush_cells};
+use trueput_findings::storage_models::StorageModels;
 use trueput_findings::units::{counted, nanoseconds, number};
 use trueput_record::TrialRecord;
 
@@ -75,6 +76,8 @@ fn figures(value: f64) -> String {
 fn table(cells: &[LogFlushCell<'_>]) -> Table {
     let file_system = |cell: &LogFlushCell<'_>| cell.first.spec.conditions.file_system.clone();
     let is_placed = cells.iter().any(|cell| file_system(cell).is_some());
+    let models = |cell: &LogFlushCell<'_>| StorageModels::of(&cell.first.spec.conditions);
+    let is_modelled = cells.iter().any(|cell| !models(cell).is_none());
     let set = |name: &'static str| move |cell: &LogFlushCell<'_>| setting(cell.first, name);
     let shown = |figure: Option<f64>, write: fn(f64) -> String| {
         figure.map_or_else(|| "–".to_owned(), write)
@@ -84,6 +87,9 @@ fn table(cells: &[LogFlushCell<'_>]) -> Table {
             table.text("file system", 0, |cell| {
                 file_system(cell).unwrap_or_default()
             })
+        })
+        .when(is_modelled, |table| {
+            table.text("storage model", 0, |cell| models(cell).data)
         })
         .text("flush", 0, set("flush"))
         .figures("bytes", 0, set("bytes"))

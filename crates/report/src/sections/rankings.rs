@@ -89,7 +89,11 @@ fn blocks(
             .map(|note| Block::Text(format!("Note: {note}"))),
     );
     if !only_harness {
-        let survival = [Some(survival(ranking)), audited(ranking)];
+        let models = ranking.storage_models.as_ref();
+        let models = models.filter(|_| !ranking.storage.is_lost());
+        let untested =
+            models.and_then(|it| storage_words::untested_promise(ranking.durability, it));
+        let survival = [Some(survival(ranking)), untested, audited(ranking)];
         let survival: Vec<_> = survival.into_iter().flatten().collect();
         blocks.push(Block::Text(survival.join(" ")));
     }

@@ -3,6 +3,7 @@
 use super::{Part, Section, SectionInput};
 use crate::document::{Block, Table};
 use trueput_findings::marks::{marked, marks};
+use trueput_findings::storage_models::StorageModels;
 use trueput_findings::units::number;
 use trueput_findings::workload_cells::{WorkloadCell, workload_cells};
 use trueput_record::TrialRecord;
@@ -68,10 +69,13 @@ fn table(cells: &[WorkloadCell<'_>]) -> Table {
     let word = |name: &'static str| {
         move |cell: &WorkloadCell<'_>| cell.first_result(name).unwrap_or_default()
     };
+    let models = |cell: &WorkloadCell<'_>| StorageModels::of(&cell.first.spec.conditions);
+    let is_modelled = cells.iter().any(|cell| !models(cell).is_none());
     Table::of(cells)
         .text("engine", 0, |cell| {
             marked(&cell.first.spec.contender(), &marks(cell.first))
         })
+        .when(is_modelled, |table| table.text("storage", 0, models))
         .text("durability", 2, |cell| cell.first.spec.durability)
         .text("store", 4, word("store"))
         .figures("warehouses", 0, word("warehouses"))

@@ -113,11 +113,12 @@ impl<'a> TuningView<'a> {
         let (spec, goal) = (self.default, self.goal());
         if self.is_whole_run {
             format!(
-                "{}, {}, {}, {}: knobs by {goal}",
+                "{}, {}, {}, {}{}: knobs by {goal}",
                 spec.contender(),
                 storage_words::level(spec.durability, &self.storage()),
                 spec.workload,
-                counted(u64::from(spec.workers), "worker")
+                counted(u64::from(spec.workers), "worker"),
+                storage_words::place(&spec.conditions)
             )
         } else {
             format!("{}: the search for knobs, by {goal}", spec.contender())

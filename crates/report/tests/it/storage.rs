@@ -123,6 +123,62 @@ fn what_could_not_be_resolved_promises_nothing_anywhere() {
     }
 }
 
+#[test]
+fn each_ranking_names_its_storage_model_and_the_machine_all_of_them() {
+    let at = |level, cell, engine, model: &str| {
+        let mut trial = on(cell, engine, level, PowerLoss::Simulated);
+        trial.spec.conditions.storage_model = Some(model.to_owned());
+        trial
+    };
+    let modelled = |cell, engine, model| at(Durability::Sync, cell, engine, model);
+    let untested = "The storage is a model: what survives lost power on such a device";
+    let run = report(vec![
+        modelled(0, "lmdb", "hdd-7200"),
+        modelled(1, "sqlite", "hdd-7200"),
+        modelled(2, "lmdb", "/home/me/my.toml@1a2b3c4d"),
+        modelled(3, "sqlite", "/home/me/my.toml@1a2b3c4d"),
+    ]);
+    let full = run.render(Format::Markdown, Style::default());
+    assert_has!(
+        full,
+        "threen1, sync, 4 workers, on model hdd-7200",
+        "threen1, sync, 4 workers, on model my.toml@1a2b3c4d",
+        "storage models: hdd-7200, my.toml@1a2b3c4d; requests take as long as on such a device",
+        untested
+    );
+    assert!(!full.contains("/home/me"), "{full}");
+    // It is no storage that could not be resolved, and no mark says so.
+    for text in [full, Answer::of(&run).render(WIDE, &[])] {
+        for doubt in ["not resolved", "storage unknown", "lost power is not known"] {
+            assert!(!text.contains(doubt), "{doubt}: {text}");
+        }
+    }
+    let text = Answer::of(&run).render(WIDE, &[]);
+    assert_has!(
+        text,
+        "4 workers, on model hdd-7200",
+        "4 workers, on model my.toml@1a2b3c4d"
+    );
+    // The control: without a model nothing of the kind is said.
+    let plain = report(vec![
+        on(0, "lmdb", Durability::Sync, PowerLoss::Survives),
+        on(1, "sqlite", Durability::Sync, PowerLoss::Survives),
+    ]);
+    let full = plain.render(Format::Markdown, Style::default());
+    assert!(
+        !full.contains("storage model") && !full.contains(untested),
+        "{full}"
+    );
+    // Nor is it said at a level that promises nothing for lost power.
+    let weaker = report(vec![
+        at(Durability::Process, 0, "lmdb", "hdd-7200"),
+        at(Durability::Process, 1, "sqlite", "hdd-7200"),
+    ]);
+    let full = weaker.render(Format::Markdown, Style::default());
+    assert_has!(full, "process, 4 workers, on model hdd-7200");
+    assert!(!full.contains(untested), "{full}");
+}
+
 /// Storage that keeps what is flushed, that keeps nothing, and that is not known.
 pub fn mixed() -> Run {
     report(vec![

@@ -194,7 +194,7 @@ struct HostCounters {
     processors: Option<ProcessorTimes>,
     /// CPU of the kernel's threads since they are watched, seconds.
     kernel_threads_s: Option<f64>,
-    /// CPU of the runner itself, seconds.
+    /// CPU of the runner itself and of its servers of modeled storage, seconds.
     runner_cpu_s: f64,
     /// CPU of its ended children, seconds.
     buried_cpu_s: f64,
@@ -253,6 +253,8 @@ struct HostProbes {
     kernel_threads: Option<KernelThreads>,
     disk: Option<Disk>,
     log: LogDisk,
+    /// The processes that serve modeled storage.
+    storage_servers: Vec<u32>,
 }
 
 /// The disk of the log.
@@ -280,12 +282,21 @@ impl HostProbes {
             cpus,
             disk,
             log,
+            storage_servers: Vec::new(),
         }
+    }
+
+    /// Returns the CPU of the servers of modeled storage, seconds; none of those that have ended.
+    fn storage_servers_cpu_s(&self) -> f64 {
+        let pids = self.storage_servers.iter();
+        let used = pids.filter_map(|pid| process::read_cpu_and_faults(*pid));
+        used.map(|usage| usage.cpu_s()).sum()
     }
 
     fn counters(&mut self) -> HostCounters {
         let cpu_s = |usage: Option<ResourceUsage>| usage.unwrap_or_default().cpu_s();
-        let runner_cpu_s = cpu_s(process::read_cpu_and_faults(std::process::id()));
+        let own_cpu_s = cpu_s(process::read_cpu_and_faults(std::process::id()));
+        let servers_cpu_s = self.storage_servers_cpu_s();
         let with_buried_s = cpu_s(process::read_cpu_and_faults_with_ended(std::process::id()));
         let threads = self.kernel_threads.as_mut();
         HostCounters {
@@ -300,8 +311,8 @@ impl HostProbes {
             pressure: read_pressure(),
             processors: read_processor_times(&self.cpus),
             kernel_threads_s: threads.and_then(|threads| threads.used_s(&self.cpus)),
-            runner_cpu_s,
-            buried_cpu_s: (with_buried_s - runner_cpu_s).max(0.0),
+            runner_cpu_s: own_cpu_s + servers_cpu_s,
+            buried_cpu_s: (with_buried_s - own_cpu_s).max(0.0),
         }
     }
 }
@@ -389,6 +400,13 @@ impl Sampler {
     /// Includes the server with that main process.
     pub fn follow_server(&mut self, pid: Option<u32>) {
         self.server = pid.map(ServerSampler::new);
+    }
+
+    /// Counts these servers of modeled storage with the runner: they are no neighbors, although a
+    /// fast model keeps a processor busy.
+    pub fn follow_storage_servers(&mut self, pids: Vec<u32>) {
+        self.probes.storage_servers = pids;
+        self.first.runner_cpu_s += self.probes.storage_servers_cpu_s();
     }
 
     /// Returns the resources of the server between release and end; `None` if there is none.
@@ -574,6 +592,42 @@ mod tests {
         assert!(buried_s > 0.05, "{buried_s}");
         assert!(sampler.unseen_s(buried_s) > 0.05, "{buried_s}");
         assert_eq!(sampler.unseen_s(0.0), 0.0);
+    }
+
+    #[test]
+    fn what_a_server_of_modeled_storage_uses_is_no_neighbor_s() {
+        use std::io::{BufRead, BufReader};
+        let folder = tempfile::tempdir().unwrap();
+        let mut server = std::process::Command::new("sh")
+            .args([
+                "-c",
+                "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; echo; read end",
+            ])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let new = || Sampler::new(&[std::process::id()], &[], folder.path(), None);
+        let mut sampler = new();
+        assert_eq!(sampler.probes.storage_servers_cpu_s(), 0.0);
+        sampler.follow_storage_servers(vec![server.id()]);
+        let mut worked = BufReader::new(server.stdout.take().unwrap());
+        worked.read_line(&mut String::new()).unwrap();
+        let own = process::read_cpu_and_faults(std::process::id()).unwrap();
+        let counted = sampler.probes.counters();
+        // Other threads of this process may work meanwhile: never less than the server.
+        assert!(
+            counted.runner_cpu_s > own.cpu_s() + 0.05,
+            "{counted:?}, {own:?}"
+        );
+        // What it used before a trial does not count.
+        let mut late = new();
+        let before_s = late.first.runner_cpu_s;
+        late.follow_storage_servers(vec![server.id()]);
+        assert!(late.first.runner_cpu_s > before_s + 0.05, "{before_s}");
+        drop(server.stdin.take());
+        server.wait().unwrap();
+        assert_eq!(sampler.probes.storage_servers_cpu_s(), 0.0);
     }
 
     #[test]

@@ -63,6 +63,8 @@ fn check_conditions(conditions: &Conditions) -> Result<(), HostRefusal> {
         ("time_slice", conditions.time_slice_s.is_some()),
         ("at", !conditions.faults.is_empty()),
         ("record_trace", conditions.record_trace_bytes.is_some()),
+        ("storage_model", conditions.storage_model.is_some()),
+        ("log_storage_model", conditions.log_storage_model.is_some()),
     ];
     match of_this_host.into_iter().find(|(_, is_set)| *is_set) {
         Some((condition, _)) => Err(HostRefusal::Condition { condition }),
@@ -91,6 +93,11 @@ mod tests {
             ..usual()
         };
         assert!(refusal(slice).starts_with("time_slice is"));
+        let model = Conditions {
+            storage_model: Some("hdd-7200".to_owned()),
+            ..usual()
+        };
+        assert!(refusal(model).starts_with("storage_model is for workers on this host"));
         assert_eq!(refusal(usual()), "");
     }
 }

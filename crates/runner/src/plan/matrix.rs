@@ -106,6 +106,7 @@ pub fn expand_with(
     let mut expansion = Expansion::new(plan, registry, builds)?;
     let mut skipped = Vec::new();
     expansion.skip_file_systems(&mut skipped)?;
+    expansion.skip_storage_models(&mut skipped)?;
     let mut cells = Vec::new();
     let mut candidates = expansion.candidates(&mut skipped)?;
     expansion.check_caches(&mut candidates, &mut skipped)?;

@@ -2,6 +2,7 @@
 
 use crate::plan::refusal::Infeasibility;
 use crate::plan::resolution::ResolvedTrial;
+use crate::plan::storage_models::{check_available, check_models};
 use std::path::Path;
 use trueput_engine::Engine;
 use trueput_engine::cluster::NetworkQuality;
@@ -12,8 +13,8 @@ use trueput_record::filesystem::FileSystemKind;
 use trueput_record::storage::is_memory;
 use trueput_record::{Conditions, TrialSpec};
 
-/// Checks that this user and machine can do what a trial plans with its cluster's network, and that
-/// its database, which is created below `place`, can start cold.
+/// Checks that this user and machine can do what a trial plans with its cluster's network and its
+/// storage models, and that its database, which is created below `place`, can start cold.
 ///
 /// # Errors
 /// [`Infeasibility`].
@@ -31,7 +32,16 @@ pub(crate) fn check_feasibility(
             network::why_unavailable,
         )?;
     }
-    check_cold_start(&spec.conditions, place)
+    check_cold_start(&spec.conditions, place)?;
+    check_storage_models(&spec.conditions)
+}
+
+/// Checks that the storage models of a trial are those that it was planned for, and that this
+/// machine and user can have them.
+fn check_storage_models(conditions: &Conditions) -> Result<(), Infeasibility> {
+    let refuse = |reason: String| Infeasibility::StorageModel { reason };
+    check_models(conditions).map_err(|mistake| refuse(mistake.to_string()))?;
+    check_available(conditions).map_err(|error| refuse(error.to_string()))
 }
 
 /// Checks what needs a network of the cluster's own; `missing` says why there can be none.
@@ -68,6 +78,10 @@ fn check_network(
 /// themselves.
 fn check_cold_start(conditions: &Conditions, place: &Path) -> Result<(), Infeasibility> {
     if conditions.start != Start::Cold {
+        return Ok(());
+    }
+    if conditions.storage_model.is_some() {
+        // It is below a file system in an image, whose pages can be dropped.
         return Ok(());
     }
     let kind = match conditions.file_system.as_ref().map(|wanted| &wanted.kind) {
@@ -119,9 +133,26 @@ mod tests {
                 .unwrap_err()
                 .to_string();
             assert!(refusal.contains("--work"), "{refusal}");
+            conditions.storage_model = Some("hdd-7200".to_owned());
+            let modelled = check_cold_start(&conditions, Path::new(memory));
+            assert_eq!(modelled, Ok(()), "its pages are those of an image");
+            conditions.storage_model = None;
             conditions.file_system = format!("folder:{memory}").parse().ok();
             assert!(check_cold_start(&conditions, other).is_err());
         }
+    }
+
+    #[test]
+    fn a_storage_model_that_is_gone_is_refused_before_a_run_goes_on() {
+        let mut conditions = Conditions::default();
+        assert_eq!(check_storage_models(&conditions), Ok(()));
+        conditions.storage_model = Some("/nowhere/my.toml@1a2b3c4d".to_owned());
+        let refusal = check_storage_models(&conditions).unwrap_err();
+        let said = refusal.to_string();
+        assert!(
+            said.starts_with("storage_model: /nowhere/my.toml"),
+            "{said}"
+        );
     }
 
     #[test]

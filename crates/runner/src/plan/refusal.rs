@@ -199,6 +199,24 @@ pub(crate) enum Refusal {
         /// The engine.
         engine: &'static str,
     },
+    /// The server is the user's, and so are its disks.
+    #[error(
+        "storage_model: this {engine} is your server, whose files are not in the work folder: \
+         remove storage_model and log_storage_model, or let the trial start its own server"
+    )]
+    ModelOfUsersServer {
+        /// The engine.
+        engine: &'static str,
+    },
+    /// The engine's nodes would share one model of a device.
+    #[error(
+        "storage_model: {engine} is a cluster, whose nodes would share one model of a device: \
+         remove storage_model and log_storage_model, or run an engine on one host"
+    )]
+    ModelOfCluster {
+        /// The engine.
+        engine: &'static str,
+    },
     /// The engine is no cluster.
     #[error(
         "at: {engine} is not a cluster that this program starts, so none of its nodes fails: \
@@ -358,6 +376,12 @@ pub(crate) enum Infeasibility {
     ColdStart {
         /// The kind of file system.
         file_system: String,
+    },
+    /// A storage model is not as it was planned, or cannot be had here.
+    #[error("{reason}")]
+    StorageModel {
+        /// The reason, with a remedy.
+        reason: String,
     },
     /// The engine cannot keep databases below a folder.
     #[error(

@@ -120,6 +120,7 @@ pub(crate) fn resolve_trial(
     check_job(&*job, &*engine, &knobs, spec)?;
     check_recording(&*job, workload.subject(), spec)?;
     check_compaction(&*engine, workload.subject(), spec)?;
+    check_modelled(&*engine, &spec.conditions, spec)?;
     Ok(ResolvedTrial {
         engine,
         promise,
@@ -138,6 +139,8 @@ fn suits_native_program(conditions: &Conditions) -> bool {
         allocator: conditions.allocator,
         file_system: conditions.file_system.clone(),
         log_file_system: conditions.log_file_system.clone(),
+        storage_model: conditions.storage_model.clone(),
+        log_storage_model: conditions.log_storage_model.clone(),
         ..Conditions::default()
     };
     *conditions == inherited
@@ -290,6 +293,28 @@ pub(crate) fn check_crashable(
         Err(Refusal::NothingToCrash { engine: name })
     } else if spec.is_on_users_server() {
         Err(Refusal::UsersServer { engine: name })
+    } else {
+        Ok(())
+    }
+}
+
+/// Checks that the files of a trial's database are where a storage model can be below them, if
+/// these conditions ask for one. A plan's expansion uses the same check.
+///
+/// # Errors
+/// [`Refusal::ModelOfUsersServer`] or [`Refusal::ModelOfCluster`].
+pub(crate) fn check_modelled(
+    engine: &dyn Engine,
+    conditions: &Conditions,
+    spec: &TrialSpec,
+) -> Result<(), Refusal> {
+    let name = engine.info().name;
+    if conditions.storage_model.is_none() && conditions.log_storage_model.is_none() {
+        Ok(())
+    } else if spec.is_on_users_server() {
+        Err(Refusal::ModelOfUsersServer { engine: name })
+    } else if engine.cluster().is_some() {
+        Err(Refusal::ModelOfCluster { engine: name })
     } else {
         Ok(())
     }
@@ -463,6 +488,40 @@ mod tests {
 
         fn network(&self, _knobs: &ParameterValues) -> NetworkQuality {
             NetworkQuality::default()
+        }
+    }
+
+    #[test]
+    fn a_storage_model_needs_files_of_one_database_on_this_machine() {
+        let library = DescribedEngine {
+            retains_data: true,
+            is_cluster: false,
+        };
+        let cluster = DescribedEngine {
+            is_cluster: true,
+            ..library
+        };
+        let spec = testing::spec(0, "postgresql", Durability::Sync, 1);
+        let mut of_user = spec.clone();
+        of_user.build = Some("postgres://me@db/test".into());
+        let refused = [
+            (&cluster, &spec, "described is a cluster"),
+            (&library, &of_user, "this described is your server"),
+        ];
+        let model = Some("hdd-7200".to_owned());
+        let [mut data, mut log] = [Conditions::default(), Conditions::default()];
+        (data.storage_model, log.log_storage_model) = (model.clone(), model);
+        for conditions in [data, log] {
+            assert!(check_modelled(&library, &conditions, &spec).is_ok());
+            for (engine, spec, reason) in refused {
+                let refusal = check_modelled(engine, &conditions, spec).unwrap_err();
+                let said = refusal.to_string();
+                assert!(
+                    said.starts_with("storage_model: ") && said.contains(reason),
+                    "{said}"
+                );
+                assert!(check_modelled(engine, &Conditions::default(), spec).is_ok());
+            }
         }
     }
 

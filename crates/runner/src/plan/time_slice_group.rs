@@ -108,6 +108,28 @@ mod tests {
     }
 
     #[test]
+    fn contenders_on_two_storage_models_share_no_time_slices() {
+        let on = |engine, model: Option<&str>| {
+            let mut spec = spec(engine, 1, 1, Some(0.05));
+            spec.conditions.storage_model = model.map(str::to_owned);
+            spec
+        };
+        let mut trials = [
+            on("a", Some("hdd-7200")),
+            on("b", Some("nvme-consumer")),
+            on("c", None),
+        ];
+        assert_eq!(ids(&trials), [["a-1-1"], ["b-1-1"], ["c-1-1"]]);
+        // The control: those on one model share them.
+        trials[1].conditions.storage_model = Some("hdd-7200".to_owned());
+        let expected = [vec!["a-1-1", "b-1-1"], vec!["c-1-1"]];
+        assert_eq!(ids(&trials), expected);
+        // A log elsewhere is other storage, too.
+        trials[0].conditions.log_storage_model = Some("nvme-consumer".to_owned());
+        assert_eq!(ids(&trials), [["a-1-1"], ["b-1-1"], ["c-1-1"]]);
+    }
+
+    #[test]
     fn without_time_slices_each_trial_runs_by_itself() {
         let trials = [spec("a", 1, 1, None), spec("b", 1, 1, None)];
         assert_eq!(ids(&trials), [["a-1-1"], ["b-1-1"]]);

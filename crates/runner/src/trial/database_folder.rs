@@ -4,7 +4,7 @@ use crate::context::{DatabaseFolderError, RunContext};
 use crate::plan::resolution::ResolvedTrial;
 use crate::trial::prepared_copy;
 use crate::trial::prepared_database::PreparedDatabase;
-use trueput_host::run_work_folder::TrialFolderError;
+use crate::trial::trial_storage::{is_in_work_folder, storage_key};
 use trueput_host::trial_file_system::{self, TrialFileSystems};
 use trueput_record::{Conditions, TrialSpec};
 use trueput_workloads::ExistingDatabase;
@@ -40,14 +40,8 @@ fn load_key_of(spec: &TrialSpec, resolved: &ResolvedTrial) -> Option<String> {
     let (contender, workload, seed) = (spec.contender(), &spec.workload, spec.seed);
     let durability = spec.durability;
     // The load decides on which node each page of the page cache is.
-    let Conditions {
-        cpus,
-        numa,
-        file_system,
-        log_file_system,
-        ..
-    } = &spec.conditions;
-    let setup = format!("{cpus:?} {numa:?} {file_system:?} {log_file_system:?}");
+    let Conditions { cpus, numa, .. } = &spec.conditions;
+    let setup = format!("{cpus:?} {numa:?} {}", storage_key(&spec.conditions));
     Some(format!(
         "{contender} {durability} {knobs} {workload} {load} {seed} {setup}"
     ))
@@ -105,8 +99,8 @@ fn new_folder(
     };
     let (directory, existing) = context.area.trial_folder(&spec.id)?;
     let conditions = &spec.conditions;
-    let apart = conditions.file_system.is_some() || conditions.log_file_system.is_some();
-    if existing && !apart && context.options.resume_databases && resolved.job.is_resumable() {
+    let is_here = is_in_work_folder(conditions);
+    if existing && is_here && context.options.resume_databases && resolved.job.is_resumable() {
         let place = TrialFileSystems {
             database: directory,
             data: None,
@@ -119,8 +113,7 @@ fn new_folder(
     }
     let (directory, _) = context.area.trial_folder(&spec.id)?;
     let needed = needed_bytes(context, spec, resolved);
-    let place = trial_file_system::create(&directory, conditions, needed);
-    let place = place.map_err(TrialFolderError::from)?;
+    let place = context.area.create_file_systems(&directory, spec, needed)?;
     Ok(database(place, ExistingDatabase::Nothing))
 }
 

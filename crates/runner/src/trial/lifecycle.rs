@@ -20,6 +20,7 @@ use crate::trial::prepared_copy;
 use crate::trial::prepared_database::PreparedDatabase;
 use crate::trial::server_lifecycle::ServerLifecycle;
 use crate::trial::trace_folder;
+use crate::trial::trial_storage::storage_key;
 use crate::trial::worker_group::{WorkerGroupResult, WorkerGroupSpec};
 use crate::workers::protocol::{
     Assignment, EngineState, Report, TrialTotals, VerificationResult, WorkerTask,
@@ -195,7 +196,13 @@ impl TrialSetup {
     /// Returns the bytes that must be free: none if the database exists already, or has its own
     /// file system.
     pub fn needed_bytes(&self, spec: &TrialSpec) -> u64 {
-        if self.existing == ExistingDatabase::Nothing && spec.conditions.file_system.is_none() {
+        let Conditions {
+            file_system,
+            storage_model,
+            ..
+        } = &spec.conditions;
+        let is_apart = file_system.is_some() || storage_model.is_some();
+        if self.existing == ExistingDatabase::Nothing && !is_apart {
             self.needed_bytes
         } else {
             0
@@ -443,11 +450,9 @@ fn hardware_limits_key(spec: &TrialSpec, task: &WorkerTask) -> String {
         numa,
         allocator,
         memory_bytes,
-        file_system,
-        log_file_system,
         ..
     } = &spec.conditions;
-    let setup = format!("{file_system:?} {log_file_system:?}");
+    let setup = storage_key(&spec.conditions);
     let environment = format!("{cpus:?} {numa:?} {allocator} {memory_bytes:?}");
     format!("{stores} {committers} {commit_bytes} {setup} {environment}")
 }

@@ -120,6 +120,7 @@ impl<'a> WorkerGroup<'a> {
             sampler.omit_host_activity();
         }
         sampler.follow_server(self.server.or(self.own_server));
+        sampler.follow_storage_servers(context.area.storage_server_pids());
         self.measurement = Some(ActiveMeasurement {
             started_at,
             sampler,

@@ -8,13 +8,14 @@ use crate::context::{DatabaseFolderError, RunContext};
 use crate::evidence::database_size::measure_database;
 use crate::plan::log_directory::is_log_elsewhere;
 use crate::trial::prepared_database::PreparedDatabase;
+use crate::trial::trial_storage::is_in_work_folder;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use trueput_host::folder_copy::copy_contents;
 use trueput_host::read_free_bytes;
+use trueput_record::TrialSpec;
 use trueput_record::measurement::EngineReport;
-use trueput_record::{Conditions, TrialSpec};
 
 /// A larger database is prepared anew: its copy would take as long, and fill the page cache.
 const MAX_BYTES: u64 = 1 << 30;
@@ -24,22 +25,15 @@ const FREE_FACTOR: u64 = 4;
 
 /// Returns whether a later repeat of a trial's cell can begin with a copy of its database.
 pub(crate) fn is_wanted(context: &RunContext<'_>, spec: &TrialSpec) -> bool {
-    let Conditions {
-        file_system,
-        log_file_system,
-        crash_and_recover,
-        ..
-    } = &spec.conditions;
     let options = context.options;
     let is_kept = options.keep_databases || options.resume_databases || options.keep_unfinished;
-    let is_here = file_system.is_none()
-        && log_file_system.is_none()
+    let is_here = is_in_work_folder(&spec.conditions)
         && !spec.is_on_users_server()
         && !is_log_elsewhere(&spec.knobs);
     let copies = &context.known.prepared;
     is_here
         && !is_kept
-        && !crash_and_recover
+        && !spec.conditions.crash_and_recover
         && copies.is_repeated(spec)
         && !copies.has_copy_of(spec)
 }

@@ -1,9 +1,16 @@
 //! The files of a run folder, and those that a bundle may contain.
 
+use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 /// The file of a bundle that has the SHA-256 of the others, as `sha256sum` writes it.
 pub const SUMS: &str = "SHA256SUMS";
+
+/// The folders in a run folder that have files of the record.
+pub const FOLDERS: [&str; 2] = ["histograms", "storage"];
+
+/// The ends of the names of reports on modeled storage: each is on an image of a trial.
+const REPORTS: [&str; 3] = ["-data.json", "-log.json", "-journal.json"];
 
 /// The role of a path within a run folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,14 +27,17 @@ pub enum EntryRole {
 pub fn part(path: &Path) -> Option<EntryRole> {
     let mut parts = path.components().map(Component::as_os_str);
     let first = parts.next()?.to_str()?;
+    let record = |name: &OsStr, endings: &[&str]| {
+        let is_ours = |name: &str| endings.iter().any(|ending| name.ends_with(ending));
+        let own = name.to_str().filter(|name| is_ours(name));
+        own.map(|_| EntryRole::Record)
+    };
     match (first, parts.next(), parts.next()) {
         ("run.json" | "trials.jsonl" | "end.json", None, None) => Some(EntryRole::Record),
         (SUMS, None, None) => Some(EntryRole::Sums),
         ("report.html" | "tuned.toml", None, None) => Some(EntryRole::Page),
-        ("histograms", Some(name), None) => {
-            let is_log = Path::new(name).extension().is_some_and(|e| e == "hlog");
-            is_log.then_some(EntryRole::Record)
-        }
+        ("histograms", Some(name), None) => record(name, &[".hlog"]),
+        ("storage", Some(name), None) => record(name, &REPORTS),
         // Room that a killed run kept.
         (name, None, None) if name.starts_with("reserve-") => Some(EntryRole::Page),
         _ => None,
@@ -49,16 +59,17 @@ pub fn plain(path: &Path) -> Option<PathBuf> {
 }
 
 /// Splits the path of a file in an archive into the path of its run folder, which may be nested,
-/// and the path within that folder; `None` for files that a run folder does not have.
+/// and the path within that folder; `None` for files that a run folder does not have. A run folder
+/// may have the name of a folder in it.
 pub fn split(path: &Path) -> Option<(PathBuf, PathBuf, EntryRole)> {
-    let mut ancestors = path.ancestors().skip(1);
-    let parent = ancestors.next()?;
-    let root = match parent.file_name() {
-        Some(name) if name == "histograms" => ancestors.next()?,
-        _ => parent,
-    };
-    let within = path.strip_prefix(root).ok()?;
-    Some((root.to_owned(), within.to_owned(), part(within)?))
+    let parent = path.parent()?;
+    let is_inner = |name: &OsStr| FOLDERS.iter().any(|folder| name == *folder);
+    let is_below = parent.file_name().is_some_and(is_inner);
+    let outer = parent.parent().filter(|_| is_below);
+    outer.into_iter().chain([parent]).find_map(|root| {
+        let within = path.strip_prefix(root).ok()?;
+        Some((root.to_owned(), within.to_owned(), part(within)?))
+    })
 }
 
 /// A name from an archive as a message quotes it: it may come from anybody.
@@ -87,6 +98,8 @@ mod tests {
             "trials.jsonl",
             "end.json",
             "histograms/0001-a.hlog",
+            "storage/0001-data.json",
+            "storage/0001-log-journal.json",
         ] {
             assert_eq!(part(Path::new(kept)), Some(EntryRole::Record), "{kept}");
         }
@@ -98,6 +111,9 @@ mod tests {
             "work/data.mdb",
             "../run.json",
             "histograms/x/y.hlog",
+            "storage/x/y.json",
+            "storage/data.img",
+            "storage/run.json",
             "notes.txt",
             "",
         ] {
@@ -119,6 +135,14 @@ mod tests {
             ("results/run/end.json", "results/run|end.json"),
             ("./run/histograms/1.hlog", "run|histograms/1.hlog"),
             ("histograms/1.hlog", "|histograms/1.hlog"),
+            ("run/storage/1-data.json", "run|storage/1-data.json"),
+            ("storage/run.json", "storage|run.json"),
+            ("storage/storage/1-data.json", "storage|storage/1-data.json"),
+            (
+                "histograms/histograms/1.hlog",
+                "histograms|histograms/1.hlog",
+            ),
+            ("histograms/trials.jsonl", "histograms|trials.jsonl"),
         ] {
             assert_eq!(of(path).as_deref(), Some(expected), "{path}");
         }

@@ -1,6 +1,6 @@
 //! Makes a bundle of a run folder.
 
-use super::layout::{EntryRole, SUMS, part};
+use super::layout::{EntryRole, FOLDERS, SUMS, part};
 use crate::failure::Failure;
 use crate::size_limit::explained;
 use flate2::write::GzEncoder;
@@ -79,7 +79,7 @@ fn append(archive: &mut Archive, run: &Path, name: &Path, path: &Path) -> IoResu
 /// The files of the record, in order.
 fn record_files(run: &Path) -> IoResult<Vec<PathBuf>> {
     let mut files = Vec::new();
-    for folder in ["", "histograms"] {
+    for folder in [""].into_iter().chain(FOLDERS) {
         let names = regular_file::names(run, folder)?;
         let paths = names.iter().map(|name| Path::new(folder).join(name));
         files.extend(paths.filter(|path| part(path) == Some(EntryRole::Record)));

@@ -1,6 +1,6 @@
 //! Unpacks an untrusted bundle to a temporary folder.
 
-use super::layout::{EntryRole, SUMS, plain, shown, split};
+use super::layout::{EntryRole, FOLDERS, SUMS, plain, shown, split};
 use super::pack::HashingReader;
 use crate::failure::Failure;
 use crate::size_limit::RAISE;
@@ -15,9 +15,9 @@ use tar::EntryType;
 use trueput_record::folder::MAX_TRIALS;
 use trueput_record::value::format_bytes;
 
-/// The most entries of a bundle: two histogram logs for each trial, and the other files of a run
-/// folder.
-const MAX_ENTRIES: usize = 2 * MAX_TRIALS + 100;
+/// The most entries of a bundle: for each trial two histogram logs and the reports on four images
+/// of its storage, and the other files of a run folder.
+const MAX_ENTRIES: usize = 6 * MAX_TRIALS + 100;
 
 /// Limits the bytes read from an archive, which may expand a few bytes to endless zeros.
 struct LimitedReader<R> {
@@ -89,7 +89,9 @@ fn unpack_limited(
         left: max_bytes,
         is_over: Rc::clone(is_over),
     });
-    std::fs::create_dir_all(place.join("histograms")).map_err(Failure::usage)?;
+    for folder in FOLDERS {
+        std::fs::create_dir_all(place.join(folder)).map_err(Failure::usage)?;
+    }
     let mut found = BundleContents::default();
     for (index, entry) in archive.entries().map_err(Failure::usage)?.enumerate() {
         if index == MAX_ENTRIES {
@@ -211,9 +213,9 @@ fn check(found: &BundleContents) -> Result<(), Failure> {
             "it holds {path}, which does not belong to the run"
         )));
     }
-    let histograms = root.join("histograms");
-    let is_above = |folder: &&PathBuf| !histograms.starts_with(folder);
-    if let Some(folder) = found.folders.iter().find(is_above) {
+    let own = FOLDERS.map(|folder| root.join(folder));
+    let is_foreign = |folder: &&PathBuf| !own.iter().any(|own| own.starts_with(folder));
+    if let Some(folder) = found.folders.iter().find(is_foreign) {
         let folder = shown(folder);
         return Err(Failure::usage(format!(
             "it holds the folder {folder}, which a run folder does not contain"

@@ -20,11 +20,13 @@ const RENAMES: [(&str, &str); 6] = [
 ];
 
 /// Conditions that came later, which history lists with their default.
-const LATER_CONDITIONS: [(&str, &str); 4] = [
+const LATER_CONDITIONS: [(&str, &str); 6] = [
     ("at", "none"),
     ("compact", "false"),
     ("hosts", "none"),
+    ("log_storage_model", "none"),
     ("record_trace", "none"),
+    ("storage_model", "none"),
 ];
 
 fn new_name(old: &str) -> &str {

@@ -3,6 +3,7 @@
 use crate::bottleneck_words::cause;
 use crate::document::{Block, Table};
 use crate::sections::header::host_lines;
+use crate::storage_words;
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 use trueput_findings::cells::context_switches;
@@ -185,6 +186,7 @@ pub(crate) fn machine(report: &Run) -> Vec<Block> {
             load(host.load_at_start),
         ),
     ];
+    facts.extend(storage_words::models_of(report).map(|models| ("storage models", models)));
     if let Some(end) = &report.end {
         facts.push(("load over 1, 5, 15 minutes, end", load(end.load_at_end)));
         facts.push(("ended", end.ended_at.clone()));

@@ -1,11 +1,13 @@
-//! Checks the run conditions of a plan: file systems, separate logs, placement, time slices.
+//! Checks the run conditions of a plan: file systems, storage models, separate logs, placement,
+//! time slices.
 
 use super::skipped::note;
 use super::{Error, Expansion, time_slices};
 use crate::hosts::fit::check_reach;
 use crate::plan::log_directory::{LOG, LOG_DIRECTORY};
 use crate::plan::refusal::Refusal;
-use crate::plan::resolution::{check_compactable, check_crashable};
+use crate::plan::resolution::{check_compactable, check_crashable, check_modelled};
+use crate::plan::storage_models::{are_on_same_models, check_available, first_key, pin_models};
 use crate::plan::time_slice_group::group_trials;
 use std::fmt::Display;
 use trueput_engine::Engine;
@@ -50,6 +52,34 @@ impl Expansion<'_> {
             }
             if !missing {
                 possible.push(conditions.clone());
+            }
+        }
+        self.conditions = possible;
+        Ok(())
+    }
+
+    /// Finds the storage models of the plan, and skips those that this machine or user cannot have;
+    /// other cells run, as for file systems.
+    pub(super) fn skip_storage_models(
+        &mut self,
+        skipped: &mut Vec<SkippedPart>,
+    ) -> Result<(), Error> {
+        let mut possible: Vec<Conditions> = Vec::new();
+        for mut conditions in std::mem::take(&mut self.conditions) {
+            pin_models(&mut conditions)
+                .map_err(|mistake| self.plan_error(mistake.key, &mistake))?;
+            // A second path to a model would be a second contender of the same name.
+            let is_same = |other: &Conditions| are_on_same_models(&conditions, other);
+            if possible.iter().any(is_same) {
+                continue;
+            }
+            match check_available(&conditions) {
+                Ok(()) => possible.push(conditions),
+                Err(error) if error.is_invalid() => {
+                    let key = first_key(&conditions).unwrap_or_default();
+                    return Err(self.plan_error(key, error));
+                }
+                Err(error) => note(skipped, error.to_string().into()),
             }
         }
         self.conditions = possible;
@@ -156,8 +186,14 @@ pub(super) fn knobs_under(
         key,
         reason: refusal.to_string(),
     };
+    let log_key = if conditions.log_file_system.is_some() {
+        "log_filesystem"
+    } else {
+        "log_storage_model"
+    };
     let knobs = with_log_placed(engine, &spec.knobs, conditions)
-        .map_err(|refusal| unmet("log_filesystem", &refusal))?;
+        .map_err(|refusal| unmet(log_key, &refusal))?;
+    check_modelled(engine, conditions, spec).map_err(|refusal| unmet("storage_model", &refusal))?;
     check_reach(engine, conditions, spec).map_err(|refusal| unmet("hosts", &refusal))?;
     check_compactable(engine, conditions).map_err(|refusal| unmet("compact", &refusal))?;
     check_crashable(engine, conditions, spec)
@@ -165,8 +201,8 @@ pub(super) fn knobs_under(
     Ok(knobs)
 }
 
-/// Returns the knobs of a trial whose log is on a separate file system: an engine that can place it
-/// finds it in its folder's subfolder `log`.
+/// Returns the knobs of a trial whose log is on a separate file system or storage model: an engine
+/// that can place it finds it in its folder's subfolder `log`.
 ///
 /// # Errors
 /// [`Refusal::FixedLog`] if the engine cannot.
@@ -176,7 +212,7 @@ fn with_log_placed(
     conditions: &Conditions,
 ) -> Result<Settings, Refusal> {
     let mut knobs = knobs.clone();
-    if conditions.log_file_system.is_none() {
+    if conditions.log_file_system.is_none() && conditions.log_storage_model.is_none() {
         return Ok(knobs);
     }
     if engine.knobs().iter().any(|knob| knob.name == LOG_DIRECTORY) {

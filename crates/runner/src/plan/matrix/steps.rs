@@ -4,6 +4,7 @@ use super::conditions::knobs_under;
 use super::skipped::{joined, note};
 use super::{Error, Expansion, check_promise};
 use crate::plan::resolution::{check_fit, missing_level};
+use crate::plan::storage_models::{check_available, pin_models};
 use std::fmt::Display;
 use trueput_engine::parameter::{resolve, resolve_knobs};
 use trueput_engine::{Durability, Engine};
@@ -136,7 +137,8 @@ impl Expansion<'_> {
             spec.durability = Durability::None;
         }
         placement::check(&spec.conditions).map_err(|error| plan_error(&error))?;
-        if let Some(reason) = self.find_missing_file_system(&spec, index, step)? {
+        pin_models(&mut spec.conditions).map_err(|error| plan_error(&error))?;
+        if let Some(reason) = self.find_missing_storage(&spec, index, step)? {
             note(skipped, skip_message(before, step, &reason).into());
             return Ok(None);
         }
@@ -183,7 +185,8 @@ impl Expansion<'_> {
         Ok(None)
     }
 
-    fn find_missing_file_system(
+    /// Returns why this machine or user cannot have the storage of a step.
+    fn find_missing_storage(
         &self,
         spec: &TrialSpec,
         index: usize,
@@ -200,7 +203,13 @@ impl Expansion<'_> {
                 Err(error) => return Ok(Some(error.to_string())),
             }
         }
-        Ok(None)
+        match check_available(conditions) {
+            Ok(()) => Ok(None),
+            Err(error) if error.is_invalid() => {
+                Err(self.step_error(index, &step.name, &error.to_string()))
+            }
+            Err(error) => Ok(Some(error.to_string())),
+        }
     }
 
     fn step_error(&self, index: usize, name: &str, error: &dyn Display) -> Error {

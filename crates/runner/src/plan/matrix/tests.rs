@@ -1,4 +1,5 @@
 mod fits;
+mod storage_models;
 mod time_slices;
 
 use super::skipped::SKIP_HINT;

@@ -40,9 +40,6 @@ const FILES: [(&str, &str); 9] = [
     embedded!("sd-card"),
 ];
 
-/// The name that stands for no model. No model can have it.
-const NO_MODEL: &str = "none";
-
 /// A longer file is no model, bytes.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 

@@ -3,11 +3,8 @@
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
-use trueput_record::storage_model::ModelReference;
+use trueput_record::storage_model::{ModelReference, NO_MODEL};
 use trueput_record::{Conditions, TrialSpec};
-
-/// The word for this machine's own storage, as in the conditions.
-const NO_MODEL: &str = "none";
 
 /// The storage models below a database and its log. `Display` gives the words of a heading: `on
 /// model hdd-7200, log on model nvme-consumer`.

@@ -13,6 +13,10 @@
 
 use std::path::Path;
 
+/// The value of a condition without a storage model, on this machine's own storage. No model can
+/// have this name.
+pub const NO_MODEL: &str = "none";
+
 /// The number of hexadecimal digits of a hash that tell two texts of one name apart.
 const DIGEST_DIGITS: usize = 8;
 
@@ -102,7 +106,7 @@ impl<'t> ModelReference<'t> {
 /// # Errors
 /// [`ParseModelError`].
 pub fn parse_model(text: &str) -> Result<Option<String>, ParseModelError> {
-    if text == "none" {
+    if text == NO_MODEL {
         return Ok(None);
     }
     let is_file = ModelReference::of(text).file().is_some();

@@ -36,6 +36,23 @@ pub(super) struct ServedRequest {
     pub(super) arrived_ns: u64,
 }
 
+impl ServedRequest {
+    /// Returns a request that is one to the device.
+    pub(super) fn to_device(on_device: DeviceRequest, arrived_ns: u64) -> Self {
+        let (kind, bytes) = match on_device {
+            DeviceRequest::Read { bytes, .. } => (RequestKind::Read, bytes),
+            DeviceRequest::Write { bytes, .. } => (RequestKind::Write, bytes),
+            DeviceRequest::Flush => (RequestKind::Flush, 0),
+        };
+        Self {
+            kind,
+            bytes,
+            on_device: Some(on_device),
+            arrived_ns,
+        }
+    }
+}
+
 /// The delays of one device, at first off.
 pub(super) struct Delays<A> {
     device: Mutex<DeviceModel>,
@@ -296,16 +313,11 @@ mod tests {
 
         /// Answers a read that takes so long.
         fn read(&self, name: &'static str, ms: u64) {
-            let bytes = 4096;
-            let request = ServedRequest {
-                kind: RequestKind::Read,
-                bytes,
-                on_device: Some(DeviceRequest::Read {
-                    position: ms,
-                    bytes,
-                }),
-                arrived_ns: self.delays.now_ns(),
+            let read = DeviceRequest::Read {
+                position: ms,
+                bytes: 4096,
             };
+            let request = ServedRequest::to_device(read, self.delays.now_ns());
             self.delays
                 .answer(request, Probe(name, self.sender.clone()));
         }

@@ -191,16 +191,11 @@ impl Filesystem for ImageFileSystem {
             Ok(data) => data,
             Err(cause) => return reply.error(error(cause)),
         };
-        let bytes = data.len() as u64;
-        let request = ServedRequest {
-            kind: RequestKind::Read,
-            bytes,
-            on_device: Some(DeviceRequest::Read {
-                position: offset,
-                bytes,
-            }),
-            arrived_ns,
+        let read = DeviceRequest::Read {
+            position: offset,
+            bytes: data.len() as u64,
         };
+        let request = ServedRequest::to_device(read, arrived_ns);
         self.delays.answer(request, ImageReply::Data(reply, data));
     }
 
@@ -221,16 +216,11 @@ impl Filesystem for ImageFileSystem {
             Ok(written) => written,
             Err(cause) => return reply.error(error(cause)),
         };
-        let bytes = data.len() as u64;
-        let request = ServedRequest {
-            kind: RequestKind::Write,
-            bytes,
-            on_device: Some(DeviceRequest::Write {
-                position: offset,
-                bytes,
-            }),
-            arrived_ns,
+        let write = DeviceRequest::Write {
+            position: offset,
+            bytes: data.len() as u64,
         };
+        let request = ServedRequest::to_device(write, arrived_ns);
         let answer = ImageReply::Written(reply, written);
         self.delays.answer(request, answer);
     }
@@ -244,12 +234,7 @@ impl Filesystem for ImageFileSystem {
         _data_only: bool,
         reply: ReplyEmpty,
     ) {
-        let request = ServedRequest {
-            kind: RequestKind::Flush,
-            bytes: 0,
-            on_device: Some(DeviceRequest::Flush),
-            arrived_ns: self.delays.now_ns(),
-        };
+        let request = ServedRequest::to_device(DeviceRequest::Flush, self.delays.now_ns());
         self.delays.answer(request, ImageReply::Done(reply));
     }
 
@@ -268,21 +253,19 @@ impl Filesystem for ImageFileSystem {
             Ok(flags) => flags,
             Err(cause) => return reply.error(error(cause)),
         };
-        let is_zeroed = flags.contains(FallocateFlags::ZERO_RANGE);
-        let write = DeviceRequest::Write {
-            position: offset,
-            bytes: length,
-        };
-        let kind = if is_zeroed {
-            RequestKind::Write
+        let request = if flags.contains(FallocateFlags::ZERO_RANGE) {
+            let write = DeviceRequest::Write {
+                position: offset,
+                bytes: length,
+            };
+            ServedRequest::to_device(write, arrived_ns)
         } else {
-            RequestKind::Discard
-        };
-        let request = ServedRequest {
-            kind,
-            bytes: length,
-            on_device: is_zeroed.then_some(write),
-            arrived_ns,
+            ServedRequest {
+                kind: RequestKind::Discard,
+                bytes: length,
+                on_device: None,
+                arrived_ns,
+            }
         };
         self.delays.answer(request, ImageReply::Done(reply));
     }

@@ -1,6 +1,7 @@
 //! Reading and checking models.
 
 use super::*;
+use trueput_record::storage_model::NO_MODEL;
 
 /// A model with every key.
 const WHOLE: &str = r#"

@@ -1,6 +1,7 @@
 //! Checks the values of a model, alone and against each other.
 
-use super::{DiskGeometry, NO_MODEL, RateLimits, StorageModel, WriteCache};
+use super::{DiskGeometry, RateLimits, StorageModel, WriteCache};
+use trueput_record::storage_model::NO_MODEL;
 
 /// Longer times of one request are a mistake in the unit, microseconds.
 const MAX_TIME_US: f64 = 60e6;

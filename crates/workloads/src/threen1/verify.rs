@@ -203,6 +203,7 @@ fn results(
     } else {
         named.push(("blocks", stored.ended_blocks));
         named.push(("starts", completed.count()));
+        named.push(("uncounted_stores", ended.sum_of(UNCOUNTED)));
         named.push(("last_start", completed.last().unwrap_or_default()));
     }
     let named = named.into_iter();

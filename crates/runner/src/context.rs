@@ -12,7 +12,7 @@ use crate::plan::resolution::{ResolvedTrial, resolve_trial};
 use crate::trial::conformance_cache::FileState;
 use crate::trial::fault_injector::FaultError;
 use crate::trial::kept_server::KeptServer;
-use crate::trial::phase_limit::{ExpectedWork, LimitedPhase, PhaseClock};
+use crate::trial::phase_limit::{ExpectedWork, LimitedPhase, PhaseClock, expected_bytes_per_s};
 use crate::{Event, Options, Registry};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -570,6 +570,7 @@ impl RunContext<'_> {
             hang_limit: self.options.hang_limit,
             load: self.longest_load(spec),
             bytes: resolved.map_or(0, |resolved| resolved.job.expected_bytes()),
+            bytes_per_s: expected_bytes_per_s(conditions),
             // A recorded workload states when its requests are due.
             run: scheduled.max(Duration::try_from_secs_f64(run_s).unwrap_or_default()),
             worked: self.known.runs.get(&spec.id).copied().unwrap_or_default(),

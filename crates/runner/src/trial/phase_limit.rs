@@ -5,7 +5,10 @@
 //! is only slow is not ended. Time in which the runner itself did not run does not count.
 
 use std::time::{Duration, Instant};
+use trueput_faultfs::model_prediction::ModelPrediction;
+use trueput_faultfs::named_model::find_model;
 use trueput_host::process::describe_stuck;
+use trueput_record::Conditions;
 
 /// The time that any phase of a trial may go on without progress, however little it has to do,
 /// unless the user says otherwise.
@@ -29,8 +32,12 @@ const FACTOR: u32 = 3;
 /// A recovery may take so many times as long as the work before the crash.
 const RECOVERY_FACTOR: u32 = 10;
 
-/// The slowest storage at which a database is expected to be read or written, bytes a second.
+/// The slowest storage of a machine at which a database is expected to be read or written, bytes a
+/// second.
 const MIN_BYTES_PER_S: f64 = 10e6;
+
+/// The bytes of a request of [`ModelPrediction::read_median_ns`].
+const PAGE_BYTES: f64 = 4096.0;
 
 /// A phase of a trial that has a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +108,8 @@ pub(crate) struct ExpectedWork {
     pub load: Duration,
     /// The bytes of its database.
     pub bytes: u64,
+    /// The bytes that its storage reads or writes in a second at least.
+    pub bytes_per_s: f64,
     /// The duration of the run with its warm-up; zero if it has none.
     pub run: Duration,
     /// The time that its workers have worked on the database so far: before a resume, and once they
@@ -114,10 +123,22 @@ pub(crate) struct ExpectedWork {
     pub at_once: u32,
 }
 
+/// Returns the bytes that the storage of a trial reads or writes in a second at least: pages at
+/// random positions where a model of storage is slower than the slowest of machines.
+pub(crate) fn expected_bytes_per_s(conditions: &Conditions) -> f64 {
+    let named = [&conditions.storage_model, &conditions.log_storage_model];
+    let models = named.into_iter().flatten();
+    let models = models.filter_map(|name| find_model(name).ok());
+    let page_s = models.map(|model| ModelPrediction::of(&model).read_median_ns as f64 / 1e9);
+    page_s.fold(MIN_BYTES_PER_S, |slowest, page_s| {
+        slowest.min(PAGE_BYTES / page_s.max(1e-9))
+    })
+}
+
 impl ExpectedWork {
     /// Returns how long a phase may go on without progress.
     fn allowed_silence(&self, phase: LimitedPhase) -> Duration {
-        let storage = Duration::from_secs_f64(self.bytes as f64 / MIN_BYTES_PER_S);
+        let storage = Duration::from_secs_f64(self.bytes as f64 / self.bytes_per_s);
         let whole = self.load.saturating_mul(FACTOR).max(storage);
         // A trial without a duration has only the time that it really took. That of the parts
         // before this one, and of disturbed attempts, is no reason to wait longer for an operation.
@@ -140,6 +161,8 @@ impl ExpectedWork {
             // Operations may be as far apart as the trial is long: a workload has think times.
             LimitedPhase::Run if self.has_faults => FAULTS_TIMEOUT,
             LimitedPhase::Run if self.is_candidate => floor,
+            // One operation may wait while an engine writes back all of its pages.
+            LimitedPhase::Run if self.bytes_per_s < MIN_BYTES_PER_S => self.run.max(whole),
             LimitedPhase::Run => self.run.max(self.load.saturating_mul(FACTOR)),
             LimitedPhase::Open | LimitedPhase::Close if self.is_candidate => floor,
             LimitedPhase::Recover | LimitedPhase::StartServer | LimitedPhase::Compact => {
@@ -275,6 +298,7 @@ mod tests {
         hang_limit: HANG_TIMEOUT,
         load: Duration::ZERO,
         bytes: 0,
+        bytes_per_s: MIN_BYTES_PER_S,
         run: Duration::ZERO,
         worked: Duration::ZERO,
         is_candidate: false,
@@ -310,6 +334,26 @@ mod tests {
         assert_eq!(short.allowed_silence(LimitedPhase::Recover), S(80));
         // It rewrites the database without a sign of progress.
         assert!(long.allowed_silence(LimitedPhase::Compact) >= S(7_200));
+    }
+
+    #[test]
+    fn a_trial_on_a_slow_model_has_the_time_in_which_its_pages_are_written() {
+        let mut conditions = Conditions::default();
+        assert!((expected_bytes_per_s(&conditions) - MIN_BYTES_PER_S).abs() < 1.0);
+        conditions.storage_model = Some("nvme-datacenter".to_owned());
+        assert!((expected_bytes_per_s(&conditions) - MIN_BYTES_PER_S).abs() < 1.0);
+        conditions.log_storage_model = Some("hdd-7200".to_owned());
+        // A disk reads some hundred pages a second.
+        let disk = expected_bytes_per_s(&conditions);
+        assert!((200e3..1e6).contains(&disk), "{disk}");
+        let work = ExpectedWork {
+            bytes: 100 << 20,
+            bytes_per_s: disk,
+            ..NOTHING
+        };
+        for phase in [LimitedPhase::Run, LimitedPhase::Close, LimitedPhase::Verify] {
+            assert!(work.allowed_silence(phase) > S(100), "{phase:?}");
+        }
     }
 
     #[test]

@@ -114,6 +114,7 @@ fn described(model: &StorageModel) -> serde_json::Value {
             "append_median_ns": predicted.append_median_ns,
             "appends_per_s": predicted.appends_per_s,
             "read_median_ns": predicted.read_median_ns,
+            "read_p99_ns": predicted.read_p99_ns,
             "volume_bytes": VOLUME_BYTES,
         },
         "model": model,

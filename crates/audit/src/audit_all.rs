@@ -9,6 +9,7 @@ use crate::control::NAME as CONTROL_ENGINE;
 use crate::options::AuditOptions;
 use crate::subject::Subject;
 pub(crate) use scratch::Scratch;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -152,18 +153,7 @@ impl<'a> AuditCommand<'a> {
         registry: &'a Registry,
         observe: &'a (dyn Fn(AuditEvent<'_>) + Sync),
     ) -> Result<Self, Error> {
-        fs::File::open("/dev/fuse").map_err(|source| Error::NoFuse { source })?;
-        if !trueput_host::is_root() && !is_in_path("fusermount3") {
-            return Err(Error::NoMountHelper);
-        }
-        // The name of a run's folder: 20261124T140000Z-audit.
-        let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-        fs::create_dir_all(&request.results).map_err(|source| Error::Results {
-            folder: request.results.clone(),
-            source,
-        })?;
-        let name = format!("{now}-audit");
-        let folder = create_numbered(&request.results, &name, OPEN_MODE)?;
+        let folder = create_folder(&request.results, "audit")?;
         let recordings = private_files::create_folder(&folder.join(RECORDINGS));
         recordings.map_err(Error::Recordings)?;
         let scratch = Scratch::open(request.work.as_deref(), &folder)?;
@@ -421,15 +411,41 @@ impl<'a> AuditCommand<'a> {
     }
 
     fn write(&self, record: &AuditRecord) -> Result<(), Error> {
-        let path = self.folder.join(AUDIT_RECORD);
-        let partial = self.folder.join("audit.json.partial");
-        let text = serde_json::to_vec_pretty(record);
-        let written = text
-            .map_err(std::io::Error::from)
-            .and_then(|text| fs::write(&partial, text))
-            .and_then(|()| fs::rename(&partial, &path));
-        written.map_err(|source| Error::File { path, source })
+        write_record(&self.folder, AUDIT_RECORD, record)
     }
+}
+
+/// Checks that file systems can be mounted here, and creates the folder of a command in the one for
+/// results.
+pub(crate) fn create_folder(results: &Path, command: &str) -> Result<PathBuf, Error> {
+    fs::File::open("/dev/fuse").map_err(|source| Error::NoFuse { source })?;
+    if !trueput_host::is_root() && !is_in_path("fusermount3") {
+        return Err(Error::NoMountHelper);
+    }
+    // The name of a run's folder: 20261124T140000Z-audit.
+    let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+    fs::create_dir_all(results).map_err(|source| Error::Results {
+        folder: results.to_owned(),
+        source,
+    })?;
+    let name = format!("{now}-{command}");
+    Ok(create_numbered(results, &name, OPEN_MODE)?)
+}
+
+/// Writes the record of a command into its folder, as a whole or not at all.
+pub(crate) fn write_record(
+    folder: &Path,
+    name: &str,
+    record: &impl Serialize,
+) -> Result<(), Error> {
+    let path = folder.join(name);
+    let partial = folder.join(format!("{name}.partial"));
+    let text = serde_json::to_vec_pretty(record);
+    let written = text
+        .map_err(std::io::Error::from)
+        .and_then(|text| fs::write(&partial, text))
+        .and_then(|()| fs::rename(&partial, &path));
+    written.map_err(|source| Error::File { path, source })
 }
 
 fn is_in_path(program: &str) -> bool {

@@ -79,6 +79,20 @@ choices! {
     }
 }
 
+choices! {
+    /// What a commit does when the flush of its log fails.
+    pub enum FlushFailure {
+        /// It reports the error, and so does every later commit.
+        Refuse = "refuse",
+        /// It reports the error, and the next commit is appended behind it.
+        Continue = "continue",
+        /// It flushes again, and believes the second result.
+        Retry = "retry",
+        /// It believes that the log is flushed.
+        Ignore = "ignore",
+    }
+}
+
 parameters! {
     /// The knobs of the control.
     struct ControlKnobs {
@@ -86,6 +100,8 @@ parameters! {
         fault: Choice<Fault> = None,
         /// The call by which a commit is flushed.
         flush: Choice<FlushCall> = Fdatasync,
+        /// What a commit does when the flush of its log fails.
+        flush_failure: Choice<FlushFailure> = Refuse,
         /// The size of a log at which the next checkpoint begins.
         log_size: Bytes = 64 KiB in 4 KiB..=1 GiB,
     }

@@ -33,7 +33,7 @@ pub enum Error {
     },
     /// There is no FUSE on this machine, or this user may not use it.
     #[error(
-        "an audit needs FUSE, and /dev/fuse cannot be opened ({source}); {}",
+        "this needs FUSE, and /dev/fuse cannot be opened ({source}); {}",
         fuse_remedy(source)
     )]
     NoFuse {
@@ -41,7 +41,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The program by which users without root mount.
-    #[error("an audit without root needs fusermount3: install the package fuse3")]
+    #[error("without root this needs fusermount3: install the package fuse3")]
     NoMountHelper,
     /// The folder for results cannot be made.
     #[error("the folder {folder} cannot be made: {source}; name another")]

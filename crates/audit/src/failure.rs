@@ -69,6 +69,9 @@ pub enum Failure {
     /// The folder for states is full, which a damaged state may be the sign of.
     #[error("the folder for states is full: choose another one with --work ({0})")]
     StatesFull(Damage),
+    /// The folder for databases is full, which an engine meets as a fault.
+    #[error("{} is full: choose another folder with --work", .0.display())]
+    WorkFull(PathBuf),
     /// A worker gave no report.
     #[error(transparent)]
     NoReport(NoReport),

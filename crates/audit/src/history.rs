@@ -112,6 +112,11 @@ impl History {
         self.words.get(slot + ACKNOWLEDGED).store(event, SeqCst);
     }
 
+    /// Returns the number of events so far.
+    pub(crate) fn events(&self) -> u64 {
+        self.words.get(0).load(SeqCst)
+    }
+
     /// Reads the commits of each worker, in order.
     pub(crate) fn commits(&self) -> Vec<Vec<Commit>> {
         let word = |index: usize| self.words.get(index).load(SeqCst);

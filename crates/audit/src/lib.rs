@@ -18,16 +18,22 @@
 //! - `subject`: the subject of an audit: a build of an engine, at a level, with knobs
 //! - `options`: limits and folders of an audit
 //! - `control`: a small log engine with faults that can be planted
+//! - `fault_table`: the storage faults of one command: the controls, the record
 //! - `audit`: the audit of one subject: record, explore, judge, shrink
 //!
 //! The recording of a workload:
 //! - `recorded`: the recording, with the history of its commits
 //! - `block_form`: a file system in an image, for the block form
 //! - `worker_process`: worker processes, as their parent sees them
-//! - `worker`: what runs in them: a workload is recorded, or a state inspected
+//! - `worker`: what runs in them: a workload is recorded or endures faults, or a state is inspected
 //! - `transaction`: the transactions that they commit
 //! - `history`: when each commit began and when it was acknowledged
 //! - `write_back_loop`: writes back dirty pages of mapped files, so that they are recorded
+//!
+//! A workload under storage faults:
+//! - `fault_trial`: one trial: the workload, and what is left of it
+//! - `event_log`: what happens to the workload
+//! - `fault_outcome`: the outcome, from what was seen
 //!
 //! The states in which a power cut could have left the files:
 //! - `exploration`: the order in which states are tried
@@ -57,8 +63,12 @@ pub mod control;
 mod counterexample;
 mod coverage;
 mod error;
+mod event_log;
 mod exploration;
 mod failure;
+mod fault_outcome;
+mod fault_table;
+mod fault_trial;
 mod flush_scope;
 mod guarantee;
 mod history;
@@ -85,6 +95,7 @@ pub use audit_all::{AuditEvent, AuditRequest, audit_all};
 pub use block_form::concerns_devices;
 pub use error::Error;
 pub use failure::{Failure, NoReport};
+pub use fault_table::{FaultEvent, FaultRequest, try_faults};
 pub use options::AuditOptions;
 pub use replay::{ImpossibleState, Replay, ReplayError, StoredRecording, replay};
 pub use stored_replay::ReplayRequest;

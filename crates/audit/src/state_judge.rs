@@ -9,6 +9,7 @@ use crate::judgment::judge;
 use crate::options::AuditOptions;
 use crate::recorded::{DATABASE, RecordedWorkload};
 use crate::subject::Subject;
+use crate::transaction::LARGE_EVERY;
 use crate::worker::{Assignment, Inspection, NewMachine, Task};
 use crate::worker_process::{inspect, inspect_repeatedly};
 use std::path::{Path, PathBuf};
@@ -154,6 +155,7 @@ impl<'a> StateJudge<'a> {
             seed: self.options.seed,
             workers: self.options.workers,
             memory_bytes: self.options.memory_bytes,
+            large_every: LARGE_EVERY,
             task: Task::Inspect {
                 machine,
                 after_lost_power: true,

@@ -16,8 +16,8 @@ const DELETED_SLOTS: u64 = 24;
 const LARGE_SLOTS: u64 = 3;
 /// A growing record is deleted after this many transactions.
 const LIFETIME: u64 = 60;
-/// One transaction in this many writes a large value.
-const LARGE_EVERY: u64 = 8;
+/// In an audit, one transaction in this many writes a large value.
+pub(crate) const LARGE_EVERY: u64 = 8;
 
 const SMALL_BYTES: usize = 100;
 /// More than five pages, so that it does not fit into one page of any engine.
@@ -99,6 +99,8 @@ pub(crate) struct Script {
     pub(crate) seed: u64,
     /// The longest value that the engine accepts, bytes.
     pub(crate) max_value_bytes: usize,
+    /// One transaction in this many writes a large value.
+    pub(crate) large_every: u64,
 }
 
 impl Script {
@@ -123,7 +125,7 @@ impl Script {
         if let Some(old) = sequence.checked_sub(LIFETIME) {
             changes.push(Change::Delete(key(GROWING, old)));
         }
-        if sequence.is_multiple_of(LARGE_EVERY) {
+        if sequence.is_multiple_of(self.large_every) {
             changes.push(Change::Put(key(LARGE, draw(4) % LARGE_SLOTS)));
         }
         // Last, so that an engine that loses the end of a transaction loses it.
@@ -188,6 +190,7 @@ mod tests {
     const SCRIPT: Script = Script {
         seed: 7,
         max_value_bytes: usize::MAX,
+        large_every: LARGE_EVERY,
     };
 
     #[test]

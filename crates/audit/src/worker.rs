@@ -1,6 +1,7 @@
-//! The process that uses the engine: it records a workload, or inspects a state. An engine that
-//! hangs or crashes takes nothing else with it.
+//! The process that uses the engine: it records a workload, lets one endure faults, or inspects a
+//! state. An engine that hangs or crashes takes nothing else with it.
 
+mod endurance;
 mod inspection;
 mod recording;
 
@@ -17,6 +18,7 @@ use trueput_host::service::{Server, ServerError, ServerSpec};
 use trueput_host::trial_file_system::{MountImageError, TrialFileSystemError};
 use trueput_record::Conditions;
 use trueput_record::audit::{Damage, DamageKind};
+use trueput_record::fault_record::FaultCourse;
 use trueput_runner::{DelegatedTask, Registry, SelectedEngine};
 
 /// The file that the kernel fills anew at each start of the machine.
@@ -36,6 +38,8 @@ pub(crate) struct Assignment {
     pub(crate) workers: u32,
     /// The most memory of its own, bytes.
     pub(crate) memory_bytes: u64,
+    /// One transaction in this many writes a large value.
+    pub(crate) large_every: u64,
     pub(crate) task: Task,
 }
 
@@ -59,6 +63,22 @@ pub(crate) enum Task {
         machine: Option<NewMachine>,
         /// Whether the machine ended, and not only its processes.
         after_lost_power: bool,
+    },
+    /// Commit transactions, also after errors, and note what the engine reports. It goes on until
+    /// it is killed.
+    Endure {
+        history: PathBuf,
+        /// The most commits of one worker.
+        capacity: u64,
+        /// The file for what happens ([`EventLog`](crate::event_log::EventLog)).
+        events: PathBuf,
+        /// A file that is there once faults may come.
+        gate: PathBuf,
+        /// The commits of each worker before faults come.
+        before: u64,
+        /// The commits of each worker at a time under faults.
+        under: u64,
+        course: FaultCourse,
     },
     /// Open a database, so that it recovers, and no more.
     Recover {
@@ -136,9 +156,9 @@ enum TaskError {
     /// The driver refuses to open any database here; its reason.
     #[error("{0}")]
     Refused(String),
-    /// The assignment is to inspect, not to record.
-    #[error("not a recording")]
-    NotARecording,
+    /// The assignment is another one.
+    #[error("not this task")]
+    OtherTask,
     /// A file or folder cannot be opened or written back.
     #[error("{}: {source}", path.display())]
     File {
@@ -176,6 +196,7 @@ fn serve(registry: &Registry, assignment: &Assignment) -> Result<Report, TaskErr
     let script = Script {
         seed: assignment.seed,
         max_value_bytes: engine.capabilities().max_value_bytes,
+        large_every: assignment.large_every,
     };
     let openable = OpenableEngine {
         engine,
@@ -185,6 +206,7 @@ fn serve(registry: &Registry, assignment: &Assignment) -> Result<Report, TaskErr
     };
     match &assignment.task {
         Task::Record { .. } => openable.record(),
+        Task::Endure { .. } => openable.endure(),
         Task::Inspect { machine, .. } => {
             enter(machine.as_ref(), &assignment.directory)?;
             let image = machine.as_ref().and_then(|machine| machine.image.as_ref());

@@ -66,6 +66,11 @@ impl Worker {
         }
     }
 
+    /// Returns its report if it has ended; `None` while it runs.
+    pub(crate) fn poll(&mut self) -> Result<Option<Report>, NoReport> {
+        self.0.wait(Duration::ZERO)?.map(read_report).transpose()
+    }
+
     /// Returns why it has ended by itself; `None` while it runs.
     pub(crate) fn end_reason(&mut self) -> Option<String> {
         let outcome = match self.0.wait(Duration::ZERO) {

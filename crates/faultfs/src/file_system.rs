@@ -1,8 +1,9 @@
-//! The file system: passes each request through to the folder below, logs it, and replies.
+//! The file system: passes each request through to the folder below, by its layer, and replies.
 
-use crate::flush_watch::Thread;
-use crate::operation::{Inode, Operation};
-use crate::state::{Handle, SharedLog, State, WriteOrigin, named};
+use crate::inodes::InodeTable;
+use crate::layer::{Layer, WriteOrigin};
+use crate::operation::{Entry, Inode, Operation};
+use crate::state::{Handle, State};
 use fuser::{
     Errno, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, LockOwner, OpenFlags,
     RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
@@ -12,9 +13,8 @@ use rustix::fs::{AtFlags, Mode, OFlags, SeekFrom};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// Nobody else changes the folder below, so the kernel may remember what it was told.
@@ -22,33 +22,30 @@ const VALID: Duration = Duration::from_secs(3600);
 
 const GENERATION: Generation = Generation(0);
 
-/// A file system that passes operations through to a folder and logs them.
-pub(crate) struct RecordingFileSystem {
-    state: Mutex<State>,
-    log: SharedLog,
-    /// The thread of this server that writes back: nobody asked for its flushes.
-    own_thread: Thread,
+/// A file system that passes operations through to a folder, by a layer.
+pub(crate) struct PassThroughFileSystem<L>(SharedState<L>);
+
+/// The state of a file system, shared with the server's main thread.
+pub(crate) struct SharedState<L>(Arc<Mutex<State<L>>>);
+
+impl<L> SharedState<L> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State<L>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-impl RecordingFileSystem {
-    /// Creates the file system over `backing` and logs what the folder holds already. Flushes of
-    /// `own_thread` are left out.
-    pub(crate) fn new(backing: &Path, log: &Path, own_thread: Thread) -> io::Result<Self> {
-        let log = SharedLog::create(log)?;
-        let state = State::new(backing, log.clone())?;
-        Ok(Self {
-            state: Mutex::new(state),
-            log,
-            own_thread,
-        })
+impl<L: Layer> PassThroughFileSystem<L> {
+    /// Creates the file system over a folder.
+    pub(crate) fn new(inodes: InodeTable, layer: L) -> Self {
+        Self(SharedState(Arc::new(Mutex::new(State::new(inodes, layer)))))
     }
 
-    pub(crate) fn log(&self) -> SharedLog {
-        self.log.clone()
+    pub(crate) fn shared_state(&self) -> SharedState<L> {
+        SharedState(Arc::clone(&self.0.0))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State<L>> {
+        self.0.lock()
     }
 }
 
@@ -70,7 +67,7 @@ fn error(error: io::Error) -> Errno {
     Errno::from(error)
 }
 
-impl Filesystem for RecordingFileSystem {
+impl<L: Layer> Filesystem for PassThroughFileSystem<L> {
     fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let mut state = self.state();
         let found = state.inodes.find(Inode(parent.0), name);
@@ -114,9 +111,9 @@ impl Filesystem for RecordingFileSystem {
         _flags: Option<fuser::BsdFileFlags>,
         reply: ReplyAttr,
     ) {
-        let state = self.state();
+        let mut state = self.state();
         let inode = Inode(inode.0);
-        let set = || {
+        let mut set = || {
             if let Some(size) = size {
                 state.set_size(inode, handle, size)?;
             }
@@ -135,7 +132,7 @@ impl Filesystem for RecordingFileSystem {
     }
 
     fn readlink(&self, _request: &Request, inode: INodeNo, reply: ReplyData) {
-        match self.state().read_link(Inode(inode.0)) {
+        match self.state().inodes.read_link(Inode(inode.0)) {
             Ok(target) => reply.data(target.as_bytes()),
             Err(cause) => reply.error(error(cause)),
         }
@@ -152,7 +149,7 @@ impl Filesystem for RecordingFileSystem {
         reply: ReplyEntry,
     ) {
         let mut state = self.state();
-        let made = named(Inode(parent.0), name).and_then(|entry| {
+        let made = state.new_entry(parent, name).and_then(|entry| {
             let directory = state.inodes.descriptor(entry.directory)?;
             let kind = rustix::fs::FileType::from_raw_mode(mode);
             let permissions = Mode::from_raw_mode(mode & 0o7777);
@@ -172,7 +169,7 @@ impl Filesystem for RecordingFileSystem {
         reply: ReplyEntry,
     ) {
         let mut state = self.state();
-        let made = named(Inode(parent.0), name).and_then(|entry| {
+        let made = state.new_entry(parent, name).and_then(|entry| {
             let directory = state.inodes.descriptor(entry.directory)?;
             rustix::fs::mkdirat(directory, name, Mode::from_raw_mode(mode & 0o7777))?;
             state.created(request, entry)
@@ -197,7 +194,7 @@ impl Filesystem for RecordingFileSystem {
         reply: ReplyEntry,
     ) {
         let mut state = self.state();
-        let made = named(Inode(parent.0), name).and_then(|entry| {
+        let made = state.new_entry(parent, name).and_then(|entry| {
             let directory = state.inodes.descriptor(entry.directory)?;
             rustix::fs::symlinkat(target, directory, name)?;
             state.created(request, entry)
@@ -215,8 +212,8 @@ impl Filesystem for RecordingFileSystem {
         flags: RenameFlags,
         reply: ReplyEmpty,
     ) {
-        let renamed = named(Inode(parent.0), name).and_then(|from| {
-            let to = named(Inode(new_parent.0), new_name)?;
+        let renamed = Entry::new(Inode(parent.0), name).and_then(|from| {
+            let to = Entry::new(Inode(new_parent.0), new_name)?;
             self.state().rename(from, to, flags)
         });
         reply_empty(renamed, reply);
@@ -232,12 +229,12 @@ impl Filesystem for RecordingFileSystem {
     ) {
         let mut state = self.state();
         let inode = Inode(inode.0);
-        let linked = named(Inode(new_parent.0), new_name).and_then(|entry| {
+        let linked = Entry::new(Inode(new_parent.0), new_name).and_then(|entry| {
             let directory = state.inodes.descriptor(entry.directory)?;
             let path = state.inodes.path(inode)?;
             let follow = AtFlags::SYMLINK_FOLLOW;
             rustix::fs::linkat(rustix::fs::CWD, path, directory, new_name, follow)?;
-            state.append(Operation::Link { inode, entry })?;
+            state.changed(Operation::Link { inode, entry })?;
             state.inodes.remember(inode);
             Ok((inode, state.inodes.attributes(inode)?))
         });
@@ -246,9 +243,12 @@ impl Filesystem for RecordingFileSystem {
 
     fn open(&self, _request: &Request, inode: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let mut state = self.state();
-        match state.inodes.open(Inode(inode.0), access_mode(flags)) {
+        let opened = state
+            .inodes
+            .open(Inode(inode.0), L::access(access_mode(flags)));
+        match opened {
             Ok(file) => {
-                let handle = state.add_handle(Handle::File(file));
+                let handle = state.handles.add(Handle::File(file));
                 reply.opened(handle, FopenFlags::FOPEN_KEEP_CACHE);
             }
             Err(cause) => reply.error(error(cause)),
@@ -266,13 +266,15 @@ impl Filesystem for RecordingFileSystem {
         reply: ReplyCreate,
     ) {
         let mut state = self.state();
-        let made = named(Inode(parent.0), name).and_then(|entry| {
+        let made = state.new_entry(parent, name).and_then(|entry| {
             let directory = state.inodes.descriptor(entry.directory)?;
-            let flags = access_mode(OpenFlags(flags)) | OFlags::CREATE | OFlags::EXCL;
+            let access = L::access(access_mode(OpenFlags(flags)));
+            let flags = access | OFlags::CREATE | OFlags::EXCL;
             let mode = Mode::from_raw_mode(mode & 0o7777);
             let file = rustix::fs::openat(directory, name, flags | OFlags::CLOEXEC, mode)?;
             let (_, attributes) = state.created(request, entry)?;
-            Ok((attributes, state.add_handle(Handle::File(File::from(file)))))
+            let handle = state.handles.add(Handle::File(File::from(file)));
+            Ok((attributes, handle))
         });
         match made {
             Ok((attributes, handle)) => {
@@ -286,7 +288,7 @@ impl Filesystem for RecordingFileSystem {
     fn read(
         &self,
         _request: &Request,
-        _inode: INodeNo,
+        inode: INodeNo,
         handle: FileHandle,
         offset: u64,
         size: u32,
@@ -294,14 +296,11 @@ impl Filesystem for RecordingFileSystem {
         _owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let state = self.state();
-        let read = state
-            .file(handle)
-            .and_then(|file| read_up_to(file, offset, size));
-        match read {
+        let answer = self.state().read(Inode(inode.0), handle, offset, size);
+        answer.deliver(|read| match read {
             Ok(data) => reply.data(&data),
             Err(cause) => reply.error(error(cause)),
-        }
+        });
     }
 
     fn write(
@@ -322,10 +321,11 @@ impl Filesystem for RecordingFileSystem {
             () => WriteOrigin::Call,
         };
         let at = (handle, offset);
-        match self.state().write(Inode(inode.0), at, data, origin) {
+        let answer = self.state().write(Inode(inode.0), at, data, origin);
+        answer.deliver(|written| match written {
             Ok(written) => reply.written(written),
             Err(cause) => reply.error(error(cause)),
-        }
+        });
     }
 
     fn release(
@@ -338,7 +338,7 @@ impl Filesystem for RecordingFileSystem {
         _flush: bool,
         reply: ReplyEmpty,
     ) {
-        self.state().handles.remove(&handle.0);
+        self.state().handles.remove(handle);
         reply.ok();
     }
 
@@ -350,19 +350,16 @@ impl Filesystem for RecordingFileSystem {
         data_only: bool,
         reply: ReplyEmpty,
     ) {
-        if request.pid() == self.own_thread {
-            return reply.ok();
-        }
-        let by = (request.pid(), handle.0);
-        let flushed = self.state().flush(by, Inode(inode.0), data_only);
-        reply_empty(flushed, reply);
+        let by = (request.pid(), handle);
+        let answer = self.state().flush(by, Inode(inode.0), data_only);
+        answer.deliver(|flushed| reply_empty(flushed, reply));
     }
 
     fn opendir(&self, _request: &Request, inode: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         let mut state = self.state();
-        match state.read_directory(Inode(inode.0)) {
+        match state.inodes.read_directory(Inode(inode.0)) {
             Ok(entries) => {
-                let handle = state.add_handle(Handle::Directory(entries));
+                let handle = state.handles.add(Handle::Directory(entries));
                 reply.opened(handle, FopenFlags::empty());
             }
             Err(cause) => reply.error(error(cause)),
@@ -380,12 +377,12 @@ impl Filesystem for RecordingFileSystem {
         let mut state = self.state();
         // A directory that is read again from its beginning shows what it holds now.
         if offset == 0 {
-            match state.read_directory(Inode(inode.0)) {
-                Ok(entries) => state.handles.insert(handle.0, Handle::Directory(entries)),
+            match state.inodes.read_directory(Inode(inode.0)) {
+                Ok(entries) => state.handles.replace(handle, Handle::Directory(entries)),
                 Err(cause) => return reply.error(error(cause)),
-            };
+            }
         }
-        let Some(Handle::Directory(entries)) = state.handles.get(&handle.0) else {
+        let Some(entries) = state.handles.entries(handle) else {
             reply.error(Errno::EBADF);
             return;
         };
@@ -407,7 +404,7 @@ impl Filesystem for RecordingFileSystem {
         _flags: OpenFlags,
         reply: ReplyEmpty,
     ) {
-        self.state().handles.remove(&handle.0);
+        self.state().handles.remove(handle);
         reply.ok();
     }
 
@@ -419,8 +416,8 @@ impl Filesystem for RecordingFileSystem {
         _data_only: bool,
         reply: ReplyEmpty,
     ) {
-        let flushed = self.state().flush_directory(request.pid(), Inode(inode.0));
-        reply_empty(flushed, reply);
+        let answer = self.state().flush_directory(request.pid(), Inode(inode.0));
+        answer.deliver(|flushed| reply_empty(flushed, reply));
     }
 
     fn statfs(&self, _request: &Request, _inode: INodeNo, reply: ReplyStatfs) {
@@ -453,11 +450,9 @@ impl Filesystem for RecordingFileSystem {
         mode: i32,
         reply: ReplyEmpty,
     ) {
-        let state = self.state();
-        reply_empty(
-            state.allocate(Inode(inode.0), handle, (offset, length), mode),
-            reply,
-        );
+        let range = (offset, length);
+        let allocated = self.state().allocate(Inode(inode.0), handle, range, mode);
+        reply_empty(allocated, reply);
     }
 
     fn lseek(
@@ -483,6 +478,7 @@ impl Filesystem for RecordingFileSystem {
             }
         };
         let found = state
+            .handles
             .file(handle)
             .and_then(|file| Ok(rustix::fs::seek(file, position)?));
         match found {
@@ -490,22 +486,6 @@ impl Filesystem for RecordingFileSystem {
             Err(cause) => reply.error(error(cause)),
         }
     }
-}
-
-/// Reads a part of a file, less at its end.
-pub(crate) fn read_up_to(file: &File, offset: u64, size: u32) -> io::Result<Vec<u8>> {
-    let mut data = vec![0; size as usize];
-    let mut filled = 0;
-    while filled < data.len() {
-        match file.read_at(&mut data[filled..], offset + filled as u64) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
-            Err(cause) => return Err(cause),
-        }
-    }
-    data.truncate(filled);
-    Ok(data)
 }
 
 fn reply_entry(made: io::Result<(Inode, FileAttr)>, reply: ReplyEntry) {

@@ -1,13 +1,14 @@
 //! The inodes of the file system: a number of our own for each file of the folder below.
 
-use crate::operation::{Access, Inode};
+use crate::operation::{Access, Inode, InodeKind};
 use fuser::{FileAttr, FileType, INodeNo};
 use rustix::fs::{AtFlags, Mode, OFlags, Stat};
 use std::collections::HashMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -19,6 +20,13 @@ struct Entry {
     descriptor: OwnedFd,
     key: Key,
     lookups: u64,
+}
+
+/// An entry of a directory.
+pub(crate) struct DirectoryEntry {
+    pub(crate) inode: u64,
+    pub(crate) kind: FileType,
+    pub(crate) name: OsString,
 }
 
 /// The inodes that the kernel knows, or that have a name.
@@ -120,6 +128,59 @@ impl InodeTable {
         Ok(rustix::fs::statat(descriptor, "", AtFlags::EMPTY_PATH)?)
     }
 
+    /// Returns all inodes.
+    pub(crate) fn all(&self) -> Vec<Inode> {
+        self.entries.keys().copied().map(Inode).collect()
+    }
+
+    /// Returns the kind of an inode.
+    pub(crate) fn kind(&self, inode: Inode) -> io::Result<InodeKind> {
+        Ok(match file_type(&self.status(inode)?) {
+            FileType::RegularFile => InodeKind::File,
+            FileType::Directory => InodeKind::Directory,
+            FileType::Symlink => InodeKind::Symlink(self.read_link(inode)?),
+            _ => InodeKind::Special,
+        })
+    }
+
+    /// Returns the path that a symbolic link leads to.
+    pub(crate) fn read_link(&self, inode: Inode) -> io::Result<String> {
+        let descriptor = self.descriptor(inode)?;
+        let target = rustix::fs::readlinkat(&descriptor, "", Vec::new())?;
+        let target = target.into_string();
+        target.map_err(|_| rustix::io::Errno::ILSEQ.into())
+    }
+
+    /// Returns the entries of a directory.
+    pub(crate) fn read_directory(&mut self, directory: Inode) -> io::Result<Vec<DirectoryEntry>> {
+        let opened = self.open(directory, OFlags::RDONLY | OFlags::DIRECTORY)?;
+        let mut entries = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&opened)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
+            if name == "." || name == ".." {
+                continue;
+            }
+            let inode = self.find(directory, &name)?;
+            entries.push(DirectoryEntry {
+                inode: inode.0,
+                kind: file_type(&self.status(inode)?),
+                name,
+            });
+        }
+        Ok(entries)
+    }
+
+    /// Returns owner and permissions of an inode.
+    pub(crate) fn access(&self, inode: Inode) -> io::Result<Access> {
+        let status = self.status(inode)?;
+        Ok(Access {
+            mode: status.st_mode & 0o7777,
+            uid: status.st_uid,
+            gid: status.st_gid,
+        })
+    }
+
     /// Returns the attributes of an inode, for the kernel.
     pub(crate) fn attributes(&self, inode: Inode) -> io::Result<FileAttr> {
         let status = self.status(inode)?;
@@ -140,15 +201,6 @@ impl InodeTable {
             blksize: 4096,
             flags: 0,
         })
-    }
-}
-
-/// Returns owner and permissions.
-pub(crate) fn access(status: &Stat) -> Access {
-    Access {
-        mode: status.st_mode & 0o7777,
-        uid: status.st_uid,
-        gid: status.st_gid,
     }
 }
 

@@ -24,13 +24,18 @@
 //! A model of a storage device ([`storage_model::StorageModel`]) says how long each request of a
 //! run takes; [`modelled_device::ModelledDevice`] computes it in virtual time, and
 //! [`modelled_image`] shows an image file with these delays, below the file system of a trial.
+//!
+//! Both file systems of folders pass through by a layer: one records, the other fails requests as
+//! faults say, and knows what the storage would then hold ([`faulty_folder`]).
 
 mod check;
 pub mod clock;
+pub mod faulty_folder;
 mod file_system;
 mod filter;
 pub mod flush_watch;
 mod inodes;
+mod layer;
 mod listener;
 mod log;
 mod mapped_ranges;
@@ -40,6 +45,8 @@ pub mod modelled_image;
 pub mod mount;
 pub mod named_model;
 pub mod operation;
+mod recorder;
+mod report_file;
 pub mod server;
 mod server_process;
 mod state;

@@ -3,7 +3,7 @@
 use crate::flush_watch::AnnouncedCall;
 use crate::mapped_ranges::{Device, mapped_ranges};
 use crate::operation::Operation;
-use crate::state::SharedLog;
+use crate::recorder::SharedLog;
 use crate::write_back::WriteBack;
 use nix::libc::{self, c_long};
 use rustix::cmsg_space;

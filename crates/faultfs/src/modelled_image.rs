@@ -41,8 +41,12 @@
 //! round trip of a request without delay from a file of its own. The lowest tenth of those
 //! ([`OwnCost::transport_ns`]) is counted as part of the modeled time: a request is submitted to
 //! the model as if it had come so much earlier. A model that makes a write durable faster than the
-//! server passes a write and a flush on is refused. What a loop device adds to a round trip is not
+//! server passes a write and a flush on is refused. Reads and writes of several sizes, and several
+//! at once, are measured as well, for the report. What a loop device adds to a round trip is not
 //! measured.
+//!
+//! [`OwnCost::transport_ns`]: trueput_record::service_report::OwnCost::transport_ns
+//! [`ServiceReport`]: trueput_record::service_report::ServiceReport
 
 mod delays;
 mod file_system;
@@ -51,7 +55,5 @@ mod served_image;
 mod server;
 mod service_report;
 
-pub use own_cost::{OwnCost, RoundTrip};
 pub use served_image::ServedImage;
 pub use server::{ImageFolders, SERVER_COMMAND, serve_image};
-pub use service_report::{RequestCounts, ServiceReport};

@@ -1,6 +1,8 @@
 //! The operations that a file system records.
 
 use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
+use std::io;
 
 /// The number of a file or directory in a log. Numbers are not used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -19,6 +21,13 @@ pub struct Entry {
     pub directory: Inode,
     /// The name. The file system refuses names that are not UTF-8.
     pub name: String,
+}
+
+impl Entry {
+    pub(crate) fn new(directory: Inode, name: &OsStr) -> io::Result<Self> {
+        let name = name.to_str().ok_or(rustix::io::Errno::ILSEQ)?.to_owned();
+        Ok(Self { directory, name })
+    }
 }
 
 /// The kind of a new inode.

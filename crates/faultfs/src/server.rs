@@ -1,8 +1,10 @@
 //! The file system's own process.
 
-use crate::file_system::RecordingFileSystem;
+use crate::file_system::PassThroughFileSystem;
+use crate::inodes::InodeTable;
 use crate::listener::{Observer, receive_listeners};
 use crate::mapped_ranges::Device;
+use crate::recorder::{Recorder, SharedLog};
 use crate::write_back::WriteBack;
 use fuser::{Config, Filesystem, MountOption, SessionACL};
 use rustix::mount::UnmountFlags;
@@ -34,13 +36,13 @@ pub struct Folders {
 /// # Errors
 /// If FUSE is not available, a folder cannot be used, or the log could not be written completely.
 pub fn serve(folders: &Folders) -> io::Result<()> {
-    // Modes arrive as the kernel has computed them.
-    rustix::process::umask(rustix::fs::Mode::empty());
-    raise_descriptor_limit();
+    become_pass_through();
     let write_back = WriteBack::start(&folders.mount_point)?;
     let own_thread = write_back.thread();
-    let file_system = RecordingFileSystem::new(&folders.backing, &folders.log, own_thread)?;
-    let log = file_system.log();
+    let log = SharedLog::create(&folders.log)?;
+    let mut inodes = InodeTable::new(&folders.backing)?;
+    let recorder = Recorder::new(log.clone(), own_thread, &mut inodes)?;
+    let file_system = PassThroughFileSystem::new(inodes, recorder);
     let session = mount(file_system, &folders.mount_point)?;
     let observer = Arc::new(Observer {
         log: log.clone(),
@@ -115,6 +117,13 @@ pub(crate) fn remove_mount(mount_point: &Path, flags: UnmountFlags) -> io::Resul
         Ok(()) | Err(rustix::io::Errno::INVAL) => Ok(()),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Prepares this process for passing a folder through.
+pub(crate) fn become_pass_through() {
+    // Modes arrive as the kernel has computed them.
+    rustix::process::umask(rustix::fs::Mode::empty());
+    raise_descriptor_limit();
 }
 
 /// Allows as many open files as this process may have: each inode keeps one open.

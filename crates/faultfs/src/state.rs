@@ -1,41 +1,19 @@
-//! The effects of operations on the folder below, and their log.
+//! The effects of operations on the folder below.
 
-use crate::flush_watch::{Thread, kind_of};
-use crate::inodes::{InodeTable, access, file_type};
-use crate::log::LogWriter;
-use crate::operation::{ByteRange, Entry, Inode, InodeKind, Operation};
+use crate::flush_watch::Thread;
+use crate::inodes::{DirectoryEntry, InodeTable, file_type};
+use crate::layer::{Answer, Layer, OpenFile, WriteOrigin};
+use crate::operation::{Entry, Inode, Operation};
 use fuser::{FileAttr, FileHandle, FileType, INodeNo, RenameFlags, Request, TimeOrNow};
 use rustix::fs::{AtFlags, FallocateFlags, Gid, Mode, OFlags, Timespec, Timestamps, Uid};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::UNIX_EPOCH;
-
-/// Bytes of a file that are logged at once when its initial content is recorded.
-const CHUNK: usize = 1 << 20;
 
 const SET_USER_ID: u32 = 0o4000;
 const SET_GROUP_ID: u32 = 0o2000;
-
-/// The log, shared with the server's main thread, which finishes it.
-#[derive(Clone)]
-pub(crate) struct SharedLog(Arc<Mutex<LogWriter>>);
-
-impl SharedLog {
-    /// Creates the log in a folder.
-    pub(crate) fn create(folder: &Path) -> io::Result<Self> {
-        Ok(Self(Arc::new(Mutex::new(LogWriter::create(folder)?))))
-    }
-
-    pub(crate) fn lock(&self) -> MutexGuard<'_, LogWriter> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// A file or directory that a process has open.
 pub(crate) enum Handle {
@@ -43,154 +21,35 @@ pub(crate) enum Handle {
     Directory(Vec<DirectoryEntry>),
 }
 
-pub(crate) struct DirectoryEntry {
-    pub(crate) inode: u64,
-    pub(crate) kind: FileType,
-    pub(crate) name: std::ffi::OsString,
+/// The files and directories that processes have open.
+#[derive(Default)]
+pub(crate) struct HandleTable {
+    handles: HashMap<u64, Handle>,
+    last: u64,
 }
 
-/// Where the data of a write come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WriteOrigin {
-    /// A call of write.
-    Call,
-    /// A call of this thread that writes and flushes.
-    FlushingCall(Thread),
-    /// A page of the kernel's cache, which is written back.
-    Cache,
-}
-
-/// State that one request at a time uses, so that the log has the order of effect.
-pub(crate) struct State {
-    pub(crate) inodes: InodeTable,
-    pub(crate) handles: HashMap<u64, Handle>,
-    pub(crate) next_handle: u64,
-    pub(crate) log: SharedLog,
-}
-
-impl State {
-    /// Logs what the folder `backing` holds already.
-    pub(crate) fn new(backing: &Path, log: SharedLog) -> io::Result<Self> {
-        let mut state = Self {
-            inodes: InodeTable::new(backing)?,
-            handles: HashMap::new(),
-            next_handle: 1,
-            log,
-        };
-        state.log_access(Inode::ROOT)?;
-        state.log_tree(Inode::ROOT, &mut HashSet::new())?;
-        state.log.lock().mark_base();
-        Ok(state)
+impl HandleTable {
+    pub(crate) fn add(&mut self, handle: Handle) -> FileHandle {
+        self.last += 1;
+        self.handles.insert(self.last, handle);
+        FileHandle(self.last)
     }
 
-    pub(crate) fn append(&self, operation: Operation) -> io::Result<()> {
-        self.log.lock().append(operation)
+    pub(crate) fn replace(&mut self, handle: FileHandle, with: Handle) {
+        self.handles.insert(handle.0, with);
     }
 
-    fn log_access(&self, inode: Inode) -> io::Result<()> {
-        let access = access(&self.inodes.status(inode)?);
-        self.append(Operation::SetAccess { inode, access })
+    pub(crate) fn remove(&mut self, handle: FileHandle) {
+        self.handles.remove(&handle.0);
     }
 
-    /// Logs everything below a directory as if it were created now.
-    fn log_tree(&mut self, directory: Inode, created: &mut HashSet<u64>) -> io::Result<()> {
-        for entry in self.read_directory(directory)? {
-            let inode = Inode(entry.inode);
-            let entry = named(directory, &entry.name)?;
-            if !created.insert(inode.0) {
-                self.append(Operation::Link { inode, entry })?;
-                continue;
-            }
-            let kind = self.log_create(inode, entry)?;
-            match kind {
-                InodeKind::Directory => self.log_tree(inode, created)?,
-                InodeKind::File => self.log_content(inode)?,
-                InodeKind::Symlink(_) | InodeKind::Special => {}
-            }
+    /// Returns the entries of a directory as they were when it was opened or read from its
+    /// beginning.
+    pub(crate) fn entries(&self, handle: FileHandle) -> Option<&[DirectoryEntry]> {
+        match self.handles.get(&handle.0) {
+            Some(Handle::Directory(entries)) => Some(entries),
+            _ => None,
         }
-        Ok(())
-    }
-
-    fn log_create(&self, inode: Inode, entry: Entry) -> io::Result<InodeKind> {
-        let status = self.inodes.status(inode)?;
-        let kind = match file_type(&status) {
-            FileType::RegularFile => InodeKind::File,
-            FileType::Directory => InodeKind::Directory,
-            FileType::Symlink => InodeKind::Symlink(self.read_link(inode)?),
-            _ => InodeKind::Special,
-        };
-        self.append(Operation::Create {
-            inode,
-            entry,
-            kind: kind.clone(),
-            access: access(&status),
-        })?;
-        Ok(kind)
-    }
-
-    fn log_content(&self, inode: Inode) -> io::Result<()> {
-        let file = self.inodes.open(inode, OFlags::RDONLY)?;
-        let size = file.metadata()?.len();
-        let mut chunk = vec![0; CHUNK];
-        let mut offset = 0;
-        while offset < size {
-            let read = file.read_at(&mut chunk, offset)?;
-            let data = &chunk[..read];
-            if data.is_empty() {
-                break;
-            }
-            if data.iter().any(|byte| *byte != 0) {
-                self.log_write(inode, offset, data, false)?;
-            }
-            offset += read as u64;
-        }
-        self.append(Operation::Truncate { inode, size })
-    }
-
-    fn log_write(&self, inode: Inode, offset: u64, data: &[u8], is_cached: bool) -> io::Result<()> {
-        let mut log = self.log.lock();
-        let data_at = log.append_data(data)?;
-        log.append(Operation::Write {
-            inode,
-            offset,
-            data_at,
-            length: data.len() as u64,
-            cached: is_cached,
-        })
-    }
-
-    pub(crate) fn read_link(&self, inode: Inode) -> io::Result<String> {
-        let descriptor = self.inodes.descriptor(inode)?;
-        let target = rustix::fs::readlinkat(&descriptor, "", Vec::new())?;
-        target.into_string().map_err(|_| not_utf8())
-    }
-
-    pub(crate) fn read_directory(&mut self, directory: Inode) -> io::Result<Vec<DirectoryEntry>> {
-        let opened = self
-            .inodes
-            .open(directory, OFlags::RDONLY | OFlags::DIRECTORY)?;
-        let mut entries = Vec::new();
-        for entry in rustix::fs::Dir::read_from(&opened)? {
-            let entry = entry?;
-            let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
-            if name == "." || name == ".." {
-                continue;
-            }
-            let inode = self.inodes.find(directory, &name)?;
-            entries.push(DirectoryEntry {
-                inode: inode.0,
-                kind: file_type(&self.inodes.status(inode)?),
-                name,
-            });
-        }
-        Ok(entries)
-    }
-
-    pub(crate) fn add_handle(&mut self, handle: Handle) -> FileHandle {
-        let number = self.next_handle;
-        self.next_handle += 1;
-        self.handles.insert(number, handle);
-        FileHandle(number)
     }
 
     pub(crate) fn file(&self, handle: FileHandle) -> io::Result<&File> {
@@ -200,7 +59,45 @@ impl State {
         }
     }
 
-    /// Finishes the creation of a name: logs it, and returns the attributes.
+    /// Returns a file for the layer.
+    pub(crate) fn open_file(&self, inode: Inode, handle: FileHandle) -> io::Result<OpenFile<'_>> {
+        Ok(OpenFile {
+            inode,
+            handle: handle.0,
+            below: self.file(handle)?,
+        })
+    }
+}
+
+/// State that one request at a time uses, so that what the layer sees has the order of effect.
+pub(crate) struct State<L> {
+    pub(crate) inodes: InodeTable,
+    pub(crate) handles: HandleTable,
+    pub(crate) layer: L,
+}
+
+impl<L: Layer> State<L> {
+    pub(crate) fn new(inodes: InodeTable, layer: L) -> Self {
+        Self {
+            inodes,
+            handles: HandleTable::default(),
+            layer,
+        }
+    }
+
+    /// Returns the entry for a name that is about to be created.
+    pub(crate) fn new_entry(&mut self, parent: INodeNo, name: &OsStr) -> io::Result<Entry> {
+        let entry = Entry::new(Inode(parent.0), name)?;
+        self.layer.before_creation(&self.inodes, entry.directory)?;
+        Ok(entry)
+    }
+
+    /// Notes a change for the layer.
+    pub(crate) fn changed(&mut self, change: Operation) -> io::Result<()> {
+        self.layer.changed(&self.inodes, change)
+    }
+
+    /// Finishes the creation of a name: tells the layer, and returns the attributes.
     pub(crate) fn created(
         &mut self,
         request: &Request,
@@ -211,7 +108,13 @@ impl State {
         if rustix::process::geteuid().is_root() {
             self.give(inode, entry.directory, request)?;
         }
-        self.log_create(inode, entry)?;
+        let creation = Operation::Create {
+            inode,
+            entry,
+            kind: self.inodes.kind(inode)?,
+            access: self.inodes.access(inode)?,
+        };
+        self.changed(creation)?;
         self.inodes.remember(inode);
         Ok((inode, self.inodes.attributes(inode)?))
     }
@@ -244,11 +147,11 @@ impl State {
         name: &OsStr,
         flags: AtFlags,
     ) -> io::Result<()> {
-        let entry = named(Inode(parent.0), name)?;
+        let entry = Entry::new(Inode(parent.0), name)?;
         let inode = self.existing(&entry)?;
         let directory = self.inodes.descriptor(entry.directory)?;
         rustix::fs::unlinkat(directory, name, flags)?;
-        self.append(if flags.contains(AtFlags::REMOVEDIR) {
+        self.changed(if flags.contains(AtFlags::REMOVEDIR) {
             Operation::RemoveDirectory { inode, entry }
         } else {
             Operation::Unlink { inode, entry }
@@ -271,7 +174,7 @@ impl State {
         );
         rustix::fs::renameat_with(&old, &from.name, &new, &to.name, flags)?;
         drop((old, new));
-        self.append(Operation::Rename {
+        self.changed(Operation::Rename {
             inode,
             from,
             to,
@@ -285,26 +188,27 @@ impl State {
     }
 
     pub(crate) fn set_size(
-        &self,
+        &mut self,
         inode: Inode,
         handle: Option<FileHandle>,
         size: u64,
     ) -> io::Result<()> {
         match handle {
-            Some(handle) => self.file(handle)?.set_len(size)?,
+            Some(handle) => self.handles.file(handle)?.set_len(size)?,
             None => self.inodes.open(inode, OFlags::WRONLY)?.set_len(size)?,
         }
-        self.append(Operation::Truncate { inode, size })
+        self.changed(Operation::Truncate { inode, size })
     }
 
     pub(crate) fn set_access(
-        &self,
+        &mut self,
         inode: Inode,
         mode: Option<u32>,
         owner: (Option<u32>, Option<u32>),
     ) -> io::Result<()> {
         self.change_access(inode, mode, owner)?;
-        self.log_access(inode)
+        let access = self.inodes.access(inode)?;
+        self.changed(Operation::SetAccess { inode, access })
     }
 
     fn change_access(
@@ -344,52 +248,50 @@ impl State {
         )?)
     }
 
+    pub(crate) fn read(
+        &mut self,
+        inode: Inode,
+        handle: FileHandle,
+        offset: u64,
+        size: u32,
+    ) -> Answer<Vec<u8>> {
+        match self.handles.open_file(inode, handle) {
+            Ok(file) => self.layer.read(&self.inodes, file, offset, size),
+            Err(error) => Answer::now(Err(error)),
+        }
+    }
+
     pub(crate) fn write(
-        &self,
+        &mut self,
         inode: Inode,
         (handle, offset): (FileHandle, u64),
         data: &[u8],
         origin: WriteOrigin,
-    ) -> io::Result<u32> {
-        // A full disk may take a part.
-        let written = self.file(handle)?.write_at(data, offset)?;
-        let is_cached = origin == WriteOrigin::Cache;
-        self.log_write(inode, offset, &data[..written], is_cached)?;
-        if let WriteOrigin::FlushingCall(thread) = origin {
-            let range = ByteRange {
-                start: offset,
-                end: offset + written as u64,
-            };
-            let mut log = self.log.lock();
-            let began = log.length();
-            log.flushes.mark(thread, handle.0, range, began);
+    ) -> Answer<u32> {
+        match self.handles.open_file(inode, handle) {
+            Ok(file) => self.layer.write(&self.inodes, file, offset, data, origin),
+            Err(error) => Answer::now(Err(error)),
         }
-        Ok(u32::try_from(written).unwrap_or(u32::MAX))
     }
 
-    /// Logs a flush. The folder below is not flushed: lost power is simulated from the log.
-    pub(crate) fn flush(&self, by: (Thread, u64), inode: Inode, data_only: bool) -> io::Result<()> {
-        let mut log = self.log.lock();
-        let length = log.length();
-        let flush = log
-            .flushes
-            .flush(by, (inode, data_only), length, || kind_of(by.0));
-        log.append(flush)
+    pub(crate) fn flush(
+        &mut self,
+        (thread, handle): (Thread, FileHandle),
+        inode: Inode,
+        data_only: bool,
+    ) -> Answer<()> {
+        match self.handles.open_file(inode, handle) {
+            Ok(file) => self.layer.flush(&self.inodes, file, thread, data_only),
+            Err(error) => Answer::now(Err(error)),
+        }
     }
 
-    /// Logs a flush of a directory.
-    pub(crate) fn flush_directory(&self, thread: Thread, inode: Inode) -> io::Result<()> {
-        let mut log = self.log.lock();
-        let length = log.length();
-        let began = log.flushes.flush_directory(thread, length);
-        log.append(Operation::FlushDirectory {
-            inode,
-            began: Some(began),
-        })
+    pub(crate) fn flush_directory(&mut self, thread: Thread, directory: Inode) -> Answer<()> {
+        self.layer.flush_directory(&self.inodes, directory, thread)
     }
 
     pub(crate) fn allocate(
-        &self,
+        &mut self,
         inode: Inode,
         handle: FileHandle,
         range: (u64, u64),
@@ -402,23 +304,16 @@ impl State {
         }
         let flags = FallocateFlags::from_bits_retain(mode.cast_unsigned());
         let (offset, length) = range;
-        rustix::fs::fallocate(self.file(handle)?, flags, offset, length)?;
-        self.append(Operation::Allocate {
+        let file = self.handles.open_file(inode, handle)?;
+        self.layer.before_allocation(&self.inodes, file, range)?;
+        rustix::fs::fallocate(file.below, flags, offset, length)?;
+        self.changed(Operation::Allocate {
             inode,
             offset,
             length,
             grows: mode == 0,
         })
     }
-}
-
-fn not_utf8() -> io::Error {
-    rustix::io::Errno::ILSEQ.into()
-}
-
-pub(crate) fn named(directory: Inode, name: &OsStr) -> io::Result<Entry> {
-    let name = name.to_str().ok_or_else(not_utf8)?.to_owned();
-    Ok(Entry { directory, name })
 }
 
 fn timespec(time: Option<TimeOrNow>) -> Timespec {

@@ -12,6 +12,7 @@ mod verdict;
 
 use crate::absence::Absence;
 use crate::failover::FailoverFindings;
+use crate::storage_faults::{FaultOccurrence, fault_occurrences};
 use crate::{Run, disturbance};
 pub use isolation::{IsolationContrast, WeakerIsolation, lacking};
 pub use next_step::NextStep;
@@ -53,6 +54,9 @@ pub struct Answer {
     pub not_ranked: Vec<UnrankedContender>,
     /// The effects of planned faults; empty if none were planned.
     pub failover: FailoverFindings,
+    /// How often the faults of storage came; empty if no trial had one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub storage_faults: Vec<FaultOccurrence>,
     /// Trials that failed, are invalid or may not be ranked, one for each reason.
     pub failures: Vec<FailureKind>,
     /// Parts of the plan that do not run.
@@ -214,6 +218,7 @@ impl Answer {
             rankings: ranked,
             not_ranked: listed().flat_map(not_ranked).collect(),
             failover: FailoverFindings::of(report),
+            storage_faults: fault_occurrences(report),
             failures: failures(rankings),
             skipped: report.manifest.skipped_parts().collect(),
             threads: threads(report),
@@ -386,8 +391,9 @@ fn common(report: &Run) -> Vec<(String, String)> {
     };
     let usual = Conditions::default().named();
     let conditions = first.conditions.named().into_iter().zip(usual);
-    // Each ranking says its storage models.
-    let is_said = |name: &str| report.manifest.is_ranked() && name.ends_with("storage_model");
+    // Each ranking says its storage models and its fault.
+    let is_of_storage = |name: &str| name.ends_with("storage_model") || name == "fault";
+    let is_said = |name: &str| report.manifest.is_ranked() && is_of_storage(name);
     let conditions = conditions.filter(|((name, _), _)| !is_said(name));
     let condition = |(this, usual): ((&'static str, String), _)| {
         let alike = specs().all(|spec| spec.conditions.named().contains(&this));

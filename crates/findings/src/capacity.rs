@@ -546,7 +546,7 @@ pub fn round_rate(rate_per_s: f64) -> f64 {
 }
 
 /// Capacities that can be compared: the same workload, settings, durability level, workers and
-/// storage models.
+/// storage models, and the same fault of the storage.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CapacityComparison {
     /// The capacities, highest first; those without one come last.

@@ -120,9 +120,18 @@ pub struct CellFigures {
     /// Bytes written to the database's device by any program; `None` if the device does not count
     /// them.
     pub device_written_bytes: Option<f64>,
+    /// Bytes written to the devices of database and log, by any program, per commit; `None` if one
+    /// of both is not counted.
+    pub device_bytes_per_commit: Option<f64>,
     /// Flushes that the device completed, for whomever, per commit; `None` if one of both is not
     /// counted.
     pub flushes_per_commit: Option<f64>,
+    /// The share of the elapsed time in which these flushes were under way; `None` if it is not
+    /// known.
+    pub flush_share: Option<f64>,
+    /// The share of the elapsed time in which the busier of the devices of database and log had a
+    /// request; `None` if there is no device.
+    pub device_busy_share: Option<f64>,
     /// Hit ratio of the engine's own cache, 0 to 1; `None` if the engine does not report it.
     pub cache_hit_ratio: Option<f64>,
     /// Voluntary and involuntary context switches.
@@ -257,7 +266,10 @@ fn figures(repeats: &[&TrialRecord], headline: &str) -> Option<CellFigures> {
         database_allocated_bytes: middle(&|m| m.database.allocated_bytes as f64),
         storage_written_bytes: middle(&|m| m.resources.storage_written_bytes as f64),
         device_written_bytes: median(measured.iter().filter_map(|m| device_written_bytes(m))),
+        device_bytes_per_commit: median(measured.iter().filter_map(|m| bytes_per_commit(m))),
         flushes_per_commit: median(measured.iter().filter_map(|m| flushes_per_commit(m))),
+        flush_share: median(measured.iter().filter_map(|m| flush_share(m))),
+        device_busy_share: median(measured.iter().filter_map(|m| busy_share(m))),
         cache_hit_ratio: median(measured.iter().filter_map(|m| cache_hit_ratio(m))),
         context_switches: middle(&|m| context_switches(m) as f64),
         conflicts: middle(&|m| m.conflicts as f64),
@@ -315,9 +327,39 @@ fn device_written_bytes(measurement: &Measurement) -> Option<f64> {
 /// there was no commit. Flushes of other programs on the device are included.
 #[must_use]
 pub fn flushes_per_commit(measurement: &Measurement) -> Option<f64> {
-    let flushes = measurement.log_flushes()?;
+    per_commit(measurement, measurement.log_flushes()? as f64)
+}
+
+fn bytes_per_commit(measurement: &Measurement) -> Option<f64> {
+    let devices = [
+        measurement.device?,
+        measurement.log_device.unwrap_or_default(),
+    ];
+    let written = devices.map(|device| device.written_bytes as f64);
+    per_commit(measurement, written.iter().sum())
+}
+
+fn per_commit(measurement: &Measurement, figure: f64) -> Option<f64> {
     let commits = measurement.commits.filter(|commits| *commits > 0)?;
-    Some(flushes as f64 / commits as f64)
+    Some(figure / commits as f64)
+}
+
+/// The share of the elapsed time in which the log's device flushed: all of it if several queues of
+/// the device flush at once.
+fn flush_share(measurement: &Measurement) -> Option<f64> {
+    let device = measurement.log_device.or(measurement.device)?;
+    share_of_elapsed(measurement, device.flush_s?)
+}
+
+fn busy_share(measurement: &Measurement) -> Option<f64> {
+    let devices = [Some(measurement.device?), measurement.log_device];
+    let busy_s = devices.iter().flatten().map(|device| device.busy_s);
+    share_of_elapsed(measurement, busy_s.fold(0.0, f64::max))
+}
+
+fn share_of_elapsed(measurement: &Measurement, time_s: f64) -> Option<f64> {
+    let elapsed_s = measurement.elapsed_s;
+    (elapsed_s > 0.0).then(|| (time_s / elapsed_s).min(1.0))
 }
 
 /// Hit ratio of the engine's own cache, 0 to 1; `None` if the engine does not report it, or the

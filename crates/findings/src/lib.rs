@@ -44,8 +44,11 @@
 //! - `shell`: quoting for a shell
 //! - `significance`: significance of a ranking's differences
 //! - `statistics`: tests, intervals and estimates over repeats
+//! - `storage_comparison`: contenders on several storage models
+//! - `storage_faults`: how often faults of storage came
 //! - `storage_models`: the storage models below trials
 //! - `storage_over_time`: size, write amplification and tombstones second by second
+//! - `storage_servers`: the cost of modeled storage itself
 //! - `text`: findings that are text in JSON
 //! - `threen1`: the line of output of the original 3n+1 program
 //! - `trial_names`: one name for each trial and contender of a run
@@ -98,8 +101,11 @@ pub mod shell;
 pub mod significance;
 pub mod statistics;
 pub mod steadiness;
+pub mod storage_comparison;
+pub mod storage_faults;
 pub mod storage_models;
 pub mod storage_over_time;
+pub mod storage_servers;
 pub mod text;
 pub mod threen1;
 pub mod trial_names;

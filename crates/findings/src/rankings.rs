@@ -2,11 +2,11 @@
 //!
 //! A ranking holds only comparable cells: one workload with one set of settings, one number of
 //! workers, one offered rate or none, one schedule of faults, one durability level, one storage
-//! model below the databases or none, and for clusters the same failures of nodes that a commit
-//! survives. Databases in memory whose level
-//! promises to survive power loss are ranked separately; those on other storage that keeps nothing
-//! at lost power are not ranked. A cell whose marks make it incomparable (a build with assertions)
-//! is not ranked, unless the run includes it. The order is by rate, or by response time if all were
+//! model below the databases or none, one fault of their storage or none, and for clusters the same
+//! failures of nodes that a commit survives. Databases in memory whose level promises to survive
+//! power loss are ranked separately; those on other storage that keeps nothing at lost power are
+//! not ranked. A cell whose marks make it incomparable (a build with assertions) is not ranked,
+//! unless the run includes it. The order is by rate, or by response time if all were
 //! offered one rate ([`crate::fixed_rate`]). Contenders are named by the conditions in which they
 //! differ.
 
@@ -80,7 +80,8 @@ pub struct Ranking {
     /// The file systems of all its trials, where the run has others, as condition and value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub file_systems: Vec<(&'static str, String)>,
-    /// The storage models that all of its trials stood on; `None` if the run has no trial on one.
+    /// The storage models that all of its trials stood on, and the fault that their storage had;
+    /// `None` if the run has no trial on a model, and these had no fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage_models: Option<StorageModels>,
     /// The number of records that were loaded, if a setting gives their size in its place.
@@ -305,15 +306,13 @@ fn name_file_systems(
     }
 }
 
-/// Names the storage models of each ranking, if any ranking is on one.
+/// Names the storage models of each ranking if any ranking is on one, and the fault of its storage.
 fn name_storage_models(rankings: &mut [Ranking], groups: &[Vec<&TrialRecord>]) {
     let of = |group: &Vec<&TrialRecord>| StorageModels::of(&group[0].spec.conditions);
     let models: Vec<_> = groups.iter().map(of).collect();
-    if models.iter().all(StorageModels::is_none) {
-        return;
-    }
+    let has_models = models.iter().any(StorageModels::has_model);
     for (ranking, models) in rankings.iter_mut().zip(models) {
-        ranking.storage_models = Some(models);
+        ranking.storage_models = (has_models || !models.is_none()).then_some(models);
     }
 }
 
@@ -332,7 +331,7 @@ fn common_file_system<'a>(
 }
 
 /// Whether two trials had the same work at the same promise. The offered rate, the faults and the
-/// storage model are part of the work: who is asked less, or has a faster device, is not better.
+/// storage are part of the work: who is asked less, or has a faster device, is not better.
 #[must_use]
 pub fn are_comparable(one: &TrialSpec, other: &TrialSpec) -> bool {
     one.workload == other.workload

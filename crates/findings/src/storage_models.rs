@@ -1,4 +1,5 @@
-//! The storage models below trials. What stood on another model did other work: it is ranked apart.
+//! The storage models below trials, and the faults of their storage. What stood on another model or
+//! had another fault did other work: it is ranked apart.
 
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -6,8 +7,8 @@ use std::fmt;
 use trueput_record::storage_model::{ModelReference, NO_MODEL};
 use trueput_record::{Conditions, TrialSpec};
 
-/// The storage models below a database and its log. `Display` gives the words of a heading: `on
-/// model hdd-7200, log on model nvme-consumer`.
+/// The storage models below a database and its log, and the fault of its storage. `Display` gives
+/// the words of a heading: `on model hdd-7200, log on model nvme-consumer, with fault fsync:eio@3`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct StorageModels {
     /// That of the database: the name of a built-in model, or a file's name with the hash of its
@@ -16,6 +17,9 @@ pub struct StorageModels {
     /// That of the log, likewise; absent if it is with the database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
+    /// The fault of the storage while the workers were measured; absent if it had none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
 }
 
 impl StorageModels {
@@ -35,21 +39,35 @@ impl StorageModels {
         Self {
             data,
             log: Some(log).filter(|_| is_apart && is_modelled),
+            fault: conditions.fault.as_ref().map(ToString::to_string),
         }
     }
 
-    /// Returns whether database and log were on this machine's own storage.
+    /// Returns whether database or log were on a model.
+    #[must_use]
+    pub fn has_model(&self) -> bool {
+        self.data != NO_MODEL || self.log.is_some()
+    }
+
+    /// Returns whether database and log were on this machine's own storage, without a fault.
     #[must_use]
     pub fn is_none(&self) -> bool {
-        self.data == NO_MODEL && self.log.is_none()
+        !self.has_model() && self.fault.is_none()
     }
 }
 
 impl fmt::Display for StorageModels {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "on {}", place(&self.data))?;
-        match &self.log {
-            Some(log) => write!(formatter, ", log on {}", place(log)),
+        let is_on_model = self.has_model();
+        if is_on_model || self.fault.is_none() {
+            write!(formatter, "on {}", place(&self.data))?;
+        }
+        if let Some(log) = &self.log {
+            write!(formatter, ", log on {}", place(log))?;
+        }
+        match &self.fault {
+            Some(fault) if is_on_model => write!(formatter, ", with fault {fault}"),
+            Some(fault) => write!(formatter, "with fault {fault}"),
             None => Ok(()),
         }
     }
@@ -73,6 +91,15 @@ pub fn models<'a>(specs: impl IntoIterator<Item = &'a TrialSpec>) -> Vec<String>
     };
     let all = specs.into_iter().flat_map(of).flatten();
     let distinct: BTreeSet<_> = all.filter(|model| model != NO_MODEL).collect();
+    distinct.into_iter().collect()
+}
+
+/// The faults with which any of these trials are to run, each once, by name; empty without one.
+#[must_use]
+pub fn faults<'a>(specs: impl IntoIterator<Item = &'a TrialSpec>) -> Vec<String> {
+    let specs = specs.into_iter();
+    let all = specs.filter_map(|spec| spec.conditions.fault.as_ref());
+    let distinct: BTreeSet<_> = all.map(ToString::to_string).collect();
     distinct.into_iter().collect()
 }
 
@@ -130,5 +157,18 @@ mod tests {
             StorageModels::of(&on(None, None))
         );
         assert!(StorageModels::of(&conditions).is_none());
+    }
+
+    #[test]
+    fn a_heading_names_the_fault_behind_the_model_or_alone() {
+        let mut conditions = on(None, None);
+        conditions.fault = "any:stall=2s@1s".parse().ok();
+        assert_eq!(words(&conditions), "with fault any:stall=2s@1s");
+        let faulty = StorageModels::of(&conditions);
+        assert!(!faulty.is_none() && !faulty.has_model());
+        conditions.storage_model = Some("hdd-7200".to_owned());
+        let both = "on model hdd-7200, with fault any:stall=2s@1s";
+        assert_eq!(words(&conditions), both);
+        assert_ne!(StorageModels::of(&conditions), faulty);
     }
 }

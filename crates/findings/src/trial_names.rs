@@ -10,7 +10,8 @@ use trueput_record::TrialRecord;
 
 /// The names of a run's trials. A contender is called what its ranking calls it; a trial by its
 /// contender, level, workers, the settings that distinguish it from other trials of its workload,
-/// the offered rate and the storage models if the run has several, and its repeat.
+/// the offered rate, the storage models and the faults of storage if the run has several, and its
+/// repeat.
 pub struct TrialNames {
     contenders: BTreeMap<String, String>,
     /// By workload, the settings that are not the same in all of its trials.
@@ -18,6 +19,7 @@ pub struct TrialNames {
     several_workloads: bool,
     several_rates: bool,
     several_models: bool,
+    has_models: bool,
 }
 
 impl TrialNames {
@@ -50,12 +52,12 @@ impl TrialNames {
         let mut rates = trials.iter().map(|trial| trial.spec.conditions.rate);
         let first_rate = rates.next();
         let conditions = trials.iter().map(|trial| &trial.spec.conditions);
-        let mut models = conditions.map(StorageModels::of);
-        let first_models = models.next();
+        let models: Vec<_> = conditions.map(StorageModels::of).collect();
         Self {
             contenders,
             several_rates: rates.any(|rate| Some(rate) != first_rate),
-            several_models: models.any(|models| Some(models) != first_models),
+            several_models: models.windows(2).any(|two| two[0] != two[1]),
+            has_models: models.iter().any(StorageModels::has_model),
             several_workloads: varying_settings.len() > 1,
             varying_settings,
         }
@@ -79,8 +81,9 @@ impl TrialNames {
         if let Some(rate) = spec.conditions.rate.filter(|_| self.several_rates) {
             parts.push(format!("rate={}/s", rate.per_s));
         }
-        if self.several_models {
-            parts.push(StorageModels::of(&spec.conditions).to_string());
+        let models = StorageModels::of(&spec.conditions);
+        if self.several_models && (self.has_models || !models.is_none()) {
+            parts.push(models.to_string());
         }
         let varying = self
             .varying_settings

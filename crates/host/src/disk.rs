@@ -104,8 +104,8 @@ impl Disk {
     }
 }
 
-/// Parses `/sys/block/NAME/stat` (Documentation/block/stat.rst). Of its 17 fields the flushes are
-/// the 16th, since Linux 5.5.
+/// Parses `/sys/block/NAME/stat` (Documentation/block/stat.rst). Of its 17 fields the flushes and
+/// their milliseconds are the last two, since Linux 5.5.
 fn parse_stat(text: &str) -> Option<Device> {
     let numbers = text.split_whitespace().map(str::parse);
     let numbers: Vec<u64> = numbers.collect::<Result<_, _>>().ok()?;
@@ -118,6 +118,7 @@ fn parse_stat(text: &str) -> Option<Device> {
         busy_s: field(10)? as f64 / 1e3,
         queue_s: Some(field(11)? as f64 / 1e3),
         flushes: field(16),
+        flush_s: field(17).map(|ms| ms as f64 / 1e3),
     })
 }
 
@@ -133,13 +134,16 @@ mod tests {
         assert_eq!((device.reads, device.read_bytes), (390, 1780 * 512));
         assert_eq!((device.writes, device.written_bytes), (1058, 4375 * 512));
         assert_eq!((device.flushes, device.busy_s), (Some(21), 7.52));
-        assert_eq!(device.queue_s, Some(15.536));
+        assert_eq!(
+            (device.queue_s, device.flush_s),
+            (Some(15.536), Some(0.016))
+        );
     }
 
     #[test]
     fn an_older_kernel_counts_no_flushes_and_nonsense_is_no_counter() {
         let old = parse_stat("390 14 1780 77 1058 33 4375 75 0 7520 15536").unwrap();
-        assert_eq!((old.reads, old.flushes), (390, None));
+        assert_eq!((old.reads, old.flushes, old.flush_s), (390, None, None));
         assert_eq!(parse_stat("no counters"), None);
     }
 

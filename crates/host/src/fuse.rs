@@ -56,7 +56,7 @@ pub(crate) fn find_own_at(mount_point: &Path) -> Option<FuseMount> {
 }
 
 /// Returns whether a file system of this kind, mounted from `source`, is this program's: audits
-/// record on it, or it shows an image on modeled storage.
+/// record on it, or it shows an image on modeled storage, or a folder that fails.
 pub(crate) fn is_own(kind: &str, source: &str) -> bool {
     // Without a helper, which root does not need, the kernel is not told the subtype.
     kind == "fuse.faultfs" || (kind == "fuse" && source == "trueput")

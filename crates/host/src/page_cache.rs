@@ -58,15 +58,31 @@ fn is_in_memory(folder: &Path) -> Result<bool> {
 /// Starts to write the dirty pages of every file below `directory` to its storage, without a flush
 /// of the storage's cache (sync_file_range(2)). Files that are gone meanwhile are passed over.
 pub fn start_write_back(directory: &Path) {
+    let how = libc::SYNC_FILE_RANGE_WRITE;
+    visit_files(directory, &|file| {
+        // SAFETY: the call takes numbers only, and the descriptor is open.
+        unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, how) };
+    });
+}
+
+/// Drops the clean pages of every file below `directory`, without a flush. Pages that a process has
+/// mapped stay, and files that are gone meanwhile are passed over.
+pub fn drop_clean_pages(directory: &Path) {
+    visit_files(directory, &|file| {
+        // What stays is read from memory, which is no error.
+        let _ = posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
+    });
+}
+
+/// Opens every file below a folder that can be opened.
+fn visit_files(directory: &Path, visit: &dyn Fn(&File)) {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     for entry in entries {
         match entry.file_type() {
-            Ok(kind) if kind.is_dir() => start_write_back(&entry.path()),
+            Ok(kind) if kind.is_dir() => visit_files(&entry.path(), visit),
             Ok(kind) if kind.is_file() => {
                 if let Ok(file) = File::open(entry.path()) {
-                    let how = libc::SYNC_FILE_RANGE_WRITE;
-                    // SAFETY: the call takes numbers only, and the descriptor is open.
-                    unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, how) };
+                    visit(&file);
                 }
             }
             _ => {}

@@ -7,10 +7,13 @@ use std::collections::HashMap;
 use std::fs::{read_dir, read_link, read_to_string};
 use std::io;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A process that is still in the kernel after this time is kept there.
 const KEPT_PAUSE: Duration = Duration::from_millis(500);
+
+/// The interval at which the users of a folder are looked for.
+const USERS_PAUSE: Duration = Duration::from_millis(10);
 
 /// Lists `root` and its descendants, `root` first.
 ///
@@ -52,13 +55,27 @@ pub(crate) fn describe_unkillable_users(folder: &Path) -> Option<String> {
 /// time slices.
 #[must_use]
 pub(crate) fn find_stopped_users(folder: &Path) -> Vec<u32> {
-    let all = read_dir("/proc").into_iter().flatten().flatten();
-    let pids = all.filter_map(|entry| entry.file_name().to_string_lossy().parse().ok());
     // What cannot be inspected is another user's.
-    let users = pids.filter(|&pid| is_orphan(pid) && can_inspect(pid) && uses(pid, folder));
+    let users = list_all().filter(|&pid| is_orphan(pid) && can_inspect(pid) && uses(pid, folder));
     users
         .filter(|&pid| process::is_stopped(pid) || is_frozen(pid))
         .collect()
+}
+
+/// Waits until no process has its working folder or an open file in a folder, for a limit at most.
+/// Processes that this user cannot inspect do not count.
+pub fn await_no_users(folder: &Path, limit: Duration) {
+    let until = Instant::now() + limit;
+    let is_used = || list_all().any(|pid| can_inspect(pid) && uses(pid, folder));
+    while is_used() && Instant::now() < until {
+        std::thread::sleep(USERS_PAUSE);
+    }
+}
+
+/// Lists all processes.
+fn list_all() -> impl Iterator<Item = u32> {
+    let all = read_dir("/proc").into_iter().flatten().flatten();
+    all.filter_map(|entry| entry.file_name().to_string_lossy().parse().ok())
 }
 
 /// Whether the process that started it has ended. One that the user has suspended in a shell has a
@@ -71,8 +88,11 @@ fn is_orphan(pid: u32) -> bool {
     })
 }
 
+/// Whether this user sees what a process uses. Of process 1 in a container, even root may see a
+/// list of open files and not what they are.
 fn can_inspect(pid: u32) -> bool {
-    read_dir(format!("/proc/{pid}/fd")).is_ok()
+    let process = Path::new("/proc").join(pid.to_string());
+    read_dir(process.join("fd")).is_ok() && read_link(process.join("cwd")).is_ok()
 }
 
 /// Returns whether a process has its working folder or an open file in a folder. A process that
@@ -113,8 +133,7 @@ fn children(pid: u32) -> Option<Vec<u32>> {
 }
 
 fn children_by_parent(parent: u32) -> Vec<u32> {
-    let all = read_dir("/proc").into_iter().flatten().flatten();
-    all.filter_map(|entry| entry.file_name().to_string_lossy().parse().ok())
+    list_all()
         .filter(|&pid| process::read_parent(pid) == Some(parent))
         .collect()
 }
@@ -192,7 +211,6 @@ impl ProcessTree {
 mod tests {
     use super::*;
     use std::process::{Child, Command, Stdio};
-    use std::time::{Duration, Instant};
 
     fn shell(script: &str) -> Child {
         Command::new("sh")
@@ -293,6 +311,7 @@ mod tests {
         assert!(!uses(child.id(), other));
         child.kill().unwrap();
         child.wait().unwrap();
+        await_no_users(working, Duration::from_secs(30));
         assert!(!uses(child.id(), working));
     }
 

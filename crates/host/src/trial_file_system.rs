@@ -28,6 +28,10 @@
 //! process of the run; what it has left is then a mount that answers with errors, from which
 //! [`clean`] removes the file system as from a broken disk.
 //!
+//! With a fault of its storage ([`Conditions::fault`]), whoever runs the trial shows the database's
+//! folder through one that fails ([`FAULTY_FOLDER`]), above whatever file system it is on, and
+//! removes that one first.
+//!
 //! Only a device whose image was created here is ever formatted; no plan can name a device.
 
 mod error;
@@ -72,6 +76,9 @@ const USER_FOLDER: &str = "trueput-work";
 /// The time that the kernel may take to release a loop device after unmounting.
 const DETACH_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The name, in a trial's folder, of the mount point of a folder that fails: that of its database.
+pub const FAULTY_FOLDER: &str = "faulty";
+
 /// The file system that is made on a storage model if the conditions name none.
 const MODELLED_KIND: &str = "ext4";
 
@@ -108,13 +115,19 @@ fn requested_parts(conditions: &Conditions) -> Vec<PartRequest> {
     data.into_iter().chain(log).collect()
 }
 
-/// Checks that this machine and this user can have the file systems and the modeled storage that a
-/// trial's conditions ask for.
+/// Checks that this machine and this user can have the file systems, the modeled storage and the
+/// fault that a trial's conditions ask for.
 ///
 /// # Errors
 /// [`FileSystemError`], one sentence.
 pub fn check_conditions(conditions: &Conditions) -> Result<(), FileSystemError> {
-    requested_parts(conditions).iter().try_for_each(check_part)
+    requested_parts(conditions)
+        .iter()
+        .try_for_each(check_part)?;
+    match conditions.fault {
+        Some(_) => check_fuse("a fault of storage"),
+        None => Ok(()),
+    }
 }
 
 fn check_part(request: &PartRequest) -> Result<(), FileSystemError> {
@@ -130,7 +143,7 @@ fn check_part(request: &PartRequest) -> Result<(), FileSystemError> {
         // One that the user mounts is on no model.
         Err(FileSystemError::NeedsRoot(_)) => Err(FileSystemError::ModelNeedsRoot),
         Err(error) => Err(error),
-        Ok(()) => check_fuse(),
+        Ok(()) => check_fuse("a storage model"),
     }
 }
 
@@ -452,6 +465,8 @@ pub(crate) fn remove(
     folder: &Path,
     store: Option<&dyn ImageStore>,
 ) -> Result<(), TrialFileSystemError> {
+    // The server of a run that was killed may have left it.
+    modelled_storage::unmount(None, &folder.join(FAULTY_FOLDER))?;
     let Some(marker) = Marker::read(folder) else {
         return refuse_foreign_mounts(folder, &[]);
     };

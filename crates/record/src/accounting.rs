@@ -18,6 +18,9 @@ pub struct Device {
     /// Flushes that it completed; absent if the kernel does not count them (before Linux 5.5).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flushes: Option<u64>,
+    /// Sum of the times of these flushes, seconds; absent likewise, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush_s: Option<f64>,
     /// Time in which at least one request was in flight, seconds.
     pub busy_s: f64,
     /// Sum of the times from issue to completion of all requests, seconds. Divided by the elapsed
@@ -33,12 +36,14 @@ impl Device {
         let less = u64::saturating_sub;
         let flushes = self.flushes.zip(before.flushes);
         let queue_s = self.queue_s.zip(before.queue_s);
+        let flush_s = self.flush_s.zip(before.flush_s);
         Self {
             read_bytes: less(self.read_bytes, before.read_bytes),
             written_bytes: less(self.written_bytes, before.written_bytes),
             reads: less(self.reads, before.reads),
             writes: less(self.writes, before.writes),
             flushes: flushes.map(|(now, then)| less(now, then)),
+            flush_s: flush_s.map(|(now, then)| passed_s(now, then)),
             busy_s: passed_s(self.busy_s, before.busy_s),
             queue_s: queue_s.map(|(now, then)| passed_s(now, then)),
         }
@@ -53,6 +58,7 @@ impl Device {
             reads: self.reads + other.reads,
             writes: self.writes + other.writes,
             flushes: self.flushes.zip(other.flushes).map(|(one, two)| one + two),
+            flush_s: self.flush_s.zip(other.flush_s).map(|(one, two)| one + two),
             busy_s: self.busy_s + other.busy_s,
             queue_s: self.queue_s.zip(other.queue_s).map(|(one, two)| one + two),
         }
@@ -262,12 +268,15 @@ mod tests {
     fn flushes_that_are_not_counted_stay_unknown() {
         let counted = Device {
             flushes: Some(7),
+            flush_s: Some(0.5),
             reads: 3,
             ..Device::default()
         };
         let uncounted = Device::default();
         assert_eq!(counted.since(&uncounted).flushes, None);
         assert_eq!(counted.since(&counted).flushes, Some(0));
+        assert_eq!(counted.since(&uncounted).flush_s, None);
+        assert_eq!(counted.plus(&counted).flush_s, Some(1.0));
         assert_eq!(uncounted.since(&counted).reads, 0);
     }
 }

@@ -5,6 +5,7 @@ use crate::json_place::line_of;
 use crate::json_values::ValueLimit;
 use crate::text::without_byte_order_mark;
 use crate::{Error, regular_file};
+use serde::de::DeserializeOwned;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -28,8 +29,33 @@ const MAX_NAME_BYTES: usize = 255;
 /// than `max_bytes` or too many values, [`Error::NewerFormat`] if a later trueput wrote it,
 /// [`Error::Invalid`] if it is no record, or a name or number in it cannot be.
 pub fn read(folder: &Path, max_bytes: u64) -> Result<Option<AuditRecord>, Error> {
+    let Some(text) = read_text(folder, AUDIT_RECORD, max_bytes)? else {
+        return Ok(None);
+    };
     let path = folder.join(AUDIT_RECORD);
-    let text = match regular_file::read(folder, Path::new(AUDIT_RECORD), max_bytes) {
+    let record: AuditRecord = parse(&path, &text)?;
+    if record.format > AUDIT_FORMAT {
+        return Err(Error::NewerFormat {
+            path,
+            found: record.format,
+            known: AUDIT_FORMAT,
+        });
+    }
+    check(&record).map_err(|FieldError { place, message }| Error::Invalid {
+        line: line_of(&text, &place),
+        path,
+        message: format!("{}: {message}", place.join(".")),
+    })?;
+    Ok(Some(record))
+}
+
+/// Reads the text of a record in a folder of unknown origin; `None` if the folder has none.
+pub(crate) fn read_text(
+    folder: &Path,
+    name: &str,
+    max_bytes: u64,
+) -> Result<Option<Vec<u8>>, Error> {
+    let text = match regular_file::read(folder, Path::new(name), max_bytes) {
         Err(Error::Io { source, .. })
             if matches!(
                 source.kind(),
@@ -40,26 +66,18 @@ pub fn read(folder: &Path, max_bytes: u64) -> Result<Option<AuditRecord>, Error>
         }
         read => read?,
     };
-    let text = without_byte_order_mark(&text);
-    ValueLimit::new(max_bytes).add(&path, text)?;
-    let record: AuditRecord = serde_json::from_slice(text).map_err(|error| Error::Invalid {
-        path: path.clone(),
+    let text = without_byte_order_mark(&text).to_vec();
+    ValueLimit::new(max_bytes).add(&folder.join(name), &text)?;
+    Ok(Some(text))
+}
+
+/// Parses the text of a record.
+pub(crate) fn parse<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T, Error> {
+    serde_json::from_slice(text).map_err(|error| Error::Invalid {
+        path: path.to_owned(),
         line: Some(error.line()),
         message: error.to_string(),
-    })?;
-    if record.format > AUDIT_FORMAT {
-        return Err(Error::NewerFormat {
-            path,
-            found: record.format,
-            known: AUDIT_FORMAT,
-        });
-    }
-    check(&record).map_err(|FieldError { place, message }| Error::Invalid {
-        line: line_of(text, &place),
-        path,
-        message: format!("{}: {message}", place.join(".")),
-    })?;
-    Ok(Some(record))
+    })
 }
 
 /// Refuses an id that could lead out of a folder, or that people cannot read.

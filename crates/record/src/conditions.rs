@@ -15,6 +15,7 @@ pub(crate) use time_slice::LENGTHS_S as TIME_SLICE_LENGTHS_S;
 pub use time_slice::{ParseTimeSliceError, TimeSlice};
 
 use crate::Value;
+use crate::storage_fault::{FaultSyntaxError, StorageFault};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -176,6 +177,14 @@ fn parse_numa(text: &str) -> Result<Option<NumaPolicy>, ParsePlaceError> {
     match text {
         "none" => Ok(None),
         policy => policy.parse().map(Some),
+    }
+}
+
+/// Reads a storage fault, or `none`.
+fn parse_fault(text: &str) -> Result<Option<StorageFault>, FaultSyntaxError> {
+    match text {
+        "none" => Ok(None),
+        fault => fault.parse().map(Some),
     }
 }
 

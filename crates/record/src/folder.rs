@@ -7,7 +7,8 @@
 //!   histograms/       ID.hlog per trial: latencies in HdrHistogram's log format;
 //!                     ID.seconds.hlog: the same second by second
 //!   storage/          ID-data.json per trial on a storage model: what the server of its storage
-//!                     did, and how late it was
+//!                     did, and how late it was; ID-faults.json per trial with a fault: how often
+//!                     it came
 //!   end.json          when and how the run ended; absent while it runs  (RunEnd)
 //!   reserve-N         room for the others if the disk is full; only while it runs
 //!   report.html       the report as a page, made from the others

@@ -15,6 +15,7 @@
 //! - `consistency`: whether the parts of a record agree
 //! - `durability`: levels, promises and windows
 //! - `fault`: faults that a trial causes in a cluster
+//! - `fault_record`: the outcomes of storage faults, in their folder
 //! - `filesystem`: file systems as a dimension of a plan
 //! - `flush_evidence`: writes and flushes against commits
 //! - `folder`: the run folder
@@ -40,9 +41,11 @@
 //! - `recovery`: engine events, and recovery from a crash
 //! - `regular_file`: files of folders of unknown origin
 //! - `search`: runs whose trials are proposed from the results so far
+//! - `service_report`: what the servers of modeled storage did
 //! - `skipped`: the skipped parts of a plan
 //! - `space`: the size of a database, and its compaction
 //! - `storage`: the layers below a database, and what they keep at lost power
+//! - `storage_fault`: faults of storage, as conditions name them
 //! - `storage_model`: the storage models that conditions name
 //! - `suggest`: the known name nearest to a misspelled one
 //! - `testing`: trials for tests, with the feature of that name
@@ -63,6 +66,7 @@ pub mod consistency;
 pub mod durability;
 pub mod failover;
 pub mod fault;
+pub mod fault_record;
 pub mod filesystem;
 pub mod flush_evidence;
 pub mod folder;
@@ -90,10 +94,12 @@ pub mod recovery;
 pub mod regular_file;
 mod reserve;
 pub mod search;
+pub mod service_report;
 pub mod skipped;
 pub mod space;
 pub mod stall;
 pub mod storage;
+pub mod storage_fault;
 pub mod storage_model;
 pub mod suggest;
 #[cfg(any(test, feature = "testing"))]

@@ -47,6 +47,10 @@ pub struct TrialRecord {
     /// is lost; absent in older records, and if the trial never had a folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage: Option<StorageStack>,
+    /// How often the fault of its storage came; absent without one, and if its server did not end
+    /// well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault_counts: Option<FaultCounts>,
     /// The engine as it described itself; absent if it never opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineReport>,
@@ -76,6 +80,15 @@ pub struct TrialRecord {
     /// The result of the verification; absent if it was off or never reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
+}
+
+/// How often the fault of a trial's storage came while the workers were measured.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FaultCounts {
+    /// The requests to the storage that the fault concerns.
+    pub requests: u64,
+    /// Those to which it came.
+    pub injected: u64,
 }
 
 /// A conformance suite that was passed.

@@ -134,6 +134,7 @@ pub fn ended(spec: TrialSpec, measurement: Measurement) -> TrialRecord {
         file_system: None,
         log_file_system: None,
         storage: None,
+        fault_counts: None,
         conformance: None,
         isolation_check: None,
         audit: None,

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use trueput_findings::audits::AuditedPromise;
 use trueput_findings::units::{counted, thousands};
+use trueput_record::HostFacts;
 use trueput_record::audit::{AuditRecord, AuditResult, AuditVerdict, CONTROLS, StorageModel};
 use trueput_record::audit_standing::AuditStanding;
 use trueput_record::value::saturating_sum;
@@ -273,6 +274,14 @@ fn names(results: &[&AuditResult]) -> String {
     names.join("; ")
 }
 
+/// When and on which machine something was made.
+pub(crate) fn origin(started_at: &str, host: &HostFacts) -> Block {
+    Block::Text(format!(
+        "Made at {started_at} on {}: {} processors ({}), {}, {}.",
+        host.host_name, host.cores, host.cpu_model, host.operating_system, host.kernel
+    ))
+}
+
 /// The controls, and what could not be audited.
 fn remarks(record: &AuditRecord) -> Vec<Block> {
     let control = |(result, subject): (&AuditResult, &str)| {
@@ -299,17 +308,8 @@ fn remarks(record: &AuditRecord) -> Vec<Block> {
     let builds: Vec<_> = builds.into_iter().collect();
     let builds =
         (!builds.is_empty()).then(|| Block::Text(format!("Builds: {}.", builds.join(", "))));
-    let made = record.host.as_ref().map(|host| {
-        Block::Text(format!(
-            "Made at {} on {}: {} processors ({}), {}, {}.",
-            record.started_at,
-            host.host_name,
-            host.cores,
-            host.cpu_model,
-            host.operating_system,
-            host.kernel
-        ))
-    });
+    let made = record.host.as_ref();
+    let made = made.map(|host| origin(&record.started_at, host));
     let skipped = record.skipped.iter();
     let skipped = skipped.map(|(name, reason)| format!("Skipped: {name} {reason}"));
     let skipped = Block::List(skipped.collect()).filled();

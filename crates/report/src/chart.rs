@@ -26,7 +26,8 @@ pub(crate) enum ChartKind {
     HeatMap,
     /// A line a group over percentiles, the figure on a log scale: rows of percentile and figure.
     Percentiles,
-    /// A line a group, the figure on a log scale: rows of rate and figure.
+    /// A line a group, the figure on a log scale: rows of a rate, or of the number of one of the
+    /// chart's words, and of the figure.
     Curve,
     /// A line for each of the first two groups, points for the others: rows of a trial's number
     /// and a factor.

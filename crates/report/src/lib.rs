@@ -13,6 +13,7 @@
 //! - `charts`: charts of characters
 //! - `compare`: comparisons
 //! - `document`: the blocks of which a report consists
+//! - `fault_report`: the report of storage faults
 //! - `fixed_rate`: rankings at one rate
 //! - `formats`: a file for each format
 //! - `history`: many runs of one plan
@@ -39,6 +40,7 @@ mod chart;
 pub mod charts;
 pub mod compare;
 pub mod document;
+pub mod fault_report;
 mod fixed_rate;
 pub mod formats;
 pub mod history;

@@ -23,6 +23,7 @@ pub mod scaling;
 mod search_stop;
 mod space;
 mod steadiness;
+mod storage_models;
 pub(crate) mod tpcc;
 pub(crate) mod tuning;
 
@@ -33,11 +34,13 @@ use std::ops::Deref;
 use trueput_findings::{Findings, Run};
 
 /// The sections in reading order. To add one, write its file and its row.
-const SECTIONS: [&dyn Section; 24] = [
+const SECTIONS: [&dyn Section; 26] = [
     &choice::Recommendation,
     &capacity::Capacities,
     &tuning::TunedKnobs,
     &rankings::Rankings,
+    &storage_models::StorageComparisons,
+    &storage_models::StorageServers,
     &failover::PlannedFaults,
     &audits::Audits,
     &steadiness::Steadiness,
@@ -99,6 +102,8 @@ pub(crate) struct Part {
     pub folded_charts: Vec<Chart>,
     /// The ranking that it is of, by its place among the run's.
     pub ranking: Option<usize>,
+    /// Whether the charts are between its text and its table, as in a ranking.
+    pub is_text_first: bool,
     /// The summary line if the page folds it; `None` if it is not folded.
     pub folded: Option<String>,
 }

@@ -1,12 +1,15 @@
-//! What reports say of the storage below trials: what it leaves of the promise of a level, and the
-//! models of devices that it follows.
+//! What reports say of the storage below trials: what it leaves of the promise of a level, the
+//! models of devices that it follows, and its faults.
 
 use crate::document::Block;
 use std::collections::BTreeSet;
 use trueput_findings::Run;
 use trueput_findings::power_loss::{StoragePromise, is_in_memory, violates_durability};
+use trueput_findings::storage_faults::FaultOccurrence;
 use trueput_findings::storage_models::{StorageModels, models};
 use trueput_findings::trial_names::TrialNames;
+use trueput_findings::units::counted;
+use trueput_record::storage_fault::FaultOperation;
 use trueput_record::{Conditions, Durability, Survival, TrialRecord};
 
 /// The level with what its storage makes of it: `sync not kept`, `sync (storage not resolved)`.
@@ -47,11 +50,11 @@ pub(crate) fn untested_promise(durability: Durability, models: &StorageModels) -
     let is_promised = durability.after_lost_power() != Survival::Nothing;
     let sentence = "The storage is a model: what survives lost power on such a device was not \
                     tested.";
-    (is_promised && !models.is_none()).then(|| sentence.to_owned())
+    (is_promised && models.has_model()).then(|| sentence.to_owned())
 }
 
-/// The storage models below a trial as a part of a heading, with a comma before it: `, on model
-/// hdd-7200`; empty without a model.
+/// The storage models below a trial and the fault of its storage as a part of a heading, with a
+/// comma before it: `, on model hdd-7200`; empty without both.
 pub(crate) fn place(conditions: &Conditions) -> String {
     let models = StorageModels::of(conditions);
     if models.is_none() {
@@ -65,6 +68,31 @@ pub(crate) fn place(conditions: &Conditions) -> String {
 pub(crate) fn models_of(report: &Run) -> Option<String> {
     let models = models(&report.manifest.trials);
     (!models.is_empty()).then(|| models.join(", "))
+}
+
+/// How often the faults of storage came, in sentences; `None` if no trial had one.
+pub(crate) fn faults(found: &[FaultOccurrence]) -> Option<String> {
+    let sentences: Vec<_> = found.iter().map(fault_sentence).collect();
+    (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+/// Says first if a trial was not what its conditions say: its fault never came.
+fn fault_sentence(found: &FaultOccurrence) -> String {
+    let fault = found.fault;
+    let trials = counted(found.trials as u64, "trial");
+    if found.trials_without == 0 {
+        let times = counted(found.injected, "time");
+        return format!("The fault {fault} happened {times} in {trials}.");
+    }
+    let request = match fault.operation {
+        FaultOperation::Read => "read",
+        FaultOperation::Write => "write",
+        FaultOperation::Fsync => "flush",
+        FaultOperation::Any => "request",
+    };
+    let without = found.trials_without;
+    let requests = counted(found.most_requests, request);
+    format!("The fault {fault} never happened in {without} of {trials}: {requests} at most.")
 }
 
 /// Warnings of the trials whose level promises to survive power loss although their storage keeps

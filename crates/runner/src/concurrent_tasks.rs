@@ -94,7 +94,8 @@ fn bind_task<'scope, T: Send + 'scope>(
     sender: Sender<Message<T>>,
 ) -> Task<'scope> {
     let (registry, options) = (*context.registry, context.options.clone());
-    let (area, known) = (Arc::clone(&context.area), context.known.clone());
+    let (area, faults) = (Arc::clone(&context.area), Arc::clone(&context.faults));
+    let known = context.known.clone();
     Box::new(move || {
         let mut observer = |event: &Event| {
             // The run listens until all threads have nothing more to do.
@@ -105,6 +106,7 @@ fn bind_task<'scope, T: Send + 'scope>(
             options: &options,
             observer: &mut observer,
             area,
+            faults,
             reusable: Vec::new(),
             kept_servers: Vec::new(),
             thread: Some(thread),

@@ -3,6 +3,7 @@
 use crate::evidence::database_size::SizeError;
 use crate::evidence::summaries::HistogramError;
 use crate::failure_reason::FailureReason;
+use crate::fault_servers::{FaultServerError, FaultServers};
 use crate::hosts::error::HostError;
 use crate::hosts::workers::HostWorkers;
 use crate::knowledge::{HashedFile, Knowledge};
@@ -37,6 +38,8 @@ pub(crate) struct RunContext<'a> {
     pub observer: &'a mut dyn FnMut(&Event),
     /// The run's folder in the work folder.
     pub area: Arc<RunWorkFolder>,
+    /// The servers of storage that fails.
+    pub faults: Arc<FaultServers>,
     /// The databases that the last trials left for the next ones.
     pub reusable: Vec<ReusableDatabase>,
     /// The servers that run on them.
@@ -311,6 +314,14 @@ impl RunContext<'_> {
         Ok(self.area.remove_trial_within(id, limit)?)
     }
 
+    /// Returns the processes that serve modeled storage, and storage that fails, to the trials of
+    /// this run.
+    pub fn storage_server_pids(&self) -> Vec<u32> {
+        let mut pids = self.area.storage_server_pids();
+        pids.extend(self.faults.server_pids());
+        pids
+    }
+
     /// Creates an empty folder for a suite, and returns its id. If that of an earlier suite cannot
     /// be removed, a process that cannot be killed has it, and another one is used.
     ///
@@ -509,6 +520,9 @@ pub(crate) enum DatabaseFolderError {
     /// A prepared database cannot be copied.
     #[error(transparent)]
     NotCopied(#[from] CopyError),
+    /// Its storage cannot be made to fail.
+    #[error(transparent)]
+    Faulty(#[from] FaultServerError),
 }
 
 /// Errors that fail a trial with what they say.
@@ -525,6 +539,7 @@ macro_rules! fail_trials {
 fail_trials!(
     DatabaseFolderError,
     FaultError,
+    FaultServerError,
     HashError,
     HistogramError,
     HostError,

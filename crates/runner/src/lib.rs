@@ -6,6 +6,7 @@
 //! - `context`: the state of a run
 //! - `error`, `event`: errors and events of a run
 //! - `evidence`: what is observed around a trial, and its measurement
+//! - `fault_servers`: the servers of storage that fails
 //! - `hosts`: workers on other hosts, over ssh
 //! - `knowledge`: what a run has found out
 //! - `plan`: a plan, expanded into its trials, with checks and estimates
@@ -21,6 +22,7 @@ mod error;
 mod event;
 mod evidence;
 mod failure_reason;
+mod fault_servers;
 mod hosts;
 mod knowledge;
 mod plan;

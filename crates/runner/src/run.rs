@@ -1,6 +1,7 @@
 //! A run: checks, the run folder, then the trials.
 
 use crate::context::{RunContext, default_preparations, known_files, known_loads, known_runs};
+use crate::fault_servers::FaultServers;
 use crate::hosts::check_hosts;
 use crate::knowledge::Knowledge;
 use crate::plan::disk_space::{DiskSpace, RunSpace};
@@ -424,6 +425,7 @@ pub fn run_search(
         options,
         observer,
         area: Arc::new(area),
+        faults: Arc::new(FaultServers::new(&options.worker_program, folder.path())),
         reusable: Vec::new(),
         kept_servers: Vec::new(),
         thread: None,

@@ -9,9 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use trueput_faultfs::modelled_image::{SERVER_COMMAND, ServedImage};
 use trueput_faultfs::mount::MountError;
 use trueput_host::image_store::{ImageStore, ImageStoreError, ModelledImage};
-
-/// The folder for what the servers report, in the run folder.
-const REPORTS: &str = "storage";
+use trueput_record::service_report::REPORTS;
 
 /// The servers of a run.
 #[derive(Debug)]

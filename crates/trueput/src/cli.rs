@@ -68,6 +68,8 @@ pub enum Command {
     Plan(cmd::plan::Arguments),
     /// Simulate power cuts: do engines keep the durability that their drivers state?
     Audit(cmd::audit::Arguments),
+    /// Let storage fail: which engines report it, and which lose or falsify data?
+    Faults(cmd::faults::Arguments),
     /// Test engines with the conformance suite
     Check(cmd::check::Arguments),
     /// List or remove what killed runs left behind: mounts, loop devices, images, folders
@@ -99,6 +101,9 @@ pub enum Command {
     /// Serve an image on modeled storage; a run starts it
     #[command(hide = true)]
     StorageServer(cmd::storage_server::Arguments),
+    /// Serve a folder on storage that fails; a run starts it
+    #[command(hide = true)]
+    FaultServer(cmd::fault_server::Arguments),
     /// Host the nodes of a cluster; the runner starts it
     #[command(hide = true)]
     ClusterHost(cmd::cluster_host::Arguments),
@@ -136,8 +141,10 @@ impl Command {
             Self::Completions(arguments) => cmd::completions::run(&arguments, Cli::command()),
             Self::Man(arguments) => cmd::man::run(&arguments, Cli::command()),
             Self::Audit(arguments) => cmd::audit::run(&arguments, registry),
+            Self::Faults(arguments) => cmd::faults::run(&arguments, registry),
             Self::Faultfs(arguments) => cmd::faultfs::run(&arguments),
             Self::StorageServer(arguments) => cmd::storage_server::run(&arguments),
+            Self::FaultServer(arguments) => cmd::fault_server::run(arguments),
             Self::ClusterHost(arguments) => cmd::cluster_host::run(&arguments, registry),
             Self::Worker => Ok(trueput_runner::worker_main(
                 registry,

@@ -123,7 +123,8 @@ mod tests {
                      --start cold --cpus 0,1 --numa interleave:0 --allocator jemalloc \
                      --memory 1500000001 --log-filesystem tmpfs --image 2GiB --crash-and-recover \
                      --at 1s:kill=leader,2s:heal --record-trace 65537 --compact \
-                     --storage-model /home/me/my.toml@1a2b3c4d --log-storage-model hdd-7200";
+                     --storage-model /home/me/my.toml@1a2b3c4d --log-storage-model hdd-7200 \
+                     --fault any:stall=10s@5s";
         let mut words: Vec<_> = given.split_whitespace().map(str::to_owned).collect();
         let place = "ext4:mkfs=-O ^has_journal -b 1024;mount=noatime".to_owned();
         words.extend(["--filesystem".to_owned(), place]);

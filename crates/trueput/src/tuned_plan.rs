@@ -341,6 +341,7 @@ mod tests {
             file_system: None,
             log_file_system: None,
             storage: None,
+            fault_counts: None,
             engine: None,
             conformance: None,
             isolation_check: None,

@@ -1,7 +1,7 @@
 //! The log of the control engine.
 
 use super::flush;
-use super::{ControlKnobs, Fault, FlushCall, Records, flush_directory};
+use super::{ControlKnobs, Fault, FlushCall, FlushFailure, Records, flush_directory};
 use crate::transaction::mix;
 use nix::libc;
 use std::fs::{File, OpenOptions};
@@ -35,6 +35,7 @@ enum FlushOrder {
 pub(super) struct FlushWay {
     order: FlushOrder,
     call: FlushCall,
+    failure: FlushFailure,
 }
 
 impl FlushWay {
@@ -47,6 +48,7 @@ impl FlushWay {
         Self {
             order,
             call: knobs.flush,
+            failure: knobs.flush_failure,
         }
     }
 
@@ -66,6 +68,8 @@ pub(super) struct Log {
     next: Option<File>,
     number: u64,
     bytes: u64,
+    /// Whether a flush failed, after which it takes no more transactions.
+    is_failed: bool,
     fault: Fault,
     way: FlushWay,
 }
@@ -100,6 +104,7 @@ impl Log {
             file,
             number,
             bytes: 0,
+            is_failed: false,
             fault,
             way,
         })
@@ -175,6 +180,9 @@ impl Log {
 
     /// Appends a transaction and makes it durable.
     pub(super) fn append(&mut self, changes: &[(Vec<u8>, Option<Vec<u8>>)]) -> io::Result<()> {
+        if self.is_failed {
+            return Err(io::Error::other("a flush of the log has failed before"));
+        }
         let payload = encode(changes);
         let mut entry = (payload.len() as u64).to_le_bytes().to_vec();
         entry.extend_from_slice(&checksum(&payload).to_le_bytes());
@@ -192,10 +200,29 @@ impl Log {
         };
         file.write_all_at(&entry, self.bytes)?;
         if self.way.order == FlushOrder::After {
-            self.flush(self.bytes..end)?;
+            self.flush_or_handle(self.bytes..end)?;
         }
         self.bytes = end;
         Ok(())
+    }
+
+    /// Flushes the last transaction, and does what the knob says if that fails.
+    fn flush_or_handle(&mut self, part: Range<u64>) -> io::Result<()> {
+        let Err(error) = self.flush(part.clone()) else {
+            return Ok(());
+        };
+        match self.way.failure {
+            FlushFailure::Refuse => {
+                self.is_failed = true;
+                Err(error)
+            }
+            FlushFailure::Continue => {
+                self.bytes = part.end;
+                Err(error)
+            }
+            FlushFailure::Retry => self.flush(part),
+            FlushFailure::Ignore => Ok(()),
+        }
     }
 
     /// Flushes what was written to a part of the log.

@@ -168,7 +168,7 @@ impl OpenableEngine<'_> {
 
     /// Reads every record and returns, by worker, the number of its last transaction, if each
     /// worker's records are exactly those after that transaction.
-    fn read_sequences(&self, database: &dyn Database) -> Result<Vec<u64>, Damage> {
+    pub(super) fn read_sequences(&self, database: &dyn Database) -> Result<Vec<u64>, Damage> {
         let mut session = database.session().map_err(unreadable)?;
         let stored = self.read_all(&mut *session)?;
         let workers = 0..self.assignment.workers;

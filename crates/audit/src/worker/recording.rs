@@ -13,14 +13,15 @@ use trueput_faultfs::clock::OperationClock;
 use trueput_faultfs::open_clock;
 
 /// Attempts at a transaction that conflicts with others.
-const ATTEMPTS: u32 = 10_000;
+pub(super) const ATTEMPTS: u32 = 10_000;
 
 /// One transaction in this many is preceded by one that is aborted.
 const ABORT_EVERY: u64 = 10;
 
-struct Notes {
-    history: History,
-    clock: Option<OperationClock>,
+/// Where it is noted how far the workload is.
+pub(super) struct Notes {
+    pub(super) history: History,
+    pub(super) clock: Option<OperationClock>,
 }
 
 impl Notes {
@@ -45,7 +46,7 @@ impl OpenableEngine<'_> {
             commits,
         } = &self.assignment.task
         else {
-            return Err(TaskError::NotARecording);
+            return Err(TaskError::OtherTask);
         };
         let opened = History::open(history, self.assignment.workers, *capacity);
         let clock = log.as_deref().map(open_clock).transpose();
@@ -98,7 +99,7 @@ impl OpenableEngine<'_> {
     }
 
     /// Lets every worker commit as often, all at once.
-    fn run_phase(
+    pub(super) fn run_phase(
         &self,
         database: &dyn Database,
         notes: &Notes,
@@ -181,7 +182,12 @@ impl OpenableEngine<'_> {
         )))
     }
 
-    fn attempt(&self, session: &mut dyn Session, worker: u32, sequence: u64) -> Result<(), Error> {
+    pub(super) fn attempt(
+        &self,
+        session: &mut dyn Session,
+        worker: u32,
+        sequence: u64,
+    ) -> Result<(), Error> {
         session.begin(Mode::Write)?;
         let changed = self.apply(session, worker, sequence);
         match changed {

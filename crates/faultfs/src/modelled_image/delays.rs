@@ -1,8 +1,7 @@
 //! The delays of a modeled device: when each reply is due, and the thread that sends it then.
 
 use crate::modelled_device::DeviceRequest;
-use crate::modelled_image::own_cost::OwnCost;
-use crate::modelled_image::service_report::{RequestKind, ServiceCounts, ServiceReport};
+use crate::modelled_image::service_report::{RequestKind, ServiceCounts};
 use nix::sys::prctl::set_timerslack;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -11,6 +10,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use trueput_record::service_report::{OwnCost, ServiceReport};
 
 /// The thread sleeps until so long before the next reply is due, and spins for the rest: it wakes
 /// some 25 microseconds late, on virtual machines up to 50.
@@ -80,6 +80,8 @@ struct DueReply<A> {
     sequence: u64,
     kind: RequestKind,
     bytes: u64,
+    /// The time from when it was sent until it is due.
+    modeled_ns: u64,
     answer: A,
 }
 
@@ -173,16 +175,18 @@ impl<A: Answer> Delays<A> {
             on_device,
             arrived_ns,
         } = request;
-        let due_ns = on_device.map_or(arrived_ns, |on_device| {
+        let (due_ns, modeled_ns) = on_device.map_or((arrived_ns, 0), |on_device| {
             let sent_ns = arrived_ns.saturating_sub(self.transport_ns.load(Relaxed));
             let mut device = lock(&self.device);
-            (*device)(sent_ns, on_device)
+            let due_ns = (*device)(sent_ns, on_device);
+            (due_ns, due_ns.saturating_sub(sent_ns))
         });
         let reply = DueReply {
             due_ns,
             sequence: 0,
             kind,
             bytes,
+            modeled_ns,
             answer,
         };
         if due_ns <= self.now_ns() {
@@ -213,12 +217,13 @@ impl<A: Answer> Delays<A> {
             due_ns,
             kind,
             bytes,
+            modeled_ns,
             answer,
             ..
         } = reply;
         answer.send();
         if let Some(late_ns) = self.now_ns().checked_sub(due_ns) {
-            lock(&self.counts).add(kind, bytes, late_ns);
+            lock(&self.counts).add(kind, bytes, modeled_ns, late_ns);
         }
     }
 
@@ -356,6 +361,8 @@ mod tests {
         assert_eq!(fixture.counted(4), 4);
         let report = fixture.delays.report("none", OwnCost::default());
         assert_eq!(report.reads.bytes, 4 * 4096);
+        assert_eq!(report.reads.modeled_ns, 910 * MS);
+        assert!(report.reads.late_ns >= report.reads.late_max_ns);
         assert!(report.reads.late_median_ns <= report.reads.late_max_ns);
         assert!(report.reads.late_max_ns > 0);
     }
@@ -367,6 +374,7 @@ mod tests {
             sequence,
             kind: RequestKind::Read,
             bytes: 0,
+            modeled_ns: 0,
             answer: (),
         };
         let mut waiting = BinaryHeap::new();

@@ -1,6 +1,6 @@
 //! The file system: a folder with one file, whose requests are answered after their modeled time.
 
-use crate::file_system::read_up_to;
+use crate::layer::read_up_to;
 use crate::modelled_device::DeviceRequest;
 use crate::modelled_image::delays::{Answer, Delays, ServedRequest};
 use crate::modelled_image::service_report::RequestKind;

@@ -3,14 +3,15 @@
 use crate::modelled_device::ModelledDevice;
 use crate::modelled_image::delays::Delays;
 use crate::modelled_image::file_system::ImageFileSystem;
-use crate::modelled_image::own_cost::OwnCost;
+use crate::modelled_image::own_cost::{check_speed, measure};
+use crate::report_file;
 use crate::server::{READY, mount, say, unmount};
 use crate::storage_model::StorageModel;
 use nix::libc::{self, c_int, c_ulong};
 use rustix::mount::UnmountFlags;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use trueput_host::image_store::SERVED_IMAGE;
@@ -38,7 +39,8 @@ pub struct ImageFolders {
     pub backing: PathBuf,
     /// The folder on which the file system is mounted.
     pub mount_point: PathBuf,
-    /// The file of the [`super::ServiceReport`], whose folder is created.
+    /// The file of the [`ServiceReport`](trueput_record::service_report::ServiceReport), whose
+    /// folder is created.
     pub report: PathBuf,
     /// The size of the image, which stays.
     pub size_bytes: u64,
@@ -66,7 +68,7 @@ enum ServerEvent {
 /// the image is in use at the end, or the report cannot be written.
 pub fn serve_image(folders: &ImageFolders) -> io::Result<()> {
     become_storage();
-    remove_earlier_report(&folders.report)?;
+    report_file::remove_earlier(&folders.report)?;
     let (image, size_bytes) = (open_image(folders)?, folders.size_bytes);
     let mut device = ModelledDevice::new(&folders.model, size_bytes, folders.seed);
     let delays = Delays::start(Box::new(move |now_ns, request| {
@@ -80,8 +82,8 @@ pub fn serve_image(folders: &ImageFolders) -> io::Result<()> {
     });
     let file_system = ImageFileSystem::new(image, size_bytes, Arc::clone(&delays), on_end);
     let session = mount(file_system, &folders.mount_point)?;
-    let own_cost = OwnCost::measure(&folders.mount_point.join(SERVED_IMAGE))?;
-    own_cost.check_speed(&folders.model)?;
+    let own_cost = measure(&folders.mount_point.join(SERVED_IMAGE))?;
+    check_speed(&own_cost, &folders.model)?;
     delays.set_transport(own_cost.transport_ns());
     std::thread::spawn(move || read_orders(&sender));
     say(READY)?;
@@ -89,7 +91,7 @@ pub fn serve_image(folders: &ImageFolders) -> io::Result<()> {
     delays.set_on(false);
     let unmounted = unmount(session, &folders.mount_point, UnmountFlags::empty());
     let report = delays.report(&folders.model.name, own_cost);
-    let written = report.write(&folders.report);
+    let written = report_file::write(&folders.report, &report);
     obeyed.and(written).and(unmounted)
 }
 
@@ -103,14 +105,6 @@ fn become_storage() {
     unsafe { libc::prctl(PR_SET_IO_FLUSHER, on, unused, unused, unused) };
     // So does this.
     let _ = rustix::process::setpriority_process(None, PRIORITY);
-}
-
-/// Removes the report on an earlier attempt at the trial: it says nothing of this one.
-fn remove_earlier_report(report: &Path) -> io::Result<()> {
-    match std::fs::remove_file(report) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 fn open_image(folders: &ImageFolders) -> io::Result<File> {

@@ -1,66 +1,6 @@
-//! What a server of a modeled image did, and how late it was.
+//! The requests that a server of a modeled image answers, counted for its report.
 
-use crate::modelled_image::own_cost::OwnCost;
-use serde::{Deserialize, Serialize};
-use std::fs;
-use std::io;
-use std::path::Path;
-
-/// What a server of a modeled image did while its delays were on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ServiceReport {
-    /// The name of the model.
-    pub model: String,
-    /// What a request costs without any delay.
-    pub own_cost: OwnCost,
-    /// Reads.
-    pub reads: RequestCounts,
-    /// Writes, zeroing included.
-    pub writes: RequestCounts,
-    /// Flushes.
-    pub flushes: RequestCounts,
-    /// Discards, which take no time in the model.
-    pub discards: RequestCounts,
-}
-
-/// The requests of one kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RequestCounts {
-    /// Their number.
-    pub requests: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// The median lateness, nanoseconds: from the moment at which the model completes a request to
-    /// the end of its reply. At most an eighth too large, as the other percentile is.
-    pub late_median_ns: u64,
-    /// The 99th percentile of the same.
-    pub late_p99_ns: u64,
-    /// The largest of the same.
-    pub late_max_ns: u64,
-}
-
-impl ServiceReport {
-    /// Reads the report that a server has written.
-    ///
-    /// # Errors
-    /// The file system's own; a file that is no report.
-    pub fn read(file: &Path) -> io::Result<Self> {
-        Ok(serde_json::from_slice(&fs::read(file)?)?)
-    }
-
-    /// Writes the report into a file, whose folder is created.
-    pub(super) fn write(&self, file: &Path) -> io::Result<()> {
-        if let Some(folder) = file.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        let written = fs::write(file, serde_json::to_vec_pretty(self)?);
-        if written.is_err() {
-            // Half a report, as on a full disk, is worse than none.
-            let _ = fs::remove_file(file);
-        }
-        written
-    }
-}
+use trueput_record::service_report::{OwnCost, RequestCounts, ServiceReport};
 
 /// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,15 +22,20 @@ pub(super) struct ServiceCounts([KindCounts; KINDS]);
 struct KindCounts {
     requests: u64,
     bytes: u64,
+    modeled_ns: u64,
+    late_ns: u64,
     lateness: LatenessHistogram,
 }
 
 impl ServiceCounts {
-    /// Counts a request that was answered.
-    pub(super) fn add(&mut self, kind: RequestKind, bytes: u64, late_ns: u64) {
+    /// Counts a request that was answered: its bytes, the time that the model gave it, and how much
+    /// later its reply was.
+    pub(super) fn add(&mut self, kind: RequestKind, bytes: u64, modeled_ns: u64, late_ns: u64) {
         let counts = &mut self.0[kind as usize];
         counts.requests += 1;
         counts.bytes += bytes;
+        counts.modeled_ns = counts.modeled_ns.saturating_add(modeled_ns);
+        counts.late_ns = counts.late_ns.saturating_add(late_ns);
         counts.lateness.add(late_ns);
     }
 
@@ -113,6 +58,8 @@ impl KindCounts {
         RequestCounts {
             requests: self.requests,
             bytes: self.bytes,
+            modeled_ns: self.modeled_ns,
+            late_ns: self.late_ns,
             late_median_ns: self.lateness.percentile_ns(50),
             late_p99_ns: self.lateness.percentile_ns(99),
             late_max_ns: self.lateness.max_ns,
@@ -216,17 +163,17 @@ mod tests {
     }
 
     #[test]
-    fn a_report_reads_as_it_was_written() {
-        let folder = tempfile::tempdir().unwrap();
+    fn a_report_has_the_counts_and_times_of_each_kind() {
         let mut counts = ServiceCounts::default();
-        counts.add(RequestKind::Write, 4096, 70);
-        counts.add(RequestKind::Flush, 0, 3);
+        counts.add(RequestKind::Write, 4096, 1_000, 70);
+        counts.add(RequestKind::Write, 8192, 2_000, 30);
+        counts.add(RequestKind::Flush, 0, 5_000, 3);
         let report = counts.report("hdd-7200", OwnCost::default());
-        assert_eq!((report.writes.requests, report.writes.bytes), (1, 4096));
+        let writes = report.writes;
+        assert_eq!((writes.requests, writes.bytes), (2, 12_288));
+        assert_eq!((writes.modeled_ns, writes.late_ns), (3_000, 100));
         assert_eq!((report.flushes.requests, report.reads.requests), (1, 0));
         assert_eq!(report.flushes.late_max_ns, 3);
-        let file = folder.path().join("storage/0001-data.json");
-        report.write(&file).unwrap();
-        assert_eq!(ServiceReport::read(&file).unwrap(), report);
+        assert_eq!(report.late_share(), Some(103.0 / 8_000.0));
     }
 }

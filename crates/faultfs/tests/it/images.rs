@@ -10,13 +10,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use trueput_faultfs::modelled_image::{
-    ImageFolders, SERVER_COMMAND, ServedImage, ServiceReport, serve_image,
-};
+use trueput_faultfs::modelled_image::{ImageFolders, SERVER_COMMAND, ServedImage, serve_image};
 use trueput_faultfs::mount::MountError;
 use trueput_faultfs::named_model::find_model;
 use trueput_faultfs::storage_model::{FlushTime, ModelSource, ServiceTime, StorageModel};
 use trueput_host::mount_namespace::{enter_private, mount_memory};
+use trueput_record::service_report::ServiceReport;
 
 pub const ALL: &[(&str, fn())] = &[
     ("what_is_written_is_in_the_image", written_bytes),
@@ -40,6 +39,9 @@ pub const ALL: &[(&str, fn())] = &[
 ];
 
 const SIZE: u64 = 64 << 20;
+
+/// The file of the report, in the folder of a test.
+const REPORT: &str = "reports/data.json";
 
 const BLOCK: usize = 4096;
 
@@ -125,13 +127,13 @@ impl Fixture {
     fn stop(self) -> ServiceReport {
         self.image.stop().unwrap();
         assert!(!is_mounted(&self.folder.path().join("mount")));
-        ServiceReport::read(&self.folder.path().join("reports/data.json")).unwrap()
+        ServiceReport::read(self.folder.path(), REPORT.as_ref()).unwrap()
     }
 }
 
 fn start(folder: &Path, model: &StorageModel) -> Result<ServedImage, MountError> {
     let [backing, mount_point, report, file] =
-        ["data.img", "mount", "reports/data.json", "model.toml"].map(|name| folder.join(name));
+        ["data.img", "mount", REPORT, "model.toml"].map(|name| folder.join(name));
     std::fs::create_dir(&mount_point).unwrap();
     std::fs::write(&file, toml::to_string(model).unwrap()).unwrap();
     let mut command = this_program(&[SERVER_COMMAND.as_ref(), &backing, &mount_point, &report]);
@@ -205,7 +207,7 @@ fn flushes() {
     assert!(time_of_flushes(&file) < modeled / 2);
     drop(file);
     let report = fixture.stop();
-    let (flushes, own) = (report.flushes, report.own_cost);
+    let (flushes, own) = (report.flushes, &report.own_cost);
     assert_eq!((flushes.requests, flushes.bytes), (100, 0));
     assert_eq!((report.reads.requests, report.writes.requests), (0, 0));
     // The time on the way that is counted as modeled time was measured before: it may be shorter.
@@ -220,6 +222,10 @@ fn flushes() {
     );
     assert!(flushes.late_median_ns > 0 && flushes.late_p99_ns >= flushes.late_median_ns);
     assert!(own.flush.median_ns > 0 && own.transport_ns() <= own.flush.lowest_tenth_ns);
+    assert_eq!(own.by_size.len(), 9);
+    // Each of them had its time of the model.
+    let modeled_ns = Duration::from_nanos(flushes.modeled_ns);
+    assert!(modeled_ns > modeled.mul_f64(0.9), "{report:?}");
     assert_eq!(report.model, "test");
 }
 
@@ -255,7 +261,7 @@ fn parallel_reads() {
 
 fn killed() {
     let folder = tempfile::tempdir().unwrap();
-    let report = folder.path().join("reports/data.json");
+    let report = folder.path().join(REPORT);
     // An earlier attempt at the trial has left one.
     std::fs::create_dir(report.parent().unwrap()).unwrap();
     std::fs::write(&report, "{}").unwrap();
@@ -317,7 +323,7 @@ fn image_in_use() {
     drop(file);
     unmount(mount_point, UnmountFlags::empty()).unwrap();
     assert!(!is_mounted(mount_point));
-    assert!(ServiceReport::read(&folder.path().join("reports/data.json")).is_ok());
+    assert!(ServiceReport::read(folder.path(), REPORT.as_ref()).is_ok());
 }
 
 fn fast_model() {

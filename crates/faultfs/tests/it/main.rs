@@ -1,4 +1,4 @@
-//! The recording file system, mounted: this program is its own server, which a test of Cargo's
+//! The file systems, mounted: this program is its own server, which a test of Cargo's
 //! usual harness cannot be.
 
 #![allow(
@@ -10,6 +10,7 @@
 mod claims;
 mod edges;
 mod ends;
+mod faults;
 mod flushes;
 mod images;
 mod replay;
@@ -17,6 +18,7 @@ mod support;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use trueput_faultfs::faulty_folder;
 use trueput_faultfs::modelled_image::SERVER_COMMAND;
 use trueput_faultfs::server::{Folders, serve};
 
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
     match arguments.as_slice() {
         ["faultfs", backing, mount_point, log] => serve_folders([backing, mount_point, log]),
         [SERVER_COMMAND, paths @ .., size, model, seed] => images::serve(paths, size, model, seed),
+        [faulty_folder::SERVER_COMMAND, folders @ ..] => faults::serve(folders),
         ["start-without-fuse", folder] => images::start_without_fuse(folder.as_ref()),
         ["append", file, line, times] => claims::append(file.as_ref(), line, times),
         ["flush", way, folder] => flushes::flush(way, folder.as_ref()),
@@ -61,7 +64,8 @@ fn run_claims(arguments: &[&str]) -> ExitCode {
         .find(|argument| !argument.starts_with('-'))
         .unwrap_or(&"");
     let all = claims::ALL.iter().chain(edges::ALL).chain(ends::ALL);
-    let all = all.chain(flushes::ALL).chain(images::ALL);
+    let all = all.chain(faults::ALL).chain(flushes::ALL);
+    let all = all.chain(images::ALL);
     let claims = all.filter(|(name, _)| name.contains(filter));
     if arguments.contains(&"--list") {
         claims.for_each(|(name, _)| println!("{name}: test"));

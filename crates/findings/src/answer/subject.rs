@@ -43,7 +43,8 @@ pub struct RankingSubject {
     /// The file systems of all its trials, where the run has others, as condition and value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub file_systems: Vec<(&'static str, String)>,
-    /// The storage models of all its trials; `None` if the run has no trial on one.
+    /// The storage models of all its trials, and the fault of their storage; `None` if the run has
+    /// no trial on a model, and these had no fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage_models: Option<StorageModels>,
     /// The operation whose rate is shown, in the plural: `updates`.

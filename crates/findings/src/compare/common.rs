@@ -67,7 +67,7 @@ impl LimitPair {
 }
 
 /// What must be the same for hardware limits to be compared: the committers, the bytes of a commit,
-/// and the storage models.
+/// and the storage models with the fault of the storage.
 type LimitCircumstances = (u32, u64, StorageModels);
 
 fn limit_circumstances(trial: &TrialRecord) -> Option<LimitCircumstances> {

@@ -118,9 +118,10 @@ impl Selector {
         for word in words(text).into_iter().map(without_marks) {
             let is_level = Durability::ALL.iter().any(|level| level.name() == word);
             let head = parenthesized(word).map_or(word, |(head, _)| head);
+            // An address has both signs, and so has a value, as in fault=any:stall=2s@1s.
             let assigned = word
                 .split_once('=')
-                .filter(|_| !head.contains('@') && head == word);
+                .filter(|(name, _)| !name.contains('@') && head == word);
             match assigned {
                 Some(("", _) | (_, "")) => {
                     return Err(wrong(SelectorFault::LacksPart(word.to_owned())));

@@ -3,7 +3,7 @@
 use super::scale::ScaleMatch;
 use super::trial::Trials;
 use crate::Run;
-use crate::storage_models::models;
+use crate::storage_models::{faults, models};
 use crate::text::serialize_as_text;
 use crate::units::bytes;
 use std::collections::BTreeMap;
@@ -67,6 +67,12 @@ pub enum Difference {
         /// The models.
         models: Vec<String>,
     },
+    /// Faults of our storage.
+    #[error("storage: here with faults: {} (docs/FAULTS.md)", faults.join(", "))]
+    StorageFaults {
+        /// The faults.
+        faults: Vec<String>,
+    },
     /// A difference that the published table itself states.
     #[error("{0}")]
     Stated(String),
@@ -123,6 +129,10 @@ pub(super) fn differs(
     let models = models(trials.all.iter().map(|trial| &trial.spec));
     if !models.is_empty() {
         differences.push(Difference::StorageModels { models });
+    }
+    let faults = faults(trials.all.iter().map(|trial| &trial.spec));
+    if !faults.is_empty() {
+        differences.push(Difference::StorageFaults { faults });
     }
     let stated = published.experiment.differs.trim();
     if !stated.is_empty() {

@@ -23,6 +23,8 @@ mod rankings;
 mod scaling;
 mod sequential;
 mod storage;
+mod storage_comparisons;
+mod storage_faults;
 mod storage_models;
 mod support;
 mod tuning;

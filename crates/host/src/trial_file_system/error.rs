@@ -55,12 +55,17 @@ pub enum FileSystemError {
         /// The control device of loop devices.
         control: &'static str,
     },
-    /// The kernel has no FUSE, by which an image is shown with the delays of a storage model.
+    /// The kernel has no FUSE, by which storage is slowed down, or fails.
     #[error(
-        "a storage model needs the kernel's FUSE, which is not available ({0}): load it with \
+        "{purpose} needs the kernel's FUSE, which is not available ({reason}): load it with \
          'modprobe fuse', or give the container /dev/fuse"
     )]
-    NoFuse(String),
+    NoFuse {
+        /// The storage that needs it, with an article.
+        purpose: &'static str,
+        /// The reason, in the system's words.
+        reason: String,
+    },
     /// A storage model is that of a device, and this file system lies on none of ours.
     #[error(
         "{0} lies on no device that could be slowed down: remove the storage model, or name a file \

@@ -276,8 +276,8 @@ fn leftover_of_run(path: &Path) -> Option<Leftover> {
     })
 }
 
-/// Finds the recording file systems below a folder, the last mounted first: those that are not the
-/// modeled storage of a trial.
+/// Finds the recording file systems and the faulty folders below a folder, the last mounted first:
+/// those that are not the modeled storage of a trial.
 fn recording_mounts(folder: &Path, storage: &[PathBuf]) -> Vec<FuseMount> {
     let own = fuse_mounts().into_iter().rev().filter(FuseMount::is_own);
     let below = own.filter(|mount| mount.mount_point.starts_with(folder));

@@ -64,8 +64,8 @@ pub(super) fn end_delays(store: Option<&dyn ImageStore>, mount_point: &Path) {
     }
 }
 
-/// Ends the server of an image that is no longer attached, and removes its mount point. Does
-/// nothing where there is none.
+/// Ends the server of an image that is no longer attached, and removes its mount point, or that of
+/// any other file system of this program. Does nothing where there is none.
 ///
 /// # Errors
 /// [`TrialFileSystemError::NotUnmounted`].

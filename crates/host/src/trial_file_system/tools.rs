@@ -120,14 +120,18 @@ pub fn check(wanted: &FileSystem) -> Result<(), FileSystemError> {
     }
 }
 
-/// Checks that an image can be shown by FUSE, with the delays of a storage model.
+/// Checks that FUSE can show what `purpose` names: an image with the delays of a storage model, or
+/// a folder with a fault.
 ///
 /// # Errors
 /// [`FileSystemError::NoFuse`].
-pub(super) fn check_fuse() -> Result<(), FileSystemError> {
+pub(super) fn check_fuse(purpose: &'static str) -> Result<(), FileSystemError> {
     match open_file(Path::new(FUSE_DEVICE), true) {
         Ok(_) => Ok(()),
-        Err(error) => Err(FileSystemError::NoFuse(error.to_string())),
+        Err(error) => Err(FileSystemError::NoFuse {
+            purpose,
+            reason: error.to_string(),
+        }),
     }
 }
 

@@ -4,6 +4,7 @@ use super::{Allocator, HostList, NumaPolicy, Rate, Start};
 use crate::Value;
 use crate::fault::FaultSchedule;
 use crate::filesystem::FileSystem;
+use crate::storage_fault::StorageFault;
 
 /// The value of a trial as a plan gives it.
 pub(super) trait TrialValue {
@@ -20,6 +21,7 @@ impl TrialValue for FaultSchedule {}
 impl TrialValue for Option<HostList> {}
 impl TrialValue for Option<NumaPolicy> {}
 impl TrialValue for Option<FileSystem> {}
+impl TrialValue for Option<StorageFault> {}
 
 impl TrialValue for f64 {
     fn as_plan_value(&self) -> Option<Value> {

@@ -6,11 +6,12 @@ use super::error::ConditionError;
 use super::given::TrialValue;
 use super::hosts::{HostList, parse_hosts};
 use super::{Allocator, Arrival, NumaPolicy, Rate, Start, TimeSlice};
-use super::{TrialField, parse_cpus, parse_numa};
+use super::{TrialField, parse_cpus, parse_fault, parse_numa};
 use crate::fault::FaultSchedule;
 use crate::filesystem::{self, FileSystem, MIN_IMAGE_BYTES};
 use crate::list::SplitError;
 use crate::parameter::{Parameter, ValueKind};
+use crate::storage_fault::StorageFault;
 use crate::storage_model::{ModelReference, parse_model};
 use crate::value::{exact_bytes, format_bytes};
 use crate::{Value, list};
@@ -522,6 +523,15 @@ conditions! {
         /// storage if the log has a file system of its own.
         #[serde(skip_serializing_if = "Option::is_none")]
         trial log_storage_model: Option<String>, as model_text;
+    /// Fault of the storage below the database while the workers are measured, as in fsync:eio@3,
+    /// write:enospc@64MiB or any:stall=10s@5s (see docs/FAULTS.md)
+    "fault" "FAULT" List(list::split): fault {
+        Text<Option<StorageFault>> = "none" by parse_fault as
+            "none, or OPERATION:EFFECT@WHEN, as in any:stall=10s@5s"
+    },
+        /// The fault of the storage below the database; `None`: it has none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        trial fault: Option<StorageFault>, as or_none;
     /// Size of the image files that hold file systems, as in 4GiB; auto: what a trial needs
     "image" "SIZE" One: image_bytes {Option<Bytes> or "auto" in MIN_IMAGE_BYTES B..};
     /// Kill the workers and the engine's server at the end of each trial, time the restart, and

@@ -14,9 +14,9 @@ use trueput_record::hardware_limits::{BlockLimit, FlushLimit, HardwareLimits, Me
 use trueput_record::host::{FileSystemFacts, NumaNode, ProgramFacts};
 use trueput_record::load_generator::{ClockOffset, LoadGenerator, Stall};
 use trueput_record::measurement::{
-    Check, Compaction, Conformance, DatabaseSize, EngineReport, IsolationCheck, LatencySummary,
-    LoadReport, Measurement, OpenLoop, OperationSummary, Resources, ResponseSummary,
-    TimelineSecond, Verification, WorkerReport,
+    Check, Compaction, Conformance, DatabaseSize, EngineReport, FaultCounts, IsolationCheck,
+    LatencySummary, LoadReport, Measurement, OpenLoop, OperationSummary, Resources,
+    ResponseSummary, TimelineSecond, Verification, WorkerReport,
 };
 use trueput_record::placement::{AllocatorReport, Placement};
 use trueput_record::recovery::{EventRecord, Recovery};
@@ -93,6 +93,7 @@ fn conditions() -> Conditions {
         record_trace_bytes: Some(1 << 26),
         storage_model: Some("/home/me/my.toml@1a2b3c4d".to_owned()),
         log_storage_model: Some("nvme-consumer".to_owned()),
+        fault: "any:stall=10s@5s".parse().ok(),
     }
 }
 
@@ -195,6 +196,10 @@ pub fn record() -> TrialRecord {
                 reason: "ext4 on /data is mounted with nobarrier".to_owned(),
                 in_memory: false,
             },
+        }),
+        fault_counts: Some(FaultCounts {
+            requests: 1_234,
+            injected: 1,
         }),
         engine: Some(engine()),
         audit: None,
@@ -527,6 +532,7 @@ fn device() -> Device {
         reads: 1,
         writes: 2,
         flushes: Some(3),
+        flush_s: Some(0.0625),
         busy_s: 0.125,
         queue_s: Some(0.5),
     }

@@ -8,6 +8,7 @@ use crate::answer::words;
 use crate::objective;
 use crate::sections::absence;
 use crate::sections::failover;
+use crate::storage_words;
 use crate::text_width::{pad_left, padded};
 use trueput_findings::answer::{
     Answer, RankingAnswer, RankingVerdict, UnrankedContender, UnrankedReason,
@@ -154,6 +155,7 @@ impl AnswerScreen<'_> {
         let columns = layout.columns();
         let plain = |text| (Paint::Plain, text);
         let faults = failover::sentences(&self.0.failover).into_iter();
+        let faults = faults.chain(storage_words::faults(&self.0.storage_faults));
         let faults = faults.flat_map(|text| layout.wrapped(&shown(&text), "  ", MAX_FAULTS));
         let legends = [
             level_legend(&self.0.rankings, columns),

@@ -353,12 +353,20 @@ fn machine() -> Vec<CsvColumn> {
     columns.extend(fields!(
         "device_",
         |m| m.device.as_ref(),
-        [read_bytes, written_bytes, reads, writes, flushes, busy_s,]
+        [
+            read_bytes,
+            written_bytes,
+            reads,
+            writes,
+            flushes,
+            flush_s,
+            busy_s,
+        ]
     ));
     columns.extend(fields!(
         "log_device_",
         |m| m.log_device.as_ref(),
-        [written_bytes, flushes, busy_s,]
+        [written_bytes, flushes, flush_s, busy_s,]
     ));
     columns.extend(fields!(
         "pressure_",

@@ -282,18 +282,20 @@ impl Page {
         }
     }
 
-    /// Adds a part of the report: its charts first, those of a ranking around its table. A ranking
-    /// with a single contender, or only the harness, is folded.
+    /// Adds a part of the report: its charts first; those of a ranking around its table; between
+    /// text and table, if its text is first. A ranking with a single contender, or only the
+    /// harness, is folded.
     fn add_part(&mut self, mut part: Part, is_alone: bool, many: bool) {
         let title = self.titled(&part.title);
         let is_table = |one: &Block| matches!(one, Block::Table(_));
         let table = part.blocks.iter().position(is_table);
-        let (before, table) = match part.ranking {
-            Some(_) => (
+        let (before, table) = if part.ranking.is_some() || part.is_text_first {
+            (
                 table.unwrap_or(part.blocks.len()),
                 usize::from(table.is_some()),
-            ),
-            None => (0, 0),
+            )
+        } else {
+            (0, 0)
         };
         if part.ranking.is_some() {
             part.blocks.iter_mut().for_each(put_details_last);

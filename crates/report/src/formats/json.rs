@@ -11,6 +11,8 @@ use trueput_findings::over_time::OverTime;
 use trueput_findings::published::{PublishedComparison, comparisons};
 use trueput_findings::rankings::Ranking;
 use trueput_findings::scaling::{Fit, ScalingPoint, ScalingSeries, series};
+use trueput_findings::storage_comparison::{StorageComparison, storage_comparisons};
+use trueput_findings::storage_servers::{ModelServers, model_servers};
 use trueput_findings::threen1::Threen1Line;
 use trueput_findings::tuning::{TuningFindings, tuning};
 use trueput_findings::{Findings, Run};
@@ -29,6 +31,10 @@ struct Document<'a> {
     end: Option<&'a RunEnd>,
     skipped: &'a [String],
     rankings: Vec<Ranking>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    storage_comparisons: Vec<StorageComparison>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    storage_servers: Vec<ModelServers>,
     scaling: Vec<ScalingDocument>,
     bottlenecks: Vec<TrialBottleneck<'a>>,
     threen1: Vec<Threen1Trial<'a>>,
@@ -102,6 +108,7 @@ pub fn render(report: &Run) -> String {
     let measured = report.trials.iter();
     let measured = measured.filter_map(|trial| Some((trial, trial.measurement.as_ref()?)));
     let findings = Findings::of(report);
+    let storage_comparisons = storage_comparisons(&findings);
     let rankings = findings.rankings;
     let document = Document {
         format: FORMAT_VERSION,
@@ -115,6 +122,8 @@ pub fn render(report: &Run) -> String {
         scaling: series(&rankings).into_iter().map(scaling).collect(),
         next_steps: findings.answer.next_steps,
         rankings,
+        storage_comparisons,
+        storage_servers: model_servers(report),
         bottlenecks: measured
             .filter_map(|(trial, measurement)| trial_bottleneck(trial, measurement, cores))
             .collect(),

@@ -13,6 +13,7 @@ use trueput_findings::capacity::{
 };
 use trueput_findings::power_loss::StoragePromise;
 use trueput_findings::rankings::groups;
+use trueput_findings::storage_models::StorageModels;
 use trueput_findings::trial_names::TrialNames;
 use trueput_findings::units::{counted, number, per_cent, seconds, separate};
 use trueput_record::objective::{Objective, ObjectiveLimit, ObjectiveMetric};
@@ -171,6 +172,7 @@ fn blocks(
     let answer = answer(group, settings, names) + &left_out(&named);
     blocks.extend(storage_note(capacities()));
     blocks.push(Block::Text(answer + &unconfirmed(capacities())));
+    blocks.extend(model_note(capacities()));
     blocks.extend(cache_note(capacities(), settings));
     blocks.extend(Block::Table(table(group, settings, names)).filled());
     blocks.extend(mark_note(capacities()));
@@ -193,6 +195,13 @@ pub(super) fn storage_note<'a>(
     let level = capacities.next()?.spec.durability;
     let sentence = storage_words::sentence(level, &storage)?;
     Some(Block::Warnings(vec![sentence]))
+}
+
+/// That the level's promise was made for the device of a model, if the storage is one.
+pub(super) fn model_note<'a>(mut capacities: impl Iterator<Item = &'a Capacity>) -> Option<Block> {
+    let spec = &capacities.next()?.spec;
+    let models = StorageModels::of(&spec.conditions);
+    storage_words::untested_promise(spec.durability, &models).map(Block::Text)
 }
 
 /// The caches of contenders that were set to fit the memory limit.

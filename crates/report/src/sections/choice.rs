@@ -4,7 +4,7 @@ mod answer;
 
 use super::capacity::{
     ContenderNames, cache_note, curves, failure_blocks, figure_at_capacity, interval, left_out,
-    mark_note, marked_rate, note, rate, storage_note, storage_of, unconfirmed,
+    mark_note, marked_rate, model_note, note, rate, storage_note, storage_of, unconfirmed,
 };
 use super::conclusion::with_program_name;
 use super::header;
@@ -144,6 +144,7 @@ impl<'a> ChoiceView<'a> {
             .into_iter()
             .collect();
         blocks.push(Block::Text(self.answer() + &left_out + &unconfirmed));
+        blocks.extend(model_note(candidates().map(Candidate::best)));
         let defaults = candidates().map(|it| &it.default);
         blocks.extend(cache_note(defaults, &self.settings.capacity));
         if let Some(first) = self.choice.first() {

@@ -7,6 +7,7 @@ use crate::storage_words;
 use trueput_findings::Run;
 use trueput_findings::answer::Answer;
 use trueput_findings::disturbance;
+use trueput_findings::storage_faults::fault_occurrences;
 use trueput_findings::text::capitalized;
 use trueput_findings::units::{bytes, counted};
 use trueput_record::HostFacts;
@@ -23,6 +24,7 @@ pub(crate) struct ReportHeader {
     /// Notes for reading the figures.
     pub how_to_read: Block,
     storage: Option<Block>,
+    faults: Option<Block>,
     absence: Option<Block>,
     disturbances: Option<Block>,
 }
@@ -38,16 +40,18 @@ impl ReportHeader {
             damage: damage(run),
             how_to_read: Block::Text(how_to_read(run)),
             storage: storage_words::warning(run),
+            faults: storage_words::faults(&answer.storage_faults).map(Block::Text),
             absence: absence::warning(run),
             disturbances: disturbed.map(|text| Block::Warnings(vec![text])),
         }
     }
 
-    /// The warnings.
+    /// The warnings, and how often faults came.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = Block> {
         let warnings = [
             &self.damage,
             &self.storage,
+            &self.faults,
             &self.absence,
             &self.disturbances,
         ];
@@ -62,6 +66,7 @@ impl ReportHeader {
             self.damage,
             Some(self.how_to_read),
             self.storage,
+            self.faults,
             self.absence,
             self.disturbances,
         ];
@@ -74,7 +79,8 @@ pub(crate) fn title(run: &Run) -> Block {
     Block::Heading(1, format!("trueput: {}", run.manifest.name))
 }
 
-/// Warns that the figures of a search are those of a debug build, and of what disturbed it.
+/// Warns that the figures of a search are those of a debug build, and of what disturbed it, and
+/// says how often faults came.
 pub(crate) fn search_warnings(run: &Run) -> impl Iterator<Item = Block> {
     let is_debug = run.manifest.host.program.profile == "debug";
     let debug = is_debug.then(|| format!("{}.", capitalized(DEBUG_BUILD)));
@@ -84,7 +90,9 @@ pub(crate) fn search_warnings(run: &Run) -> impl Iterator<Item = Block> {
         .chain(words::disturbed(&reasons))
         .collect();
     let warnings = (!warnings.is_empty()).then_some(Block::Warnings(warnings));
-    warnings.into_iter().chain(absence::warning(run))
+    let faults = storage_words::faults(&fault_occurrences(run)).map(Block::Text);
+    let warnings = warnings.into_iter().chain(absence::warning(run));
+    warnings.chain(faults)
 }
 
 /// The machine and the program.

@@ -77,7 +77,8 @@ fn table(cells: &[LogFlushCell<'_>]) -> Table {
     let file_system = |cell: &LogFlushCell<'_>| cell.first.spec.conditions.file_system.clone();
     let is_placed = cells.iter().any(|cell| file_system(cell).is_some());
     let models = |cell: &LogFlushCell<'_>| StorageModels::of(&cell.first.spec.conditions);
-    let is_modelled = cells.iter().any(|cell| !models(cell).is_none());
+    let is_modelled = cells.iter().any(|cell| models(cell).has_model());
+    let is_faulty = cells.iter().any(|cell| models(cell).fault.is_some());
     let set = |name: &'static str| move |cell: &LogFlushCell<'_>| setting(cell.first, name);
     let shown = |figure: Option<f64>, write: fn(f64) -> String| {
         figure.map_or_else(|| "–".to_owned(), write)
@@ -90,6 +91,11 @@ fn table(cells: &[LogFlushCell<'_>]) -> Table {
         })
         .when(is_modelled, |table| {
             table.text("storage model", 0, |cell| models(cell).data)
+        })
+        .when(is_faulty, |table| {
+            table.text("fault", 0, |cell| {
+                models(cell).fault.unwrap_or_else(|| "none".to_owned())
+            })
         })
         .text("flush", 0, set("flush"))
         .figures("bytes", 0, set("bytes"))

@@ -470,6 +470,36 @@ fn a_page_says_that_its_storage_does_not_keep_the_level() {
 }
 
 #[test]
+fn an_answer_on_a_storage_model_names_it_in_its_heading_and_its_commands() {
+    let model = "ebs-gp3";
+    let on_it = |run: &mut Run| {
+        let planned = run.manifest.trials.iter_mut();
+        let ended = run.trials.iter_mut().map(|trial| &mut trial.spec);
+        for spec in planned.chain(ended) {
+            spec.conditions.storage_model = Some(model.to_owned());
+        }
+    };
+    let untested = "The storage is a model: what survives lost power on such a device was not";
+    let said = |run: &Run| flat(&run.render_search(STYLE).unwrap());
+    let run = with(alone(), on_it);
+    let text = said(&run);
+    assert_has!(
+        text,
+        "on model ebs-gp3: choice at",
+        "--storage-model ebs-gp3",
+        untested
+    );
+    let capacities = said(&as_capacities(run));
+    assert_has!(capacities, "on model ebs-gp3: capacity at", untested);
+    // The control: this machine's own storage is named nowhere.
+    let plain = said(&alone());
+    assert!(
+        !plain.contains("on model") && !plain.contains(untested),
+        "{plain}"
+    );
+}
+
+#[test]
 fn a_full_report_says_all_that_the_answer_of_a_search_says() {
     let groups = [
         situations(),

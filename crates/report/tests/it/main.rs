@@ -57,6 +57,7 @@ mod rankings;
 mod scaling;
 mod screens;
 mod storage;
+mod storage_models;
 mod summary;
 mod support;
 mod tpcc;

@@ -1,11 +1,12 @@
 //! Trials whose storage does not keep the promise of their level.
 
-use crate::support::report;
+use crate::support::{flat, report, terminal_line};
 use trueput_findings::Run;
 use trueput_findings::answer::Answer;
 use trueput_record::audit::StorageModel;
 use trueput_record::audit_standing::{AuditStanding, ModelStanding};
 use trueput_record::flush_evidence::{FlushEvidence, FlushVerdict};
+use trueput_record::measurement::FaultCounts;
 use trueput_record::storage::PowerLoss;
 use trueput_record::testing::storage::{on, unbarred};
 use trueput_record::{Durability, TrialRecord};
@@ -213,4 +214,38 @@ fn an_audited_promise_that_the_storage_does_not_keep_is_not_called_audited() {
     let text = audited(PowerLoss::Survives);
     assert!(text.contains("sync (audited), threen1"), "{text}");
     assert!(text.contains("\nAudited states: journal 306.\n"), "{text}");
+}
+
+#[test]
+fn a_fault_that_never_came_is_said_and_headings_name_faults() {
+    let with = |cell, engine: &str, fault: &str, injected| {
+        let mut trial = on(cell, engine, Durability::Sync, PowerLoss::Survives);
+        trial.spec.conditions.fault = fault.parse().ok();
+        let requests = 312;
+        trial.fault_counts = Some(FaultCounts { requests, injected });
+        trial
+    };
+    let plain = on(3, "lmdb", Durability::Sync, PowerLoss::Survives);
+    let trials = vec![
+        with(0, "lmdb", "write:eio@1000", 0),
+        with(1, "redb", "write:eio@1000", 1),
+        with(2, "lmdb", "any:stall=2s@1s", 1),
+        plain.clone(),
+    ];
+    let run = report(trials);
+    let screen = flat(&Answer::of(&run).render(WIDE, &[]));
+    let page = flat(&run.page());
+    let full = terminal_line(&run);
+    assert_has!(full, "4 workers, with fault any:stall=2s@1s");
+    for text in [full, screen, page] {
+        assert_has!(
+            text,
+            "The fault write:eio@1000 never happened in 1 of 2 trials: 312 writes at most.",
+            "The fault any:stall=2s@1s happened 1 time in 1 trial.",
+        );
+    }
+    // The control: a run without faults says nothing of them, nor of this machine's storage.
+    let quiet = terminal_line(&report(vec![plain]));
+    assert!(!quiet.contains("The fault"), "{quiet}");
+    assert!(!quiet.contains("this machine's storage"), "{quiet}");
 }

@@ -30,12 +30,15 @@ pub(crate) struct EventCollector {
 }
 
 impl EventCollector {
-    /// Notes the current position of the engine's event source.
+    /// Notes the current position of the engine's event source. A trial with a fault of its storage
+    /// has none: this process would meet the fault, too, when it reads the engine's files, and stop
+    /// in a stall.
     pub fn start(resolved: &ResolvedTrial, spec: &TrialSpec, directory: &Path) -> Self {
+        let is_watched = spec.conditions.fault.is_none();
+        let open_spec = open_spec(resolved, spec, directory);
+        let watcher = || resolved.engine.event_watcher(&open_spec);
         Self {
-            observer: resolved
-                .engine
-                .event_watcher(&open_spec(resolved, spec, directory)),
+            observer: is_watched.then(watcher).flatten(),
             collected: Vec::new(),
         }
     }

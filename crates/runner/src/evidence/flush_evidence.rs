@@ -26,13 +26,15 @@ pub(crate) enum NoFlushCounts {
 pub(crate) type FlushCountsResult = Result<FlushCounts, NoFlushCounts>;
 
 /// Finds the counters below a trial whose database is created in `directory` or is closed there;
-/// `None` if its level waits for no flush, or the engine retains no data.
+/// `None` if its level waits for no flush, the engine retains no data, or a fault may keep flushes
+/// from the storage.
 pub(crate) fn prepare_flush_counting(
     spec: &TrialSpec,
     resolved: &ResolvedTrial,
     directory: &Path,
 ) -> Option<FlushCountsResult> {
-    if spec.durability != Durability::Sync || !resolved.engine.capabilities().retains_data {
+    let is_flushed = spec.durability == Durability::Sync && spec.conditions.fault.is_none();
+    if !is_flushed || !resolved.engine.capabilities().retains_data {
         return None;
     }
     if spec.is_on_users_server() {

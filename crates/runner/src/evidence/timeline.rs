@@ -155,6 +155,7 @@ fn since(now: &HostActivity, then: &HostActivity) -> HostActivity {
     let passed = |now: Option<Device>, then: Option<Device>| {
         let then = then.unwrap_or(Device {
             flushes: Some(0),
+            flush_s: Some(0.0),
             queue_s: Some(0.0),
             ..Device::default()
         });

@@ -65,6 +65,7 @@ fn check_conditions(conditions: &Conditions) -> Result<(), HostRefusal> {
         ("record_trace", conditions.record_trace_bytes.is_some()),
         ("storage_model", conditions.storage_model.is_some()),
         ("log_storage_model", conditions.log_storage_model.is_some()),
+        ("fault", conditions.fault.is_some()),
     ];
     match of_this_host.into_iter().find(|(_, is_set)| *is_set) {
         Some((condition, _)) => Err(HostRefusal::Condition { condition }),
@@ -98,6 +99,11 @@ mod tests {
             ..usual()
         };
         assert!(refusal(model).starts_with("storage_model is for workers on this host"));
+        let fault = Conditions {
+            fault: "fsync:eio@3".parse().ok(),
+            ..usual()
+        };
+        assert!(refusal(fault).starts_with("fault is for workers on this host"));
         assert_eq!(refusal(usual()), "");
     }
 }

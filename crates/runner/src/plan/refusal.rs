@@ -217,6 +217,24 @@ pub(crate) enum Refusal {
         /// The engine.
         engine: &'static str,
     },
+    /// The server is the user's, and so is its storage.
+    #[error(
+        "fault: this {engine} is your server, whose files are not in the work folder: remove \
+         fault, or let the trial start its own server"
+    )]
+    FaultOfUsersServer {
+        /// The engine.
+        engine: &'static str,
+    },
+    /// The engine's nodes would fail together.
+    #[error(
+        "fault: {engine} is a cluster, whose nodes would share one faulty disk: remove fault, or \
+         run an engine on one host"
+    )]
+    FaultOfCluster {
+        /// The engine.
+        engine: &'static str,
+    },
     /// The engine is no cluster.
     #[error(
         "at: {engine} is not a cluster that this program starts, so none of its nodes fails: \

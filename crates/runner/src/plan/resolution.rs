@@ -121,6 +121,7 @@ pub(crate) fn resolve_trial(
     check_recording(&*job, workload.subject(), spec)?;
     check_compaction(&*engine, workload.subject(), spec)?;
     check_modelled(&*engine, &spec.conditions, spec)?;
+    check_faulty(&*engine, &spec.conditions, spec)?;
     Ok(ResolvedTrial {
         engine,
         promise,
@@ -141,6 +142,7 @@ fn suits_native_program(conditions: &Conditions) -> bool {
         log_file_system: conditions.log_file_system.clone(),
         storage_model: conditions.storage_model.clone(),
         log_storage_model: conditions.log_storage_model.clone(),
+        fault: conditions.fault,
         ..Conditions::default()
     };
     *conditions == inherited
@@ -315,6 +317,28 @@ pub(crate) fn check_modelled(
         Err(Refusal::ModelOfUsersServer { engine: name })
     } else if engine.cluster().is_some() {
         Err(Refusal::ModelOfCluster { engine: name })
+    } else {
+        Ok(())
+    }
+}
+
+/// Checks that the files of a trial's database are where their storage can fail, if these
+/// conditions ask for that. A plan's expansion uses the same check.
+///
+/// # Errors
+/// [`Refusal::FaultOfUsersServer`] or [`Refusal::FaultOfCluster`].
+pub(crate) fn check_faulty(
+    engine: &dyn Engine,
+    conditions: &Conditions,
+    spec: &TrialSpec,
+) -> Result<(), Refusal> {
+    let name = engine.info().name;
+    if conditions.fault.is_none() {
+        Ok(())
+    } else if spec.is_on_users_server() {
+        Err(Refusal::FaultOfUsersServer { engine: name })
+    } else if engine.cluster().is_some() {
+        Err(Refusal::FaultOfCluster { engine: name })
     } else {
         Ok(())
     }
@@ -522,6 +546,34 @@ mod tests {
                 );
                 assert!(check_modelled(engine, &Conditions::default(), spec).is_ok());
             }
+        }
+    }
+
+    #[test]
+    fn a_fault_needs_files_of_one_database_on_this_machine() {
+        let library = DescribedEngine {
+            retains_data: true,
+            is_cluster: false,
+        };
+        let cluster = DescribedEngine {
+            is_cluster: true,
+            ..library
+        };
+        let faulty = Conditions {
+            fault: "any:stall=2s@1s".parse().ok(),
+            ..Conditions::default()
+        };
+        let spec = testing::spec(0, "postgresql", Durability::Sync, 1);
+        let mut of_user = spec.clone();
+        of_user.build = Some("postgres://me@db/test".into());
+        assert!(check_faulty(&library, &faulty, &spec).is_ok());
+        for (engine, spec, reason) in [
+            (&cluster, &spec, "fault: described is a cluster"),
+            (&library, &of_user, "fault: this described is your server"),
+        ] {
+            let refusal = check_faulty(engine, &faulty, spec).unwrap_err();
+            assert!(refusal.to_string().starts_with(reason), "{refusal}");
+            assert!(check_faulty(engine, &Conditions::default(), spec).is_ok());
         }
     }
 

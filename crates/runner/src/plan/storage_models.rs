@@ -1,5 +1,5 @@
 //! The storage models that trials name: whether there are such models, and whether this machine can
-//! put a database on them.
+//! put a database on them, or have its storage fail.
 
 use trueput_faultfs::named_model::{NamedModelError, find_model, pin_model};
 use trueput_host::trial_file_system::{FileSystemError, check_conditions};
@@ -76,14 +76,15 @@ pub(crate) fn first_key(conditions: &Conditions) -> Option<&'static str> {
 }
 
 /// Checks that this machine and this user can put a database with these conditions on its storage
-/// models, if it has any.
+/// models, and give that its fault, if it has any.
 ///
 /// # Errors
 /// [`FileSystemError`], one sentence.
 pub(crate) fn check_available(conditions: &Conditions) -> Result<(), FileSystemError> {
-    match first_key(conditions) {
-        Some(_) => check_conditions(conditions),
-        None => Ok(()),
+    if first_key(conditions).is_some() || conditions.fault.is_some() {
+        check_conditions(conditions)
+    } else {
+        Ok(())
     }
 }
 

@@ -5,6 +5,7 @@ use crate::plan::resolution::ResolvedTrial;
 use crate::trial::prepared_copy;
 use crate::trial::prepared_database::PreparedDatabase;
 use crate::trial::trial_storage::{is_in_work_folder, storage_key};
+use std::path::PathBuf;
 use trueput_host::trial_file_system::{self, TrialFileSystems};
 use trueput_record::{Conditions, TrialSpec};
 use trueput_workloads::ExistingDatabase;
@@ -17,6 +18,9 @@ pub(crate) struct TrialDatabase {
     pub generation: u32,
     /// Its folder and the file systems.
     pub place: TrialFileSystems,
+    /// The folder in which its files lie, if a fault of its storage comes between that and its own
+    /// folder.
+    pub files: Option<PathBuf>,
     /// What is in it.
     pub existing: ExistingDatabase,
     /// The copy that is in it; `None` if it is none.
@@ -31,8 +35,14 @@ pub(crate) fn compute_load_key(context: &RunContext<'_>, spec: &TrialSpec) -> Op
 }
 
 fn load_key_of(spec: &TrialSpec, resolved: &ResolvedTrial) -> Option<String> {
-    // A database after a crash or a compaction is not a load for other trials.
-    if spec.conditions.crash_and_recover || spec.conditions.compact {
+    // A database after a crash, a compaction or a fault is not a load for other trials.
+    let Conditions {
+        crash_and_recover,
+        compact,
+        fault,
+        ..
+    } = &spec.conditions;
+    if *crash_and_recover || *compact || fault.is_some() {
         return None;
     }
     let load = resolved.job.load_key()?;
@@ -66,6 +76,7 @@ pub(crate) fn open_database_folder(
                 id: left.id,
                 generation: left.generation,
                 place: trial_file_system::find_existing(&folder),
+                files: None,
                 existing: ExistingDatabase::Loaded,
                 prepared: None,
             });
@@ -77,6 +88,7 @@ pub(crate) fn open_database_folder(
             id: copy.id.clone(),
             generation: 0,
             place: trial_file_system::find_existing(&directory),
+            files: None,
             existing: ExistingDatabase::Loaded,
             prepared: Some(copy),
         });
@@ -90,10 +102,11 @@ fn new_folder(
     spec: &TrialSpec,
     resolved: &ResolvedTrial,
 ) -> Result<TrialDatabase, DatabaseFolderError> {
-    let database = |place, existing| TrialDatabase {
+    let database = |(place, files), existing| TrialDatabase {
         id: spec.id.clone(),
         generation: 0,
         place,
+        files,
         existing,
         prepared: None,
     };
@@ -106,7 +119,7 @@ fn new_folder(
             data: None,
             log: None,
         };
-        return Ok(database(place, ExistingDatabase::Unfinished));
+        return Ok(database((place, None), ExistingDatabase::Unfinished));
     }
     if existing {
         context.remove_database(&spec.id, spec)?;
@@ -114,7 +127,8 @@ fn new_folder(
     let (directory, _) = context.area.trial_folder(&spec.id)?;
     let needed = needed_bytes(context, spec, resolved);
     let place = context.area.create_file_systems(&directory, spec, needed)?;
-    Ok(database(place, ExistingDatabase::Nothing))
+    let served = context.faults.serve(spec, &directory, place)?;
+    Ok(database(served, ExistingDatabase::Nothing))
 }
 
 /// Returns the bytes that must be free before a trial's database is made.

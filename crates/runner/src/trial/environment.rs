@@ -68,10 +68,8 @@ pub(crate) fn start_workers<'a>(
         server.stop(context, Phase::Prepare)?;
     }
     let cold_start = if is_cold {
-        Some(
-            page_cache::drop_pages(plan.directory)
-                .map_err(|error| format!("dropping the database's pages: {error}"))?,
-        )
+        let dropped = drop_pages(plan);
+        Some(dropped.map_err(|error| format!("dropping the database's pages: {error}"))?)
     } else {
         None
     };
@@ -87,6 +85,15 @@ pub(crate) fn start_workers<'a>(
     }
 }
 
+/// Drops the database's pages from the page cache, also those of its files below a faulty folder.
+fn drop_pages(plan: &WorkerGroupSpec<'_>) -> std::io::Result<ColdStart> {
+    let dropped = page_cache::drop_pages(plan.directory)?;
+    if plan.files != plan.directory {
+        page_cache::drop_pages(plan.files)?;
+    }
+    Ok(dropped)
+}
+
 /// Reports on the workers' environment, and recovers the database if the plan crashed it.
 ///
 /// # Errors
@@ -100,6 +107,12 @@ pub(crate) fn finish_workers(
     result: Result<WorkerGroupResult, TrialError>,
     environment: Environment,
 ) -> Result<(WorkerGroupResult, EnvironmentReport), TrialError> {
+    // What follows reads what is stored.
+    let disarmed = context.faults.disarm(&spec.id);
+    let result = result.and_then(|result| {
+        disarmed?;
+        Ok(result)
+    });
     let result = result.map_err(|error| environment.explain(context, spec, server, error));
     let Environment { cold_start, group } = environment;
     let memory = group.as_ref().map(MemoryGroup::usage);

@@ -59,11 +59,12 @@ fn is_lasting(spec: &TrialSpec) -> bool {
         memory_bytes,
         crash_and_recover,
         faults,
+        fault,
         ..
     } = &spec.conditions;
     let is_probe = spec.role.is_some_and(|role| role.purpose.is_of_capacity());
     let is_restarted = *start == Start::Cold || memory_bytes.is_some() || *crash_and_recover;
-    is_probe && !is_restarted && faults.is_empty()
+    is_probe && !is_restarted && faults.is_empty() && fault.is_none()
 }
 
 #[cfg(test)]
@@ -85,11 +86,12 @@ mod tests {
     #[test]
     fn the_servers_of_probes_stay_up_and_those_that_a_trial_restarts_do_not() {
         assert!(is_lasting(&probe()));
-        let mut others = [probe(), probe(), probe(), probe()];
+        let mut others = [(); 5].map(|()| probe());
         others[0].role = None;
         others[1].conditions.start = Start::Cold;
         others[2].conditions.memory_bytes = Some(1 << 30);
         others[3].conditions.crash_and_recover = true;
+        others[4].conditions.fault = "any:stall=2s@1s".parse().ok();
         for other in others {
             assert!(!is_lasting(&other), "{other:?}");
         }

@@ -69,6 +69,7 @@ impl TrialResult {
             file_system: None,
             log_file_system: None,
             storage: None,
+            fault_counts: None,
             started_at: jiff::Timestamp::now().to_string(),
             engine: None,
             conformance: None,
@@ -116,6 +117,8 @@ pub(crate) struct TrialSetup {
     pub resolved: Arc<ResolvedTrial>,
     /// The database's folder.
     pub directory: PathBuf,
+    /// The folder in which its files lie: another one if a fault of its storage comes between.
+    files: PathBuf,
     /// The time since which it has been used for this trial.
     pub began: SystemTime,
     /// The database that is in it.
@@ -146,6 +149,7 @@ impl TrialSetup {
             id,
             generation,
             place,
+            files,
             existing,
             prepared,
         } = open_database_folder(context, spec, &resolved)?;
@@ -153,10 +157,11 @@ impl TrialSetup {
         trial.record.file_system = place.data;
         trial.record.log_file_system = place.log;
         let directory = place.database;
+        let files = files.unwrap_or_else(|| directory.clone());
         trial.record.resumed = existing == ExistingDatabase::Unfinished;
-        trial.record.storage = resolve_stack(spec, &resolved, &directory);
+        trial.record.storage = resolve_stack(spec, &resolved, &files);
         if existing == ExistingDatabase::Nothing {
-            check_room(context, spec, &resolved, &directory)?;
+            check_room(context, spec, &resolved, &files)?;
         }
         if existing != ExistingDatabase::Unfinished {
             trial.record.hardware_limits = hardware_limits(context, spec, &resolved, &directory)?;
@@ -165,9 +170,10 @@ impl TrialSetup {
         let trace_folder = trace_folder::make(context, spec)?;
         Ok(Self {
             trace_folder,
-            flush_counting: flush_evidence::prepare_flush_counting(spec, &resolved, &directory),
+            flush_counting: flush_evidence::prepare_flush_counting(spec, &resolved, &files),
             resolved,
             directory,
+            files,
             began: SystemTime::now(),
             existing,
             needed_bytes,
@@ -184,6 +190,7 @@ impl TrialSetup {
     pub fn specify_workers(&self, spec: &TrialSpec, trial: &TrialResult) -> WorkerGroupSpec<'_> {
         WorkerGroupSpec {
             directory: &self.directory,
+            files: &self.files,
             generation: trial.generation,
             sessions: self.resolved.job.sessions(spec.workers),
             total_units: self.resolved.job.total_units(),
@@ -336,7 +343,7 @@ impl TrialSetup {
             ));
         };
         verify(spec, &self.resolved, *verified, trial);
-        let at_end = resolve_stack(spec, &self.resolved, &self.directory);
+        let at_end = resolve_stack(spec, &self.resolved, &self.files);
         trial.record.storage = worse_stack(trial.record.storage.take(), at_end);
         if let Some(measurement) = &mut trial.record.measurement {
             measurement.flush_evidence = flush_evidence::derive_evidence(

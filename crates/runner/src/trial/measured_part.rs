@@ -37,6 +37,7 @@ use trueput_record::{TrialSpec, WorkerKind};
 pub(crate) struct WorkerGroup<'a> {
     monitor: WorkerMonitor<'a>,
     directory: &'a Path,
+    files: &'a Path,
     resolved: &'a ResolvedTrial,
     server: Option<u32>,
     /// The server that the engine itself has started.
@@ -94,6 +95,7 @@ impl<'a> WorkerGroup<'a> {
             stop: stopped_time.map(|time| ContenderStop::new(time, pids, group)),
             monitor,
             directory: work.directory,
+            files: work.files,
             resolved: work.resolved,
             server,
             own_server,
@@ -111,25 +113,23 @@ impl<'a> WorkerGroup<'a> {
         self.flushes.begin();
         monitor.processes.release()?;
         monitor.wait_for_warm_up(context);
+        context.faults.arm(&monitor.spec.id)?;
         monitor.processes.begin_measurement();
         let started_at = jiff::Timestamp::now().to_string();
-        let log = find_log_folder(&monitor.spec.knobs, self.directory);
+        let log = find_log_folder(&monitor.spec.knobs, self.files);
         let (pids, native_pids) = (monitor.processes.local_pids(), &monitor.native_pids);
-        let mut sampler = Sampler::new(&pids, native_pids, self.directory, log.as_deref());
+        let mut sampler = Sampler::new(&pids, native_pids, self.files, log.as_deref());
         if monitor.spec.conditions.hosts.is_some() && self.server.is_none() {
             sampler.omit_host_activity();
         }
         sampler.follow_server(self.server.or(self.own_server));
-        sampler.follow_storage_servers(context.area.storage_server_pids());
+        sampler.follow_storage_servers(context.storage_server_pids());
+        let planned = &monitor.spec.conditions.faults;
         self.measurement = Some(ActiveMeasurement {
             started_at,
             sampler,
             events: EventCollector::start(self.resolved, monitor.spec, self.directory),
-            faults: FaultInjector::start(
-                &monitor.spec.conditions.faults,
-                self.directory,
-                monitor.measured_from,
-            ),
+            faults: FaultInjector::start(planned, self.directory, monitor.measured_from),
             stalls: StallWatch::start(monitor.spec, self.server, monitor.measured_from),
             slices: Vec::new(),
         });
@@ -509,6 +509,8 @@ impl<'a> WorkerMonitor<'a> {
                 self.ask_to_stop();
             }
             if self.deadline.is_some_and(|deadline| now >= deadline) {
+                // A process that waits in a stall would end no sooner than that.
+                let _ = context.faults.disarm(&self.spec.id);
                 self.processes.kill_all();
                 break;
             }
@@ -551,6 +553,8 @@ impl<'a> WorkerMonitor<'a> {
         }
         let warm_up = Duration::from_secs_f64(self.spec.conditions.warm_up_s);
         context.note_run(self.spec, self.measured_from.elapsed() + warm_up);
+        // Of an error hears whoever ends the workers.
+        let _ = context.faults.disarm(&self.spec.id);
     }
 
     /// Lets the workers close the database and end.

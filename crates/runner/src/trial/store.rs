@@ -11,8 +11,8 @@ use std::time::{Duration, SystemTime};
 use trueput_record::measurement::Outcome;
 use trueput_record::{RunFolder, histogram, interval_log};
 
-/// Stores a trial, and keeps or removes its database. That of a trial that failed is removed first,
-/// and so is that of one for which there is no room otherwise.
+/// Stores a trial, and keeps or removes its database, once its storage fails no more. That of a
+/// trial that failed is removed first, and so is that of one for which there is no room otherwise.
 ///
 /// # Errors
 /// If the trial's record cannot be written. If another file cannot be, the trial has failed.
@@ -22,6 +22,11 @@ pub(crate) fn record_trial(
     mut trial: TrialResult,
     follower: &Follower<'_>,
 ) -> Result<TrialResult, Error> {
+    let id = &trial.record.spec.id;
+    match context.faults.end(id) {
+        Ok(counts) => trial.record.fault_counts = counts,
+        Err(error) => context.warn(format!("trial {id}: {error}")),
+    }
     let mut is_settled = matches!(trial.record.outcome, Outcome::Failed { .. });
     if is_settled {
         keep_or_remove_database(context, &trial, follower);

@@ -56,6 +56,8 @@ pub(crate) struct WorkerGroupResult {
 pub(crate) struct WorkerGroupSpec<'a> {
     /// The database's folder.
     pub directory: &'a Path,
+    /// The folder in which its files lie: another one if a fault of its storage comes between.
+    pub files: &'a Path,
     /// The number of trials that ran on this load before.
     pub generation: u32,
     /// The sessions: the workers, and those that the job adds.

@@ -9,8 +9,9 @@ pub const SUMS: &str = "SHA256SUMS";
 /// The folders in a run folder that have files of the record.
 pub const FOLDERS: [&str; 2] = ["histograms", "storage"];
 
-/// The ends of the names of reports on modeled storage: each is on an image of a trial.
-const REPORTS: [&str; 3] = ["-data.json", "-log.json", "-journal.json"];
+/// The ends of the names of reports on storage: on an image of a trial on modeled storage, or on
+/// the fault of a trial.
+const REPORTS: [&str; 4] = ["-data.json", "-log.json", "-journal.json", "-faults.json"];
 
 /// The role of a path within a run folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +101,7 @@ mod tests {
             "histograms/0001-a.hlog",
             "storage/0001-data.json",
             "storage/0001-log-journal.json",
+            "storage/0001-faults.json",
         ] {
             assert_eq!(part(Path::new(kept)), Some(EntryRole::Record), "{kept}");
         }

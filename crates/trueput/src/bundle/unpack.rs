@@ -15,9 +15,9 @@ use tar::EntryType;
 use trueput_record::folder::MAX_TRIALS;
 use trueput_record::value::format_bytes;
 
-/// The most entries of a bundle: for each trial two histogram logs and the reports on four images
-/// of its storage, and the other files of a run folder.
-const MAX_ENTRIES: usize = 6 * MAX_TRIALS + 100;
+/// The most entries of a bundle: for each trial two histogram logs, the reports on four images of
+/// its storage and that on its fault, and the other files of a run folder.
+const MAX_ENTRIES: usize = 7 * MAX_TRIALS + 100;
 
 /// Limits the bytes read from an archive, which may expand a few bytes to endless zeros.
 struct LimitedReader<R> {

@@ -2,7 +2,7 @@
 
 mod progress;
 mod replay;
-mod subjects;
+pub mod subjects;
 
 use crate::failure::{FAILED, Failure, INTERRUPTED};
 use crate::output::{self, ChartsWhen};
@@ -18,6 +18,7 @@ use progress::AuditProgress;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
+use subjects::SubjectChoice;
 use trueput_audit::{AuditEvent, AuditRequest, audit_all, concerns_devices};
 use trueput_host::trial_file_system::check;
 use trueput_record::Durability;
@@ -159,6 +160,17 @@ enum Form {
 }
 
 impl Arguments {
+    fn choice(&self) -> SubjectChoice<'_> {
+        SubjectChoice {
+            plan: &self.plan,
+            engines: &self.engine,
+            durability: &self.durability,
+            knobs: &self.knobs,
+            claim: self.claim,
+            trust: self.trust,
+        }
+    }
+
     /// Returns the file system of the block form; `None` for the other form.
     fn block_form(&self) -> Result<Option<FileSystem>, Failure> {
         let file_system = match (self.form, &self.filesystem) {
@@ -195,7 +207,11 @@ fn check_block_form(file_system: &FileSystem) -> Result<(), Failure> {
     check(file_system).map_err(|error| Failure::usage(format!("the block form: {error}")))
 }
 
-fn parse_budget(text: &str) -> Result<Duration, Failure> {
+/// Reads a time of a second or more.
+///
+/// # Errors
+/// A usage error for anything else.
+pub fn parse_budget(text: &str) -> Result<Duration, Failure> {
     let seconds = parse_seconds(text).map_err(Failure::usage)?;
     if seconds >= 1.0 {
         Ok(Duration::from_secs_f64(seconds))
@@ -216,7 +232,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     }
     // Refused before a folder is made.
     let file_system = arguments.block_form()?;
-    let (subjects, skipped) = subjects::subjects(arguments, registry)?;
+    let (subjects, skipped) = subjects::subjects(&arguments.choice(), registry)?;
     if subjects.is_empty() {
         let reasons = skipped
             .iter()

@@ -1,6 +1,6 @@
 //! `trueput report`: makes the report of a run folder again, from the folder only.
 
-use crate::cmd::audit;
+use crate::cmd::{audit, faults};
 use crate::failure::Failure;
 use crate::output::{self, ChartsWhen};
 use crate::page::{check_is_page, describe_page, write_own_page, write_page};
@@ -30,7 +30,7 @@ Examples:
   trueput report results/of-one-host first-look.tar.gz --html both.html
 
 No engine is needed, so the run can come from another machine. The folder of an audit has a terminal
-and a json report.";
+and a json report, that of faults these and a markdown report.";
 
 /// The arguments of `trueput report`.
 #[derive(Debug, Args)]
@@ -83,22 +83,34 @@ pub struct Arguments {
     screen: Screen,
 }
 
+/// Writes the report of the folder of an audit, or of faults; `None` if it is neither, or has no
+/// report in this format.
+fn report_of_no_run(folder: &Path, arguments: &Arguments) -> Result<Option<ExitCode>, Failure> {
+    let (screen, format, size) = (arguments.screen, arguments.format, arguments.size);
+    if format == Format::Csv {
+        return Ok(None);
+    }
+    if let Some(code) = faults::report(folder, screen, format, size)? {
+        return Ok(Some(code));
+    }
+    match format {
+        Format::Terminal | Format::Json => {
+            audit::report(folder, screen, format == Format::Json, size)
+        }
+        Format::Markdown | Format::Csv => Ok(None),
+    }
+}
+
 /// Writes the report to standard output, or its page or a chart to a file.
 ///
 /// # Errors
 /// A usage error if the folder is not a run folder or has a newer format, or the page cannot be
 /// written.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    if let ([folder], None, None, Format::Terminal | Format::Json) = (
-        arguments.runs.as_slice(),
-        &arguments.html,
-        arguments.chart,
-        arguments.format,
-    ) {
-        let json = arguments.format == Format::Json;
-        if let Some(code) = audit::report(folder, arguments.screen, json, arguments.size)? {
-            return Ok(code);
-        }
+    if let ([folder], None, None) = (arguments.runs.as_slice(), &arguments.html, arguments.chart)
+        && let Some(code) = report_of_no_run(folder, arguments)?
+    {
+        return Ok(code);
     }
     let (mut opened, mut reports) = (Vec::new(), Vec::new());
     for run in &arguments.runs {

@@ -229,7 +229,7 @@ fn more_files_than_a_run_can_have_are_refused() {
     let bench = Bench::new();
     let (_, bundle) = bundled(&bench);
     let mut archive = tar::Builder::new(Vec::new());
-    for number in 0..60_101 {
+    for number in 0..70_101 {
         let mut header = tar::Header::new_gnu();
         header.set_size(0);
         header.set_mode(0o644);
@@ -237,7 +237,7 @@ fn more_files_than_a_run_can_have_are_refused() {
         archive.append_data(&mut header, path, &b""[..]).unwrap();
     }
     let said = refused(&bench, &deflated(&archive.into_inner().unwrap()));
-    let expected = "it holds more than 60100 files; a run has at most 10000 trials";
+    let expected = "it holds more than 70100 files; a run has at most 10000 trials";
     assert_contains(&said, &[expected]);
     bench.run_expecting(0, &format!("report {}", bundle.display()));
 }

@@ -22,6 +22,8 @@ mod crashes;
 mod decisions;
 mod durability_table;
 mod engine_builds;
+mod fault_condition;
+mod faults;
 mod filesystems;
 mod fuzz;
 mod galera;

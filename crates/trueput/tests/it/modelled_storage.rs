@@ -8,7 +8,7 @@ use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
-use trueput_faultfs::modelled_image::ServiceReport;
+use trueput_record::service_report::ServiceReport;
 use trueput_record::storage::PowerLoss;
 use trueput_record::{Outcome, TrialRecord};
 
@@ -110,20 +110,24 @@ fn a_trial_on_a_storage_model_waits_for_its_flushes_and_says_what_the_server_cos
     );
     // Its flushes are simulated: it is no storage that could not be resolved.
     let is_on_it = |it: &&TrialRecord| it.spec.conditions.storage_model.is_some();
-    let storage = records.iter().find(is_on_it).unwrap().storage.as_ref();
-    let storage = storage.unwrap();
+    let on_it = records.iter().find(is_on_it).unwrap();
+    let storage = on_it.storage.as_ref().unwrap();
     assert_eq!(storage.power_loss, PowerLoss::Simulated, "{storage:?}");
     let folder = bench.run_folder().path().join("storage");
     let reports = std::fs::read_dir(&folder).unwrap().flatten();
     let reports: Vec<PathBuf> = reports.map(|entry| entry.path()).collect();
     assert_eq!(reports.len(), 1, "only the trial on the model has one");
-    let report = ServiceReport::read(&reports[0]).unwrap();
+    let report = ServiceReport::of_trial(bench.run_folder().path(), &on_it.spec.id, "data");
+    let report = report.unwrap().unwrap();
     assert_eq!(report.model, model);
     assert!(
         report.flushes.requests >= 50 && report.writes.bytes > 0,
         "{report:?}"
     );
-    assert!(report.own_cost.read.median_ns > 0);
+    assert!(report.own_cost.read.median_ns > 0 && report.own_cost.by_size.len() == 9);
+    assert!(report.writes.modeled_ns > 0 && report.late_share().is_some());
+    let device = on_it.measurement.as_ref().unwrap().device.unwrap();
+    assert!(device.flush_s.is_some(), "{device:?}");
     assert_eq!(mount_points(bench.path()), [] as [PathBuf; 0]);
     assert_eq!(servers(bench.path()), []);
     assert!(!bench.run_folder().path().join("work").exists());

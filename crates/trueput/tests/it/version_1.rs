@@ -20,9 +20,10 @@ const RENAMES: [(&str, &str); 6] = [
 ];
 
 /// Conditions that came later, which history lists with their default.
-const LATER_CONDITIONS: [(&str, &str); 6] = [
+const LATER_CONDITIONS: [(&str, &str); 7] = [
     ("at", "none"),
     ("compact", "false"),
+    ("fault", "none"),
     ("hosts", "none"),
     ("log_storage_model", "none"),
     ("record_trace", "none"),

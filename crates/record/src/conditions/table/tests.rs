@@ -9,7 +9,17 @@ fn names_are_distinct_and_every_condition_of_a_trial_is_named() {
     let names: BTreeSet<_> = names.collect();
     assert_eq!(names.len(), CONDITIONS.len());
     let samples = [
-        "1s", "5", "1GiB", "true", "cold", "local", "jemalloc", "poisson", "ext4", "1s:heal",
+        "1s",
+        "5",
+        "1GiB",
+        "true",
+        "cold",
+        "local",
+        "jemalloc",
+        "poisson",
+        "ext4",
+        "1s:heal",
+        "fsync:eio@3",
     ];
     let mut lists = ConditionLists::default();
     for condition in CONDITIONS {
@@ -72,6 +82,12 @@ fn what_is_no_condition_is_refused_with_what_would_be_right() {
             "log_storage_model",
             "a,b.toml",
             "'a,b.toml' is no storage model",
+        ),
+        ("fault", "fsync@3", "'fsync@3' is not a storage fault"),
+        (
+            "fault",
+            "any:eio@soon",
+            "'@soon' does not say when eio comes",
         ),
     ] {
         let message = given(name, text).unwrap_err().to_string();
@@ -172,4 +188,22 @@ fn conditions_with_storage_models_are_kept_and_those_of_older_records_are_as_the
     let path = Some("/home/me/my.toml@1a2b3c4d".to_owned());
     let option = ("storage-model".to_owned(), path);
     assert!(read.options().contains(&option), "{:?}", read.options());
+}
+
+#[test]
+fn faults_are_a_dimension_that_an_option_takes_as_a_list() {
+    let fault = Condition::named("fault").unwrap();
+    let texts = fault.split("none,any:stall=2s@1s,write:eio@1000").unwrap();
+    let mut lists = ConditionLists::default();
+    fault.set(&mut lists, &texts).unwrap();
+    let all = lists.combinations();
+    let found: Vec<_> = all.iter().map(Conditions::special).collect();
+    assert_eq!(found, ["", "fault=any:stall=2s@1s", "fault=write:eio@1000"]);
+    let option = ("fault".to_owned(), Some("write:eio@1000".to_owned()));
+    assert_eq!(all[2].options(), [option]);
+    let text = serde_json::to_string(&all[1]).unwrap();
+    let read: Conditions = serde_json::from_str(&text).unwrap();
+    assert_eq!(read, all[1]);
+    // Older records have none.
+    assert!(!serde_json::to_string(&all[0]).unwrap().contains("fault"));
 }

@@ -1,12 +1,12 @@
-//! Checks the run conditions of a plan: file systems, storage models, separate logs, placement,
-//! time slices.
+//! Checks the run conditions of a plan: file systems, storage models, faults of storage, separate
+//! logs, placement, time slices.
 
 use super::skipped::note;
 use super::{Error, Expansion, time_slices};
 use crate::hosts::fit::check_reach;
 use crate::plan::log_directory::{LOG, LOG_DIRECTORY};
 use crate::plan::refusal::Refusal;
-use crate::plan::resolution::{check_compactable, check_crashable, check_modelled};
+use crate::plan::resolution::{check_compactable, check_crashable, check_faulty, check_modelled};
 use crate::plan::storage_models::{are_on_same_models, check_available, first_key, pin_models};
 use crate::plan::time_slice_group::group_trials;
 use std::fmt::Display;
@@ -58,8 +58,8 @@ impl Expansion<'_> {
         Ok(())
     }
 
-    /// Finds the storage models of the plan, and skips those that this machine or user cannot have;
-    /// other cells run, as for file systems.
+    /// Finds the storage models of the plan, and skips those that this machine or user cannot have,
+    /// and faults; other cells run, as for file systems.
     pub(super) fn skip_storage_models(
         &mut self,
         skipped: &mut Vec<SkippedPart>,
@@ -194,6 +194,7 @@ pub(super) fn knobs_under(
     let knobs = with_log_placed(engine, &spec.knobs, conditions)
         .map_err(|refusal| unmet(log_key, &refusal))?;
     check_modelled(engine, conditions, spec).map_err(|refusal| unmet("storage_model", &refusal))?;
+    check_faulty(engine, conditions, spec).map_err(|refusal| unmet("fault", &refusal))?;
     check_reach(engine, conditions, spec).map_err(|refusal| unmet("hosts", &refusal))?;
     check_compactable(engine, conditions).map_err(|refusal| unmet("compact", &refusal))?;
     check_crashable(engine, conditions, spec)

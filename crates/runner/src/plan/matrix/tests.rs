@@ -1,3 +1,4 @@
+mod faults;
 mod fits;
 mod storage_models;
 mod time_slices;

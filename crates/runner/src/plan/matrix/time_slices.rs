@@ -70,7 +70,8 @@ fn length_s(cell: &TrialSpec, registry: &Registry) -> f64 {
 
 /// Returns whether a trial can be stopped and continued at any time without another result: not if
 /// time itself, a cold cache or a program of its own is what it is about, nor on a storage model,
-/// whose cache drains and whose burst credits grow while the contender is stopped.
+/// whose cache drains and whose burst credits grow while the contender is stopped, nor with a
+/// fault, whose time passes meanwhile.
 fn is_sliceable(cell: &TrialSpec, registry: &Registry) -> bool {
     let conditions = &cell.conditions;
     let is_plain = conditions.start == Start::Warm
@@ -78,7 +79,8 @@ fn is_sliceable(cell: &TrialSpec, registry: &Registry) -> bool {
         && conditions.faults.is_empty()
         && conditions.hosts.is_none()
         && conditions.storage_model.is_none()
-        && conditions.log_storage_model.is_none();
+        && conditions.log_storage_model.is_none()
+        && conditions.fault.is_none();
     let Ok(engine) = registry.engine(&cell.engine) else {
         return false;
     };

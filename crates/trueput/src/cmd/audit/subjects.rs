@@ -1,44 +1,59 @@
-//! The subjects of an audit, from a plan and the command line.
+//! The subjects of an audit, or of faults, from a plan and the command line.
 
-use super::Arguments;
 use crate::built_in_plans::plan_or_workload;
 use crate::failure::Failure;
-use crate::plan_overrides::{apply_knobs, without_repetition};
-use crate::trust::UntrustedInputs;
+use crate::plan_overrides::{KnobSetting, apply_knobs, without_repetition};
+use crate::trust::{Trust, UntrustedInputs};
 use std::collections::BTreeMap;
 use trueput_audit::Subject;
 use trueput_engine::credentials;
-use trueput_record::TrialSpec;
 use trueput_record::plan::{Contender, UnsupportedPolicy};
 use trueput_record::skipped::SkippedPart;
 use trueput_record::value::Settings;
+use trueput_record::{Durability, TrialSpec};
 use trueput_runner::{Registry, matrix};
 
-/// Returns what is audited, and what is not, with the reason.
+/// The choice of subjects on a command line.
+pub struct SubjectChoice<'a> {
+    /// The plan, of which the engines, levels and knobs count.
+    pub plan: &'a str,
+    /// The engines, in lists; the plan's if there are none.
+    pub engines: &'a [String],
+    /// The levels; the plan's if there are none.
+    pub durability: &'a [Durability],
+    /// Knobs to set.
+    pub knobs: &'a [KnobSetting],
+    /// The level whose promise is tested; `None`: that at which the database is opened.
+    pub claim: Option<Durability>,
+    /// The consent to use a plan of others.
+    pub trust: Trust,
+}
+
+/// Returns the chosen subjects, and what is left out, with the reason.
 ///
 /// # Errors
 /// A usage error for an invalid plan, engine, level or knob.
 pub fn subjects(
-    arguments: &Arguments,
+    choice: &SubjectChoice<'_>,
     registry: &Registry,
 ) -> Result<(Vec<Subject>, BTreeMap<String, String>), Failure> {
-    let mut plan = plan_or_workload(&arguments.plan, registry)?;
-    if !arguments.engine.is_empty() {
-        let names = arguments.engine.iter();
+    let mut plan = plan_or_workload(choice.plan, registry)?;
+    if !choice.engines.is_empty() {
+        let names = choice.engines.iter();
         let names = names.flat_map(|names| credentials::split_list(names));
         plan.engines = names.map(Contender::parse).collect();
         plan.origin.forget("engines");
     }
-    if arguments.engine.is_empty() {
+    if choice.engines.is_empty() {
         let foreign = UntrustedInputs::of_contenders(&plan.engines);
-        arguments.trust.check(&arguments.plan, &foreign)?;
+        choice.trust.check(choice.plan, &foreign)?;
     }
     plan.unsupported = UnsupportedPolicy::Skip;
-    if !arguments.durability.is_empty() {
-        plan.durability = without_repetition(&arguments.durability);
+    if !choice.durability.is_empty() {
+        plan.durability = without_repetition(choice.durability);
         plan.origin.forget("durability");
     }
-    apply_knobs(&arguments.knobs, &mut plan);
+    apply_knobs(choice.knobs, &mut plan);
     let matrix = matrix::expand(&plan, registry)?;
     let mut skipped: BTreeMap<String, String> = BTreeMap::new();
     for SkippedPart { sentence, .. } in matrix.skipped {
@@ -51,11 +66,11 @@ pub fn subjects(
     }
     let mut subjects: Vec<Subject> = Vec::new();
     for trial in &matrix.trials {
-        let claim = arguments.claim.unwrap_or(trial.durability);
+        let claim = choice.claim.unwrap_or(trial.durability);
         if claim.promises_nothing() {
             continue;
         }
-        match subject(trial, arguments, registry) {
+        match subject(trial, choice.claim, registry) {
             Ok(subject) if !subjects.contains(&subject) => subjects.push(subject),
             Ok(_) => {}
             Err(reason) => {
@@ -71,7 +86,7 @@ pub fn subjects(
 
 fn subject(
     trial: &TrialSpec,
-    arguments: &Arguments,
+    claim: Option<Durability>,
     registry: &Registry,
 ) -> Result<Subject, Failure> {
     let engine = registry.engine(&trial.engine).map_err(Failure::usage)?;
@@ -87,12 +102,5 @@ fn subject(
         engine: trial.engine.clone(),
         build: trial.build.clone(),
     };
-    Subject::new(
-        registry,
-        &contender,
-        trial.durability,
-        arguments.claim,
-        given,
-    )
-    .map_err(Failure::usage)
+    Subject::new(registry, &contender, trial.durability, claim, given).map_err(Failure::usage)
 }

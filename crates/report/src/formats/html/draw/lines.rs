@@ -125,11 +125,18 @@ fn drawn(index: usize, line: &ChartLine, style: SeriesStyle) -> Markup {
 fn bottom_label(chart: &Chart) -> &'static str {
     match chart.kind {
         ChartKind::Percentiles => "percentile",
+        ChartKind::Curve if is_by_word(chart) => "",
         ChartKind::Curve => "per second",
         ChartKind::Course => "trials",
         ChartKind::Scaling => "workers",
         _ => "time since the start",
     }
+}
+
+/// Whether the chart's groups have a figure for each of its words.
+fn is_by_word(chart: &Chart) -> bool {
+    let first = chart.columns.first();
+    first.is_some_and(|column| column.unit == Unit::Word)
 }
 
 /// The rows of a group that have values in both columns.
@@ -236,7 +243,8 @@ pub(super) fn latencies(chart: &Chart, styles: &Appearance) -> Markup {
         .map(|group| extend_to_events(&pairs(group, 0, 1), group))
         .collect();
     let longest = most(&all, |point| point.0).max(f64::MIN_POSITIVE);
-    let side = TimeAxis::of(all.iter().flatten().map(|point| point.1));
+    let times = all.iter().flatten().map(|point| point.1);
+    let side = LogAxis::of(Unit::Nanoseconds, times);
     let line = |points: &Vec<Point>| {
         let place = |(x, y): &Point| (x / longest, 1.0 - side.height(*y));
         ChartLine {
@@ -269,7 +277,8 @@ pub(super) fn percentiles(chart: &Chart, styles: &Appearance) -> Markup {
             (logarithm(percentile) - FIRST) / (end - FIRST)
         }
     };
-    let side = TimeAxis::of(rows().map(|row| row.1).chain(chart.reference));
+    let times = rows().map(|row| row.1).chain(chart.reference);
+    let side = LogAxis::of(Unit::Nanoseconds, times);
     let line = |rows: &Vec<Point>| {
         let points = rows.iter().map(|(x, y)| (place(*x), 1.0 - side.height(*y)));
         let points: Vec<_> = points.collect();
@@ -294,52 +303,74 @@ pub(super) fn percentiles(chart: &Chart, styles: &Appearance) -> Markup {
     frame(chart, styles, &lines, &bottom, &side.with(chart.reference))
 }
 
-/// A logarithmic axis of times, nanoseconds.
-struct TimeAxis {
+/// A logarithmic axis of times, nanoseconds, or of rates.
+struct LogAxis {
+    unit: Unit,
     decades: Vec<f64>,
 }
 
-impl TimeAxis {
-    /// Of the decades that hold these times.
-    fn of(times: impl Iterator<Item = f64>) -> Self {
+impl LogAxis {
+    /// Of the decades that hold these figures.
+    fn of(unit: Unit, figures: impl Iterator<Item = f64>) -> Self {
         let ends = (f64::MAX, 0.0);
-        let (least, longest) = times.fold(ends, |(least, longest): (f64, f64), time| {
-            (least.min(time), longest.max(time))
+        let (least, most) = figures.fold(ends, |(least, most): (f64, f64), figure| {
+            (least.min(figure), most.max(figure))
         });
         Self {
-            decades: axis::decades(least, longest),
+            unit,
+            decades: axis::decades(least, most),
         }
     }
 
-    /// The place of a time, as a part of the height from the bottom.
-    fn height(&self, time: f64) -> f64 {
+    /// The place of a figure, as a part of the height from the bottom.
+    fn height(&self, figure: f64) -> f64 {
         let low = self.decades[0].log10();
         let high = self.decades[self.decades.len() - 1].log10();
-        (time.max(1.0).log10() - low) / (high - low)
+        (figure.max(1.0).log10() - low) / (high - low)
     }
 
-    /// The axis, with a limit at this time.
+    /// The axis, with a limit at this figure.
     fn with(&self, limit: Option<f64>) -> LeftAxis {
-        let tick = |time: &f64| Tick {
-            at: self.height(*time),
-            text: axis::written(Unit::Nanoseconds, *time),
+        let tick = |figure: &f64| Tick {
+            at: self.height(*figure),
+            text: axis::written(self.unit, *figure),
         };
         LeftAxis {
             ticks: self.decades.iter().map(tick).collect(),
-            label: "latency, log scale",
+            label: match self.unit {
+                Unit::PerSecond => "per second, log scale",
+                _ => "latency, log scale",
+            },
             reference: limit.map(|limit| self.height(limit)),
         }
     }
 }
 
-/// Times by rate, on a logarithmic axis of times, with their limit.
+/// The ticks of the bottom axis of a curve, and the figure at its end.
+fn curve_axis(chart: &Chart, points: &[Vec<Point>]) -> (Vec<Tick>, f64) {
+    if !is_by_word(chart) {
+        let ticks = axis::from_zero(Unit::PerSecond, most(points, |point| point.0), 5);
+        let end = ticks.last().copied().unwrap_or(1.0);
+        return (axis::even(Unit::PerSecond, &ticks, 0.0, end), end);
+    }
+    let end = chart.words.len().saturating_sub(1).max(1) as f64;
+    let words = chart.words.iter().enumerate();
+    let ticks = words.map(|(index, word)| Tick {
+        at: index as f64 / end,
+        text: word.text.to_string(),
+    });
+    (ticks.collect(), end)
+}
+
+/// Figures by rate or by word, on a logarithmic axis, with their limit.
 pub(super) fn curve(chart: &Chart, styles: &Appearance) -> Markup {
     let groups = chart.groups.iter().take(MAX_DRAWN);
     let all: Vec<_> = groups.map(|group| pairs(group, 0, 1)).collect();
-    let ticks = axis::from_zero(Unit::PerSecond, most(&all, |point| point.0), 5);
-    let end = ticks.last().copied().unwrap_or(1.0);
-    let times = all.iter().flatten().map(|point| point.1);
-    let side = TimeAxis::of(times.chain(chart.reference));
+    let (bottom, end) = curve_axis(chart, &all);
+    let unit = chart.columns.get(1);
+    let unit = unit.map_or(Unit::Nanoseconds, |column| column.unit);
+    let figures = all.iter().flatten().map(|point| point.1);
+    let side = LogAxis::of(unit, figures.chain(chart.reference));
     let line = |rows: &Vec<Point>| {
         let points: Vec<_> = rows
             .iter()
@@ -352,7 +383,6 @@ pub(super) fn curve(chart: &Chart, styles: &Appearance) -> Markup {
         }
     };
     let lines: Vec<_> = all.iter().map(line).collect();
-    let bottom = axis::even(Unit::PerSecond, &ticks, 0.0, end);
     frame(chart, styles, &lines, &bottom, &side.with(chart.reference))
 }
 

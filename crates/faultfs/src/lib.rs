@@ -27,21 +27,27 @@
 //!
 //! Both file systems of folders pass through by a layer: one records, the other fails requests as
 //! faults say, and knows what the storage would then hold ([`faulty_folder`]).
+//! [`model_fit`] fits a model to what [`device_probe`] measures of a real device.
 
 mod check;
 pub mod clock;
+pub mod device_measurement;
+pub mod device_probe;
 pub mod faulty_folder;
 mod file_system;
 mod filter;
+pub mod fit_comparison;
 pub mod flush_watch;
 mod inodes;
 mod layer;
 mod listener;
 mod log;
 mod mapped_ranges;
+pub mod model_fit;
 pub mod model_prediction;
 pub mod modelled_device;
 pub mod modelled_image;
+pub mod modelled_probe;
 pub mod mount;
 pub mod named_model;
 pub mod operation;

@@ -55,5 +55,7 @@ mod served_image;
 mod server;
 mod service_report;
 
+pub use own_cost::check_speed;
+pub(crate) use own_cost::percentiles;
 pub use served_image::ServedImage;
 pub use server::{ImageFolders, SERVER_COMMAND, serve_image};

@@ -69,6 +69,12 @@ impl Disk {
         name.to_string_lossy().into_owned()
     }
 
+    /// Returns the name that its maker gave it; `None` if it says none, as a virtual disk.
+    pub fn model(&self) -> Option<String> {
+        let text = std::fs::read_to_string(self.folder().join("device/model")).ok()?;
+        Some(text.trim().to_owned()).filter(|model| !model.is_empty())
+    }
+
     fn queue(&self, attribute: &str) -> Option<String> {
         let text = std::fs::read_to_string(self.folder().join("queue").join(attribute));
         text.ok().map(|text| text.trim().to_owned())

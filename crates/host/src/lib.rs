@@ -17,6 +17,7 @@ pub mod kernel_threads;
 pub mod mount_namespace;
 pub mod network;
 mod numa;
+pub mod page_buffer;
 pub mod page_cache;
 pub mod placement;
 pub mod pressure;

@@ -61,7 +61,7 @@ pub enum Command {
     Workloads(cmd::workloads::Arguments),
     /// List the knobs of an engine or the settings of a workload
     Knobs(cmd::knobs::Arguments),
-    /// List the storage models on which trials can run, or print one
+    /// List the storage models on which trials can run, print one, or fit one to a device
     #[command(subcommand)]
     Storage(cmd::storage::Command),
     /// Inspect plans without running them

@@ -1,7 +1,6 @@
 //! Workloads that need no engine: they measure the storage under every engine, with files of their
 //! own in the trial's folder.
 
-mod buffer;
 mod error;
 mod file;
 mod io_ring;

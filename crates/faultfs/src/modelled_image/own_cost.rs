@@ -67,7 +67,7 @@ pub(super) fn measure(image: &Path) -> io::Result<OwnCost> {
 ///
 /// # Errors
 /// One that names the model and both times.
-pub(super) fn check_speed(own_cost: &OwnCost, model: &StorageModel) -> io::Result<()> {
+pub fn check_speed(own_cost: &OwnCost, model: &StorageModel) -> io::Result<()> {
     let times = model.minimum_service_times();
     let modeled_ns = times.write_ns.saturating_add(times.flush_ns);
     let own_ns = own_cost.write.lowest_tenth_ns + own_cost.flush.lowest_tenth_ns;
@@ -129,7 +129,7 @@ fn time_ns(request: &mut impl FnMut() -> io::Result<()>) -> io::Result<u64> {
 }
 
 /// Sums times up, nanoseconds.
-fn percentiles(mut times_ns: Vec<u64>) -> RoundTrip {
+pub(crate) fn percentiles(mut times_ns: Vec<u64>) -> RoundTrip {
     times_ns.sort_unstable();
     let percentile = |percent: usize| {
         let rank = (times_ns.len() * percent).div_ceil(100).max(1);

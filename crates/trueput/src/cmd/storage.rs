@@ -1,4 +1,6 @@
-//! `trueput storage`: lists the storage models, and prints one.
+//! `trueput storage`: lists the storage models, prints one, and fits one to a device.
+
+mod fit;
 
 use crate::failure::Failure;
 use crate::output;
@@ -18,6 +20,7 @@ const EXAMPLES: &str = "\
 Examples:
   trueput storage list
   trueput storage show hdd-7200 > mine.toml       # a start for a model of your own
+  trueput storage fit --on /mnt/disk --output my.toml    # a model of a device of yours
   trueput run log-flush --duration 2 --storage-model hdd-7200,nvme-consumer    # root
   trueput run micro --engine lmdb,redb --durability sync --set test=overwrite --duration 5 \
 --storage-model none,ebs-gp3
@@ -32,6 +35,8 @@ pub enum Command {
     List(ListArguments),
     /// Print the file of a model, with its sources
     Show(ShowArguments),
+    /// Measure a device, and write a model of it
+    Fit(fit::Arguments),
 }
 
 /// The arguments of `trueput storage list`.
@@ -58,11 +63,12 @@ pub struct ShowArguments {
 /// Does what the command says.
 ///
 /// # Errors
-/// A usage error if there is no such model, or a file is none.
+/// A usage error if there is no such model, or a file is none; those of a fit.
 pub fn run(command: &Command) -> Result<ExitCode, Failure> {
     match command {
         Command::List(arguments) => list(arguments)?,
         Command::Show(arguments) => show(arguments)?,
+        Command::Fit(arguments) => return fit::run(arguments),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -47,6 +47,7 @@ mod replaced_libraries;
 mod secrets;
 mod servers;
 mod steps;
+mod storage_fits;
 mod storage_models;
 mod strangers;
 mod support;

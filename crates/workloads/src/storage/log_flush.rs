@@ -185,7 +185,7 @@ impl LogFlushJob {
             return Ok(());
         }
         let path = target.directory.join("direct");
-        let buffer = super::buffer::PageBuffer::zeroed(self.log.bytes);
+        let buffer = trueput_host::page_buffer::PageBuffer::zeroed(self.log.bytes);
         let tried = std::fs::write(&path, [])
             .and_then(|()| super::write_channel::WriteChannel::open(&path, self.flush, 0))
             .and_then(|mut channel| {

@@ -140,7 +140,7 @@ mod tests {
                 Err(_) if flush == FlushMethod::DirectDsync => continue,
                 channel => channel.unwrap(),
             };
-            let mut bytes = crate::storage::buffer::PageBuffer::zeroed(8_192);
+            let mut bytes = trueput_host::page_buffer::PageBuffer::zeroed(8_192);
             bytes.bytes_mut()[..4_096].fill(1);
             bytes.bytes_mut()[4_096..].fill(2);
             let (one, two) = bytes.bytes().split_at(4_096);

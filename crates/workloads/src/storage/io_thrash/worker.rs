@@ -2,7 +2,6 @@
 
 use super::{IoThrashJob, database_path, journal_path, kinds};
 use crate::generate::random::Random;
-use crate::storage::buffer::PageBuffer;
 use crate::storage::log_record::{RecordHeader, RecordWriter, read_header};
 use crate::storage::{io_error, log};
 use crate::{JobTask, Result, WorkerFindings};
@@ -11,6 +10,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
+use trueput_host::page_buffer::PageBuffer;
 
 /// The names of a worker's findings, which include its warm-up.
 pub(super) const JOURNALED: &str = "journaled";

@@ -1,7 +1,6 @@
 //! Group commit: a worker that finds no flush in progress writes and flushes the records of all
 //! that wait.
 
-use super::super::buffer::PageBuffer;
 use super::super::log::LogShape;
 use super::super::log_record::RecordWriter;
 use super::super::write_channel::WriteChannel;
@@ -9,6 +8,7 @@ use super::kinds;
 use crate::Meter;
 use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use trueput_host::page_buffer::PageBuffer;
 
 /// The log that the threads of a process append to together.
 pub(super) struct GroupCommit {

@@ -1,6 +1,5 @@
 //! The commits of one worker, in a group or alone.
 
-use super::super::buffer::PageBuffer;
 use super::super::io_error;
 use super::super::log::{self, LogPosition, LogShape};
 use super::super::log_record::RecordWriter;
@@ -11,6 +10,7 @@ use crate::{Error, JobTask, Meter, Result, WorkerFindings};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use trueput_host::page_buffer::PageBuffer;
 
 /// The finding with the number of records that a worker wrote, including the warm-up.
 pub(super) const WRITTEN: &str = "written";

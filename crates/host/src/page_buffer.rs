@@ -1,19 +1,20 @@
-//! Memory aligned to a page, as a direct write requires.
+//! Memory aligned to a page, as direct input and output require.
 
 /// Larger than or equal to the block of every storage device in use.
 const ALIGNMENT: usize = 4_096;
 
 /// Bytes that begin at a multiple of 4,096.
 #[derive(Debug)]
-pub(super) struct PageBuffer {
+pub struct PageBuffer {
     room: Vec<u8>,
     start: usize,
     length: usize,
 }
 
 impl PageBuffer {
-    /// This many zeros.
-    pub(super) fn zeroed(length: usize) -> Self {
+    /// Creates a buffer of this many zeros.
+    #[must_use]
+    pub fn zeroed(length: usize) -> Self {
         let room = vec![0; length + ALIGNMENT];
         let start = room.as_ptr().align_offset(ALIGNMENT);
         Self {
@@ -23,13 +24,14 @@ impl PageBuffer {
         }
     }
 
-    /// The bytes.
-    pub(super) fn bytes(&self) -> &[u8] {
+    /// Returns the bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
         &self.room[self.start..self.start + self.length]
     }
 
-    /// The bytes, to be changed.
-    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+    /// Returns the bytes, to be changed.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.room[self.start..self.start + self.length]
     }
 }

@@ -18,7 +18,7 @@ pub use isolation::{IsolationContrast, WeakerIsolation, lacking};
 pub use next_step::NextStep;
 pub(crate) use next_step::continuation;
 pub use rounds::{Round, Standings};
-pub use rows::{AnswerRow, LatencyFigure};
+pub use rows::{AnswerRow, CompactionSizes, LatencyFigure, WorkRate};
 pub use subject::RankingSubject;
 pub use verdict::{RankingVerdict, RowVerdict, refuses};
 

@@ -115,6 +115,9 @@ pub struct CellFigures {
     pub peak_pss_bytes: f64,
     /// Blocks that the database took on its file system, bytes.
     pub database_allocated_bytes: f64,
+    /// The same after the engine's own compaction; `None` if it made none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compacted_bytes: Option<f64>,
     /// Bytes that the workers sent to the storage layer.
     pub storage_written_bytes: f64,
     /// Bytes written to the database's device by any program; `None` if the device does not count
@@ -142,6 +145,9 @@ pub struct CellFigures {
     pub deadlocks: f64,
     /// Results of the workload that were the same in every repeat.
     pub results: BTreeMap<String, Value>,
+    /// Results of the workload that are numbers with a fraction in every repeat, as rates are.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub result_medians: BTreeMap<String, f64>,
 }
 
 /// One kind of operation over the repeats of a cell.
@@ -264,6 +270,7 @@ fn figures(repeats: &[&TrialRecord], headline: &str) -> Option<CellFigures> {
         cpu_ns_per_operation: median(measured.iter().filter_map(|m| cpu_ns_per_operation(m))),
         peak_pss_bytes: middle(&|m| m.resources.peak_pss_bytes as f64),
         database_allocated_bytes: middle(&|m| m.database.allocated_bytes as f64),
+        compacted_bytes: median(measured.iter().filter_map(|m| compacted_bytes(m))),
         storage_written_bytes: middle(&|m| m.resources.storage_written_bytes as f64),
         device_written_bytes: median(measured.iter().filter_map(|m| device_written_bytes(m))),
         device_bytes_per_commit: median(measured.iter().filter_map(|m| bytes_per_commit(m))),
@@ -275,7 +282,30 @@ fn figures(repeats: &[&TrialRecord], headline: &str) -> Option<CellFigures> {
         conflicts: middle(&|m| m.conflicts as f64),
         deadlocks: middle(&|m| m.deadlocks as f64),
         results: common_results(measured.iter().map(|one| &one.results)),
+        result_medians: result_medians(&measured),
     })
+}
+
+fn compacted_bytes(measurement: &Measurement) -> Option<f64> {
+    let compaction = measurement.compaction.as_ref()?;
+    Some(compaction.database.allocated_bytes as f64)
+}
+
+/// The medians of the results that are numbers with a fraction in each of these.
+fn result_medians(measured: &[&Measurement]) -> BTreeMap<String, f64> {
+    let fraction = |one: &Measurement, name: &str| match one.results.get(name) {
+        Some(Value::Float(number)) => Some(*number),
+        _ => None,
+    };
+    let names = measured
+        .first()
+        .into_iter()
+        .flat_map(|first| first.results.keys());
+    let of_name = |name: &String| {
+        let values: Option<Vec<f64>> = measured.iter().map(|one| fraction(one, name)).collect();
+        Some((name.clone(), median(values?)?))
+    };
+    names.filter_map(of_name).collect()
 }
 
 fn operations(measured: &[&Measurement]) -> Vec<OperationFigures> {

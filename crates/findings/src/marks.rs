@@ -9,7 +9,7 @@
 //! from a run folder only.
 
 use crate::power_loss::level_on_storage;
-use crate::units::thousands;
+use crate::units::{number, thousands};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
@@ -64,6 +64,8 @@ pub enum MarkKind {
     InMemory,
     /// It is not known what the storage keeps at lost power.
     UnresolvedStorage,
+    /// Writers that have a rate of their own fell short of it.
+    WritersLate,
     /// A trial ran for much longer than it was to.
     Overrun,
     /// No counter shows whether commits reached storage.
@@ -96,6 +98,7 @@ pub fn marks(trial: &TrialRecord) -> Vec<Mark> {
         doubtful_promise(trial),
         unchecked_isolation(trial),
         unresolved_storage(trial),
+        writers_late(trial),
         overrun(trial),
         unverified_flushes(trial),
         workaround(trial),
@@ -233,6 +236,33 @@ fn load_generator(trial: &TrialRecord) -> Option<Mark> {
         label: Cow::Borrowed("load generator"),
         explanation: Cow::Borrowed(LIMITED_BY_HOST),
         comparable: false,
+    })
+}
+
+/// Marks a trial whose writers did not keep the rate that the settings give them: what is ranked
+/// had fewer writes beside it than with other contenders.
+fn writers_late(trial: &TrialRecord) -> Option<Mark> {
+    let results = &trial.measurement.as_ref()?.results;
+    if *results.get(Measurement::WRITERS_KEPT_RATE)? != Value::Boolean(false) {
+        return None;
+    }
+    let asked = results.iter().find_map(|(name, value)| match value {
+        Value::Float(per_s) => {
+            let writes = name.strip_suffix(" per s")?;
+            let is_asked = writes.contains(" to ");
+            is_asked.then(|| format!(" ({} {writes} a second)", number(*per_s)))
+        }
+        _ => None,
+    });
+    Some(Mark {
+        kind: MarkKind::WritersLate,
+        label: Cow::Borrowed("write rate not kept"),
+        explanation: Cow::Owned(format!(
+            "its writers fell short of their rate{}, so its other operations had fewer writes \
+             beside them",
+            asked.unwrap_or_default()
+        )),
+        comparable: true,
     })
 }
 

@@ -4,7 +4,7 @@ use crate::Run;
 use crate::contender::ContenderNames;
 use crate::rankings::groups;
 use crate::storage_models::StorageModels;
-use crate::units::counted;
+use crate::units::{counted, setting_value};
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::TrialRecord;
 
@@ -92,7 +92,10 @@ impl TrialNames {
             .flatten();
         parts.extend(varying.filter_map(|name| {
             let value = spec.settings.get(name)?;
-            Some(format!("{name}={value}"))
+            Some(format!(
+                "{name}={}",
+                setting_value(name, &value.to_string())
+            ))
         }));
         parts.join(", ")
     }

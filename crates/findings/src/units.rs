@@ -1,6 +1,7 @@
 //! Figures for people: a unit, about three significant digits, thousands separated.
 
 pub use trueput_record::text::{counted, separate, thousands};
+use trueput_record::value::exact_bytes;
 
 /// Formats a number of zero or more with three significant digits, or with every digit before the
 /// point if there are more: `0.0123`, `4.57`, `45.7`, `4,567`.
@@ -94,6 +95,33 @@ pub fn per_cent(part: f64) -> String {
     format!("{} %", number(part * 100.0))
 }
 
+/// The value of a workload's setting: a whole number of KiB and more with its unit if the name says
+/// that it is a number of bytes. `--set` reads it back.
+///
+/// ```
+/// use trueput_findings::units::setting_value;
+/// assert_eq!(setting_value("part_size", "65536"), "64KiB");
+/// assert_eq!(setting_value("value_bytes", "100"), "100");
+/// assert_eq!(setting_value("table_size", "65536"), "65536");
+/// ```
+#[must_use]
+pub fn setting_value(name: &str, value: &str) -> String {
+    let is_size = name.ends_with("_bytes") || SIZES.contains(&name);
+    let bytes = value.parse::<u64>().ok().filter(|_| is_size);
+    let text = bytes.map(exact_bytes);
+    let text = text.filter(|text| text.ends_with("iB"));
+    text.unwrap_or_else(|| value.to_owned())
+}
+
+/// The other settings of workloads that are numbers of bytes.
+const SIZES: [&str; 5] = [
+    "bytes",
+    "size",
+    "part_size",
+    "value_size",
+    "mix_max_value_size",
+];
+
 /// Formats a cache hit ratio in per cent, with enough digits that two of the misses show: `100 %`
 /// if there were none, `97.1 %`, `99.972 %`.
 #[must_use]
@@ -106,15 +134,24 @@ pub fn hit_ratio(part: f64) -> String {
     format!("{:.*} %", decimals as usize, part * 100.0)
 }
 
+/// The built-in scripts of pgbench, each a kind of operation.
+const SCRIPTS: [&str; 3] = ["tpcb-like", "simple-update", "select-only"];
+
 /// The plural of an operation's kind: `updates`, `flushes`, `deliveries`. One that ends with its
-/// length or a number stays as it is: `scan(20)`.
+/// length or a number stays as it is: `scan(20)`. So does the name of a script, which is one with
+/// an underscore, or of pgbench: `oltp_read_only transactions`.
 pub fn plural(kind: &str) -> String {
+    if kind.contains('_') || SCRIPTS.contains(&kind) {
+        return format!("{kind} transactions");
+    }
     if !kind.ends_with(|last: char| last.is_alphabetic()) {
         return kind.to_owned();
     }
     match kind.strip_suffix('y') {
         Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
-        _ if kind.ends_with("sh") || kind.ends_with('s') => format!("{kind}es"),
+        _ if kind.ends_with(['s', 'x', 'z']) || kind.ends_with("sh") || kind.ends_with("ch") => {
+            format!("{kind}es")
+        }
         _ => format!("{kind}s"),
     }
 }
@@ -173,6 +210,13 @@ mod tests {
             ("flush", "flushes"),
             ("delivery", "deliveries"),
             ("order-status", "order-statuses"),
+            ("index", "indexes"),
+            ("get-max", "get-maxes"),
+            ("read-batch", "read-batches"),
+            ("oltp_read_only", "oltp_read_only transactions"),
+            ("oltp_update_index", "oltp_update_index transactions"),
+            ("select-only", "select-only transactions"),
+            ("tpcb-like", "tpcb-like transactions"),
             ("rolled-back new-order", "rolled-back new-orders"),
             ("scan(20)", "scan(20)"),
             ("put-1024", "put-1024"),

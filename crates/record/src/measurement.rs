@@ -356,6 +356,9 @@ impl Measurement {
     /// and how the workload did it instead: a clause that follows the engine's name and a colon.
     pub const EMULATED: &str = "emulated";
 
+    /// The name of the result that says whether writers that have a rate of their own kept it.
+    pub const WRITERS_KEPT_RATE: &str = "writers kept the rate";
+
     /// Returns the summary of one kind of operation.
     #[must_use]
     pub fn operation(&self, kind: &str) -> Option<&OperationSummary> {

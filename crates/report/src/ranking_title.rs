@@ -3,6 +3,7 @@
 use crate::{fixed_rate, storage_words};
 use trueput_findings::isolation;
 use trueput_findings::rankings::Ranking;
+use trueput_findings::units::setting_value;
 use trueput_record::Value;
 
 /// The heading of a ranking.
@@ -53,7 +54,7 @@ pub(crate) fn labels(rankings: &[Ranking]) -> Vec<String> {
             .iter()
             .filter(|(name, value)| differs(name, value));
         let found: Vec<_> = differing
-            .map(|(name, value)| format!("{name}={value}"))
+            .map(|(name, value)| format!("{name}={}", setting_value(name, &value.to_string())))
             .collect();
         if found.is_empty() {
             heading

@@ -3,6 +3,7 @@
 use super::LeaderShare;
 use super::verdict::{self, RowVerdict};
 use crate::cells::{OperationFigures, RankedCell};
+use crate::eligibility::HARNESS_ENGINE;
 use crate::marks::Mark;
 use crate::objective::ObjectiveResult;
 use crate::rankings::Ranking;
@@ -34,6 +35,10 @@ pub struct AnswerRow {
     pub marks: Vec<Mark>,
     /// Rate of the headline operation per second, the median of the repeats.
     pub rate_per_s: f64,
+    /// What the headline operations of a second did, if one does more than one thing: the rows of
+    /// transactions, the bytes of values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work: Option<WorkRate>,
     /// This rate over the leader's (in a ranking at one rate: this response time over the
     /// leader's), with the interval of the verdict; `None` for the leader and for cells that cannot
     /// be compared.
@@ -58,6 +63,27 @@ pub struct AnswerRow {
     /// At one rate: whether each repeat started every unit that was due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_rate: Option<bool>,
+    /// The sizes before and after the engine's own compaction; `None` if none was requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<CompactionSizes>,
+}
+
+/// A result of the workload that is the rate of the headline operation in another unit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WorkRate {
+    /// What is counted: `rows inserted`.
+    pub what: String,
+    /// The median of the repeats, per second.
+    pub per_s: f64,
+}
+
+/// Blocks of a database around the engine's own compaction, medians of the repeats.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CompactionSizes {
+    /// Before it, bytes.
+    pub before_bytes: f64,
+    /// After it, bytes; `None` if the driver has no compaction for this engine.
+    pub after_bytes: Option<f64>,
 }
 
 /// A latency of a row.
@@ -118,6 +144,7 @@ fn unplaced_row(ranking: &Ranking, cell: &RankedCell) -> AnswerRow {
         cell: cell.cell,
         marks: cell.marks.clone(),
         rate_per_s: rate(cell),
+        work: work(ranking, cell),
         of_leader: None,
         rate_interval: None,
         verdict: RowVerdict::NotCompared,
@@ -127,7 +154,33 @@ fn unplaced_row(ranking: &Ranking, cell: &RankedCell) -> AnswerRow {
         verified: cell.verified,
         objective: cell.objective.clone(),
         kept_rate: cell.at_rate.as_ref().map(|at_rate| at_rate.kept),
+        compaction: compaction(cell),
     }
+}
+
+/// The result that counts what the headline operations did: its name has the word, as in `rows
+/// inserted per s` for `insert`.
+fn work(ranking: &Ranking, cell: &RankedCell) -> Option<WorkRate> {
+    let mut results = cell.figures.result_medians.iter();
+    results.find_map(|(name, per_s)| {
+        let what = name.strip_suffix(" per s")?;
+        let mut words = what.split(' ');
+        // A rate that writers are to keep is no result of theirs.
+        let is_done = !words.clone().any(|word| word == "to");
+        let is_of_headline = words.any(|word| word.starts_with(&ranking.headline));
+        (is_done && is_of_headline).then(|| WorkRate {
+            what: what.to_owned(),
+            per_s: *per_s,
+        })
+    })
+}
+
+fn compaction(cell: &RankedCell) -> Option<CompactionSizes> {
+    let is_requested = cell.conditions.compact && cell.engine != HARNESS_ENGINE;
+    is_requested.then_some(CompactionSizes {
+        before_bytes: cell.figures.database_allocated_bytes,
+        after_bytes: cell.figures.compacted_bytes,
+    })
 }
 
 fn rate(cell: &RankedCell) -> f64 {

@@ -20,22 +20,25 @@ pub(super) struct RowNames {
 impl RowNames {
     /// Finds the parameters in which the trials differ, except the dimensions of the table.
     pub(super) fn of(trials: &Trials<'_>, in_table: &[&str]) -> Self {
-        let mut values: BTreeMap<(String, Durability), BTreeMap<String, BTreeSet<String>>> =
+        let mut values: BTreeMap<(String, Durability), BTreeMap<String, PlaceTable>> =
             BTreeMap::new();
         let steps = in_table.contains(&"step");
         let has_engine = in_table.contains(&"engine");
         for trial in &trials.all {
+            let place = |dimension: &&str| trials.value_in(trial, dimension);
+            let place: Vec<_> = in_table.iter().map(place).collect();
             let of_contender = values.entry(contender(trial)).or_default();
             let table_has = |dimension: &String| in_table.contains(&dimension.as_str());
             for dimension in dimensions(trial).filter(|one| !table_has(one)) {
-                let value = trials.value_in(trial, &dimension).unwrap_or_default();
-                of_contender.entry(dimension).or_default().insert(value);
+                let value = trials.value_in(trial, &dimension);
+                let of_dimension = of_contender.entry(dimension).or_default();
+                of_dimension.entry(value).or_default().insert(place.clone());
             }
         }
-        let several = |of_contender: BTreeMap<String, BTreeSet<String>>| {
+        let several = |of_contender: BTreeMap<String, PlaceTable>| {
             let several = of_contender
                 .into_iter()
-                .filter(|(_, values)| values.len() > 1);
+                .filter(|(_, places)| distinguishes(places));
             several.map(|(dimension, _)| dimension).collect()
         };
         let mut levels: BTreeMap<&String, usize> = BTreeMap::new();
@@ -70,13 +73,32 @@ impl RowNames {
             words.push(level);
         }
         let varying = self.varying.get(&(engine, durability));
-        words.extend(varying.into_iter().flatten().map(|dimension| {
+        words.extend(varying.into_iter().flatten().filter_map(|dimension| {
             let name = dimension.rsplit('.').next().unwrap_or(dimension);
-            let value = trials.value_in(trial, dimension).unwrap_or_default();
-            format!("{name}={value}")
+            let value = trials.value_in(trial, dimension)?;
+            Some(format!("{name}={value}"))
         }));
         marked(&words.join(", "), &marks).trim().to_owned()
     }
+}
+
+/// Where in the table the trials with each value of a dimension are: the values of the table's own
+/// dimensions. `None` stands for trials that have no value, as those that end with their work have
+/// no duration.
+type PlaceTable = BTreeMap<Option<String>, BTreeSet<Vec<Option<String>>>>;
+
+/// Whether a dimension distinguishes trials: not if some have no value of it and the table's own
+/// dimensions tell which.
+fn distinguishes(places: &PlaceTable) -> bool {
+    let absent = places.get(&None);
+    let is_beside = |absent: &BTreeSet<_>| {
+        let stated = places.iter().filter(|(value, _)| value.is_some());
+        stated
+            .map(|(_, own)| own)
+            .any(|own| !own.is_disjoint(absent))
+    };
+    let stated = places.keys().flatten().count();
+    stated > 1 || absent.is_some_and(is_beside)
 }
 
 fn contender(trial: &TrialRecord) -> (String, Durability) {
@@ -95,4 +117,33 @@ fn dimensions(trial: &TrialRecord) -> impl Iterator<Item = String> {
         .chain(plain.map(str::to_owned))
         .collect();
     all.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(of: &[(Option<&str>, &str)]) -> PlaceTable {
+        let mut places = PlaceTable::new();
+        for (value, step) in of {
+            let own = places.entry(value.map(str::to_owned)).or_default();
+            own.insert(vec![Some((*step).to_owned())]);
+        }
+        places
+    }
+
+    #[test]
+    fn a_duration_that_only_some_steps_have_names_nobody() {
+        let by_step = [(None, "l.i0"), (None, "l.x"), (Some("1s"), "qr100")];
+        assert!(!distinguishes(&places(&by_step)));
+        // The controls: one step with and without it, and two durations.
+        assert!(distinguishes(&places(&[
+            (None, "qr100"),
+            (Some("1s"), "qr100")
+        ])));
+        assert!(distinguishes(&places(&[
+            (Some("1s"), "qr100"),
+            (Some("2s"), "qp100")
+        ])));
+    }
 }

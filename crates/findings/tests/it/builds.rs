@@ -212,6 +212,25 @@ fn a_drivers_workaround_is_marked_and_ranked() {
 }
 
 #[test]
+fn a_contender_whose_writers_fell_short_of_their_rate_is_marked_and_ranked() {
+    let mut trials = both();
+    for (trial, is_kept) in trials.iter_mut().zip([false, true]) {
+        let results = &mut trial.measurement.as_mut().unwrap().results;
+        results.insert("updates to make per s".to_owned(), Value::Float(15_000.0));
+        let kept = Measurement::WRITERS_KEPT_RATE.to_owned();
+        results.insert(kept, Value::Boolean(is_kept));
+    }
+    let found = only(&trials);
+    let late = &found.cells[0].marks;
+    assert_eq!(kinds(late), [MarkKind::WritersLate]);
+    assert!(late[0].comparable);
+    let said = "its writers fell short of their rate (15,000 updates to make a second)";
+    assert!(late[0].explanation.starts_with(said), "{late:?}");
+    // The control kept it.
+    assert_eq!(found.cells[1].marks, []);
+}
+
+#[test]
 fn an_operation_that_an_engine_does_not_have_is_marked_and_ranked() {
     let mut trials = both();
     let measurement = trials[0].measurement.as_mut().unwrap();

@@ -1,7 +1,7 @@
 //! Text that describes the subject of a ranking.
 
 use trueput_findings::answer::RankingSubject;
-use trueput_findings::units::{counted, number};
+use trueput_findings::units::{counted, number, setting_value};
 use trueput_record::Durability;
 
 /// The promise of the level in a few words: `every acknowledged commit survives lost power`.
@@ -54,7 +54,7 @@ pub fn condition_parts(subject: &RankingSubject) -> Vec<String> {
     let file_systems = subject.file_systems.iter();
     parts.extend(file_systems.map(|(name, value)| format!("{name}={value}")));
     let settings = subject.settings.iter();
-    parts.extend(settings.map(|(name, value)| format!("{name}={value}")));
+    parts.extend(settings.map(|(name, value)| format!("{name}={}", setting_value(name, value))));
     parts
 }
 

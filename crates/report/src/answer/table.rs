@@ -16,12 +16,12 @@ const MIN_NAME_COLUMNS: usize = 16;
 const GAP: usize = 2;
 
 /// Number of columns.
-const COLUMNS: usize = 8;
+const COLUMNS: usize = 9;
 const CONTENDER: usize = 1;
 /// Indexes of columns that are left out if there is no room, in this order: CPU, interval, latency.
-const DISPENSABLE: [usize; 3] = [7, 4, 5];
+const DISPENSABLE: [usize; 3] = [8, 5, 6];
 /// Set to the left; figures are set to the right.
-const LEFT: [usize; 3] = [CONTENDER, 4, 6];
+const LEFT: [usize; 3] = [CONTENDER, 5, 7];
 
 type Cells = [String; COLUMNS];
 
@@ -106,12 +106,14 @@ impl Grid {
 
 fn titles(ranking: &RankingAnswer) -> Cells {
     let latency = ranking.rows.iter().find_map(|row| row.latency.as_ref());
+    let work = ranking.rows.iter().find_map(|row| row.work.as_ref());
     let at_rate = ranking.subject.rate_per_s.is_some();
     let latency = latency.map_or_else(String::new, |latency| latency_title(latency, at_rate));
     [
         "#".to_owned(),
         "contender".to_owned(),
         format!("{}/s", ranking.subject.unit),
+        work.map_or_else(String::new, |work| format!("{}/s", work.what)),
         if at_rate { "p99/best" } else { "rate/best" }.to_owned(),
         "interval".to_owned(),
         latency,
@@ -150,6 +152,9 @@ fn cells(ranking: &RankingAnswer, row: &AnswerRow) -> Cells {
         rank_text(row),
         shown(&row.contender),
         number(row.rate_per_s),
+        row.work
+            .as_ref()
+            .map_or_else(String::new, |work| number(work.per_s)),
         share,
         interval.map_or_else(String::new, |share| interval_text(share, at_rate)),
         row.latency

@@ -360,7 +360,10 @@ impl<'a> RankingBlock<'a> {
         let sentence = signed.into_iter().flatten().chain(sentence);
         let audited = words::audited_states(&ranking.subject);
         let audited = audited.map(|text| layout.wrapped(&text, "  ", MAX_SENTENCE_LINES));
-        let sentence = sentence.chain(audited.into_iter().flatten());
+        let compacted = words::compactions(rows());
+        let compacted =
+            compacted.map(|text| layout.wrapped(&shown(&text), "  ", MAX_SENTENCE_LINES));
+        let sentence = sentence.chain(audited.into_iter().chain(compacted).flatten());
         let rows = rows();
         Self {
             rows: rows.map(|row| grid.row(ranking, row)).collect(),
@@ -557,7 +560,10 @@ fn not_ranked_block(
     if let [one] = figures {
         let audited = words::audited_states(&one.subject).into_iter();
         let audited = audited.flat_map(|text| layout.wrapped(&text, "  ", MAX_SENTENCE_LINES));
-        lines.extend(audited.map(|line| (Paint::Plain, line)));
+        let compacted = words::compactions(std::iter::once(&one.row)).into_iter();
+        let compacted =
+            compacted.flat_map(|text| layout.wrapped(&shown(&text), "  ", MAX_SENTENCE_LINES));
+        lines.extend(audited.chain(compacted).map(|line| (Paint::Plain, line)));
     }
     lines
 }
@@ -634,9 +640,10 @@ fn not_ranked_cells(one: &UnrankedContender) -> [String; 5] {
         shown(&row.contender),
         shown(&subject::short(&one.subject)),
         format!(
-            "{} {}/s{}{}",
+            "{} {}/s{}{}{}",
             number(row.rate_per_s),
             one.subject.unit,
+            words::work_note(row),
             words::rate_note(row),
             objective::kept_note(row.objective.as_ref())
         ),

@@ -14,7 +14,7 @@ use trueput_findings::eligibility::UnrankedStatus;
 use trueput_findings::marks::{Mark, MarkKind};
 use trueput_findings::statistics::{Disturbance, InconclusiveReason};
 use trueput_findings::text::capitalized;
-use trueput_findings::units::{counted, number, plural};
+use trueput_findings::units::{bytes, counted, number, plural, setting_value};
 use trueput_record::VerifyLevel;
 use trueput_record::skipped::{SkipKind, SkippedPart};
 
@@ -35,7 +35,7 @@ pub(crate) fn common(answer: &Answer) -> Option<String> {
     let pairs = answer
         .common
         .iter()
-        .map(|(name, value)| format!("{name}={value}"));
+        .map(|(name, value)| format!("{name}={}", setting_value(name, value)));
     let objective = answer.objective.iter();
     let pairs = pairs.chain(objective.map(|objective| format!("objective={objective}")));
     let pairs: Vec<_> = pairs.collect();
@@ -99,6 +99,7 @@ fn common_meaning(kind: MarkKind) -> &'static str {
         MarkKind::DoubtfulPromise => "a known fault breaks its promise at times",
         MarkKind::UncheckedIsolation => "its stated isolation could not be tested",
         MarkKind::UnresolvedStorage => "what survives lost power is not known",
+        MarkKind::WritersLate => "its writers fell short of their rate",
         MarkKind::Overrun => "it ran for much longer than it was to",
         MarkKind::UnverifiedFlushes => "no counter shows whether its commits reached storage",
         MarkKind::Workaround => "extra work of the driver, which affects rates",
@@ -159,6 +160,13 @@ fn rows(answer: &Answer) -> impl Iterator<Item = &AnswerRow> {
     ranked.chain(answer.not_ranked.iter().map(|other| &other.row))
 }
 
+/// What the operations of a second did, after their rate, if one does more than one thing.
+pub(crate) fn work_note(row: &AnswerRow) -> String {
+    row.work.as_ref().map_or_else(String::new, |work| {
+        format!(" ({} {}/s)", number(work.per_s), work.what)
+    })
+}
+
 /// That a contender outside of rankings did not keep the offered rate, after its rate.
 pub(super) fn rate_note(row: &AnswerRow) -> &'static str {
     if row.kept_rate == Some(false) {
@@ -166,6 +174,33 @@ pub(super) fn rate_note(row: &AnswerRow) -> &'static str {
     } else {
         ""
     }
+}
+
+/// The sizes of these contenders' databases before and after the engines' own compactions, and the
+/// contenders that made none; `None` if none was requested.
+pub(super) fn compactions<'a>(rows: impl Iterator<Item = &'a AnswerRow>) -> Option<String> {
+    let (mut sizes, mut without) = (Vec::new(), Vec::new());
+    for row in rows {
+        let Some(compaction) = row.compaction else {
+            continue;
+        };
+        let name = &row.plain_name;
+        match compaction.after_bytes {
+            Some(after) => sizes.push(format!(
+                "{name} {} to {}",
+                bytes(compaction.before_bytes),
+                bytes(after)
+            )),
+            None => without.push(name.as_str()),
+        }
+    }
+    let compacted = (!sizes.is_empty()).then(|| format!("Compaction: {}.", sizes.join(", ")));
+    let without = (!without.is_empty()).then(|| {
+        let names = all_listed(&without);
+        format!("Not compacted, as the driver has no compaction for it: {names}.")
+    });
+    let said: Vec<_> = compacted.into_iter().chain(without).collect();
+    (!said.is_empty()).then(|| said.join(" "))
 }
 
 /// The kinds of operations to which the latencies of rows belong, if those differ from the ones

@@ -2,6 +2,7 @@
 
 mod columns;
 mod latencies;
+mod other_figures;
 mod rates;
 mod resources;
 mod storage_timeline;
@@ -24,8 +25,8 @@ use trueput_findings::rankings::{Ranking, UnrankedTrial};
 use trueput_findings::representative::representatives;
 use trueput_findings::statistics::MIN_REPEATS;
 use trueput_findings::text::capitalized;
-use trueput_findings::units::{number, per_cent, plural, separate};
-use trueput_record::{Durability, Measurement, Promise, Value, VerifyLevel};
+use trueput_findings::units::{number, per_cent, plural, setting_value};
+use trueput_record::{Durability, Promise, Value, VerifyLevel};
 
 /// The rankings, a part each.
 pub(crate) struct Rankings;
@@ -70,9 +71,6 @@ const NOT_COMPARABLE: &str = "Measured but not ranked, for the reason in bracket
 
 /// The most kinds of operation of a ranking that get a latency chart.
 const MAX_KINDS: usize = 2;
-
-/// A workload's result that is a sentence about it, and no answer.
-const NOTICE: &str = "notice";
 
 fn blocks(
     input: &SectionInput<'_>,
@@ -121,6 +119,7 @@ fn blocks(
         blocks.push(Block::Table(table));
     }
     blocks.extend(not_comparable(ranking));
+    blocks.extend(other_figures::blocks(ranking));
     blocks.extend(explain_marks(ranking));
     blocks.extend(unranked(ranking));
     blocks
@@ -221,11 +220,10 @@ fn libraries(builds: &[EngineBuild]) -> impl Iterator<Item = String> {
 }
 
 fn settings(ranking: &Ranking) -> String {
-    // Digits have no separators, because the user copies them to `--set`, where a comma separates
-    // values.
+    // The user copies them to `--set`, so digits have no separators: a comma separates values.
     let one = |(name, value): (&String, &Value)| match (name.as_str(), ranking.loaded_records) {
         ("records", Some(loaded)) => format!("records={loaded} (by size)"),
-        _ => format!("{name}={value}"),
+        _ => format!("{name}={}", setting_value(name, &value.to_string())),
     };
     let all: Vec<_> = ranking.settings.iter().map(one).collect();
     if all.is_empty() {
@@ -303,7 +301,7 @@ fn footnotes(ranking: &Ranking, in_order: bool) -> Vec<String> {
     let mut notes: Vec<_> = levels.map(of_best).into_iter().collect();
     notes.extend(columns::times_headline_only(ranking).then(|| {
         let kind = &ranking.headline;
-        format!("Latencies are those of {kind}. CSV and JSON list the other kinds of operation.")
+        format!("Latencies are those of {kind}; \"Other operations\" has those of the other kinds.")
     }));
     notes.extend(promises(&ranking.cells));
     notes.extend(isolation::common(&ranking.cells));
@@ -346,8 +344,8 @@ fn promise(cell: &RankedCell) -> Option<String> {
 /// The results that all ranked trials returned, apart from notices.
 fn answers(cells: &[RankedCell]) -> Option<String> {
     let results = common_results(cells.iter().map(|cell| &cell.figures.results));
-    let is_sentence = |name: &str| [NOTICE, Measurement::EMULATED].contains(&name);
-    let results = results.into_iter().filter(|(name, _)| !is_sentence(name));
+    let results = results.into_iter();
+    let results = results.filter(|(name, _)| !other_figures::is_sentence(name));
     let results: Vec<_> = results.collect();
     // Trials that end by their time have different answers, and what is left is a setting.
     if results.iter().all(|(name, _)| name == "block") {
@@ -355,7 +353,7 @@ fn answers(cells: &[RankedCell]) -> Option<String> {
     }
     let results: Vec<_> = results
         .into_iter()
-        .map(|(name, value)| format!("{name} {}", separate(&value.to_string())))
+        .map(|(name, value)| format!("{name} {}", other_figures::result_text(&value)))
         .collect();
     let said = match cells.len() {
         1 => "Results",

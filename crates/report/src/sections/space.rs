@@ -25,6 +25,10 @@ const TEXT: &str = "Size of the database's files on disk after the load, after t
 /// A compaction that changes the size by a smaller part than this has done next to nothing.
 const MIN_CHANGE: f64 = 0.01;
 
+/// Why a compaction may need more space than it gives back.
+const LARGER: &str = "What it wrote, in the engine's log or as a second copy, counts until the \
+    engine removes it.";
+
 /// A trial with its compaction.
 struct CompactionRow<'a> {
     trial: String,
@@ -38,14 +42,19 @@ fn blocks(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames) -> Vec<
         .iter()
         .filter(|(trial, _)| trial.spec.conditions.compact);
     let (mut rows, mut notes) = (Vec::new(), Vec::new());
+    let mut without: Vec<String> = Vec::new();
     for (trial, measurement) in requested {
         let name = names.trial(trial);
         match &measurement.compaction {
             Some(compaction) => {
+                let (means, before) = (&compaction.means, measurement.database.allocated_bytes);
                 if is_unchanged(measurement, compaction) {
-                    let means = &compaction.means;
                     notes.push(format!(
                         "{name}: {means} changed the size by less than 1 %."
+                    ));
+                } else if compaction.database.allocated_bytes > before {
+                    notes.push(format!(
+                        "{name}: {means} made the database larger. {LARGER}"
                     ));
                 }
                 rows.push(CompactionRow {
@@ -55,13 +64,20 @@ fn blocks(measured: &[(&TrialRecord, &Measurement)], names: &TrialNames) -> Vec<
                 });
             }
             None if has_ended(trial) => {
-                notes.push(format!(
-                    "{name}: not compacted. The driver has no compaction for this engine or build, \
-                     or the server is yours."
-                ));
+                let contender = names.contender(trial);
+                if !without.contains(&contender) {
+                    without.push(contender);
+                }
             }
             None => {}
         }
+    }
+    if !without.is_empty() {
+        notes.push(format!(
+            "Not compacted: {}. The driver has no compaction for this engine or build, or the \
+             server is yours.",
+            without.join("; ")
+        ));
     }
     let blocks = [Block::Table(table(&rows)), Block::List(notes)];
     blocks.into_iter().filter_map(Block::filled).collect()
@@ -159,16 +175,49 @@ mod tests {
             assert!(notes[0].ends_with("VACUUM changed the size by less than 1 %."));
         }
         // The controls: those that gave something back, or took something more.
-        for left_bytes in [2 << 20, 7 << 20, 9 << 20] {
+        for left_bytes in [2 << 20, 7 << 20] {
             assert_eq!(notes_and_rows(&trial(Some(left_bytes))), (Vec::new(), 1));
         }
+    }
+
+    #[test]
+    fn a_compaction_that_made_the_database_larger_is_explained() {
+        let (notes, rows) = notes_and_rows(&trial(Some(9 << 20)));
+        assert_eq!(rows, 1);
+        assert!(
+            notes[0].contains("VACUUM made the database larger. What it wrote"),
+            "{notes:?}"
+        );
+    }
+
+    #[test]
+    fn contenders_without_a_compaction_are_named_once_for_all_trials() {
+        let mut second = trial(None);
+        second.spec.id = "0002".to_owned();
+        second
+            .spec
+            .settings
+            .insert("step".to_owned(), "qr100".into());
+        let trials = [trial(None), second];
+        let measured: Vec<_> = trials
+            .iter()
+            .map(|one| (one, one.measurement.as_ref().unwrap()))
+            .collect();
+        let names = TrialNames::of_groups(&[vec![&trials[0]], vec![&trials[1]]], &trials);
+        let found = blocks(&measured, &names);
+        let [Block::List(notes)] = found.as_slice() else {
+            panic!("{found:?}");
+        };
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        assert!(notes[0].starts_with("Not compacted: sqlite. The driver has"));
     }
 
     #[test]
     fn an_engine_without_one_is_named_and_without_the_condition_there_is_no_section() {
         let (notes, rows) = notes_and_rows(&trial(None));
         assert_eq!(rows, 0);
-        assert!(notes[0].contains(": not compacted. The driver has no compaction for this"));
+        let reason = "Not compacted: sqlite. The driver has no compaction for this";
+        assert!(notes[0].starts_with(reason), "{notes:?}");
         let mut other = trial(None);
         other.spec.conditions.compact = false;
         assert_eq!(notes_and_rows(&other), (Vec::new(), 0));

@@ -372,7 +372,7 @@ fn the_originals_line_has_every_figure_in_its_order() {
 }
 
 #[test]
-fn an_operation_that_is_rare_beside_the_headline_has_no_column() {
+fn an_operation_that_is_rare_beside_the_headline_has_a_row_instead_of_columns() {
     let mut trial = valid(spec(0, "lmdb", Durability::Sync, 1), 2_000.0);
     let operations = &mut trial.measurement.as_mut().unwrap().operations;
     let like_a_read = |kind: &str, count| OperationSummary {
@@ -385,9 +385,12 @@ fn an_operation_that_is_rare_beside_the_headline_has_no_column() {
     let report = report(vec![trial]);
     let text = report.render(Format::Markdown, PLAIN);
     assert!(
-        text.contains("commit p99") && !text.contains("claim"),
+        text.contains("commit p99") && !text.contains("claim p99"),
         "{text}"
     );
+    let (_, others) = text.split_once("Other operations").unwrap();
+    assert!(others.contains("| lmdb | claim |"), "{others}");
+    assert!(!others.contains("| commit |"), "{others}");
     assert!(report.render(Format::Csv, PLAIN).contains("claim_p99_ns"));
 }
 

@@ -136,12 +136,27 @@ fn every_build_that_can_be_installed_has_one_line_wherever_it_is_missing() {
 fn workloads_and_knobs_are_listed_with_defaults_and_ranges() {
     for (line, part) in [
         ("workloads", "per-store, per-start, per-block"),
+        ("workloads threen1", "per-store, per-start, per-block"),
+        ("workloads queue", "queue"),
         ("knobs lmdb", "map_size"),
         ("knobs threen1", "finish"),
     ] {
         assert_contains(&listing(line), &[part]);
     }
     assert_eq!(listing("knobs null"), "null has no knobs\n");
+    // One workload is listed alone.
+    let one = listing("workloads sysbench");
+    assert!(
+        one.starts_with("sysbench: ") && !one.contains("threen1: "),
+        "{one}"
+    );
+    assert_eq!(
+        listed("workloads sysbench micro --json")
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
     assert!(listed("knobs lmdb --json")[0]["default"].is_number());
 }
 

@@ -2,7 +2,7 @@
 //! and what a period lacks is not made up for.
 
 use crate::Meter;
-use trueput_record::Value;
+use trueput_record::{Measurement, Value};
 
 /// The part of a rate that is enough to keep it: `chart_all.sh` of mdcallag/mytools.
 const SUSTAINED_PART: f64 = 0.95;
@@ -87,7 +87,10 @@ pub(crate) fn sustained_rate(
     let is_kept = reached_per_s >= SUSTAINED_PART * asked_per_s;
     [
         (name.to_owned(), Value::Float(asked_per_s)),
-        ("writers kept the rate".to_owned(), Value::Boolean(is_kept)),
+        (
+            Measurement::WRITERS_KEPT_RATE.to_owned(),
+            Value::Boolean(is_kept),
+        ),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! The first table of the page: the leader at each durability level, its lead, and the verdict.
 
 use super::blocks::folded;
-use crate::answer::subject;
+use crate::answer::{subject, words};
 use crate::objective::kept_note;
 use maud::{Markup, html};
 use trueput_findings::answer::{
@@ -33,7 +33,9 @@ pub(crate) fn table(answer: &Answer, anchor: impl Fn(usize) -> String, caption: 
     let single = single.map(|one| LeaderRow {
         subject: &one.subject,
         leader: one.row.contender.clone(),
-        rate: rate(one.row.rate_per_s, &one.subject) + &kept_note(one.row.objective.as_ref()),
+        rate: rate(one.row.rate_per_s, &one.subject)
+            + &words::work_note(&one.row)
+            + &kept_note(one.row.objective.as_ref()),
         factor: String::new(),
         others: String::new(),
         verdict: None,
@@ -118,7 +120,7 @@ fn leading_figure(ranking: &RankingAnswer) -> String {
     let response = leader.latency.as_ref().filter(|one| one.is_response);
     match response {
         Some(response) => format!("p99 response {}", nanoseconds(response.p99_ns)),
-        None => rate(leader.rate_per_s, &ranking.subject),
+        None => rate(leader.rate_per_s, &ranking.subject) + &words::work_note(leader),
     }
 }
 

@@ -224,12 +224,17 @@ pub fn times_headline_only(ranking: &Ranking) -> bool {
     ranking.frequent_kinds().len() > MAX_TIMED
 }
 
-fn latencies<'a>(mut table: ContenderTable<'a>, ranking: &Ranking) -> ContenderTable<'a> {
+/// The kinds of operation whose latencies have columns, the headline first.
+pub fn timed_kinds(ranking: &Ranking) -> Vec<&str> {
     let mut timed = ranking.frequent_kinds();
     if times_headline_only(ranking) {
         timed.truncate(1);
     }
-    for kind in timed {
+    timed
+}
+
+fn latencies<'a>(mut table: ContenderTable<'a>, ranking: &Ranking) -> ContenderTable<'a> {
+    for kind in timed_kinds(ranking) {
         let is_headline = kind == ranking.headline;
         let more = if is_headline { 0 } else { 4 };
         // At an offered rate, the response times beside them include the time in the queue.
@@ -262,7 +267,7 @@ fn latencies<'a>(mut table: ContenderTable<'a>, ranking: &Ranking) -> ContenderT
 }
 
 /// A latency, or a dash if no operation was timed.
-fn latency(latency_ns: Option<f64>) -> String {
+pub fn latency(latency_ns: Option<f64>) -> String {
     latency_ns.map_or_else(|| "–".to_owned(), nanoseconds)
 }
 

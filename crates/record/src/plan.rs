@@ -88,7 +88,7 @@ pub struct PlanFile {
     pub durability: Vec<Durability>,
     /// At which of them each engine does.
     pub levels: Levels,
-    /// The numbers of workers.
+    /// The numbers of workers; empty: as many as each job needs.
     pub workers: Vec<u32>,
     /// The kind of worker; `None`: processes if the engine allows several, else threads.
     pub worker_kind: Option<WorkerKind>,
@@ -307,8 +307,8 @@ impl PlanFile {
         self.decide.is_some() && self.repeat == 1
     }
 
-    /// Creates a plan for a workload with default values: no engine yet, `sync`, four workers, one
-    /// repeat, full verification.
+    /// Creates a plan for a workload with default values: no engine yet, `sync`, as many
+    /// workers as each job needs, one repeat, full verification.
     #[must_use]
     pub fn for_workload(workload: &str) -> Self {
         Self {
@@ -318,7 +318,7 @@ impl PlanFile {
             engines: Vec::new(),
             durability: vec![Durability::Sync],
             levels: Levels::All,
-            workers: vec![4],
+            workers: Vec::new(),
             worker_kind: None,
             repeat: 1,
             verify: VerifyLevel::Full,

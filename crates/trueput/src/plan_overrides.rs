@@ -272,7 +272,8 @@ pub struct PlanOverrides {
     /// docs/DURABILITY.md) [default: the plan's]
     #[arg(long, value_name = "LEVEL", value_delimiter = ',')]
     pub durability: Vec<Durability>,
-    /// Numbers of workers, comma-separated, as in 1,2,4,8 [default: the plan's, or 4]
+    /// Numbers of workers, comma-separated, as in 1,2,4,8 [default: the plan's, or as many as the
+    /// workload needs, or 4]
     #[arg(long, value_name = "N", value_parser = parse_workers_list, allow_negative_numbers = true)]
     pub workers: Vec<std::vec::Vec<u32>>,
     /// Skip unsupported combinations of engine, level and file system, instead of refusing the run

@@ -4,6 +4,7 @@
 use crate::built_in_plans::{self, plan_or_workload};
 use crate::failure::Failure;
 use crate::output;
+use crate::plan_overrides::PlanOverrides;
 use trueput_findings::units::counted;
 use trueput_host::trial_file_system::why_unavailable;
 use trueput_record::plan::{Condition, Contender, PlanFile, UnsupportedPolicy};
@@ -24,14 +25,26 @@ const MIN_SIZE_BYTES: u64 = 16 << 20;
 pub struct NamedPlan {
     /// The plan.
     pub plan: PlanFile,
+    /// The scale of a published experiment, in a sentence for the user once the plan is expanded;
+    /// `None` for other plans.
+    pub scale_note: Option<String>,
     /// Parts of a published experiment that are skipped.
     pub skipped: Vec<SkippedPart>,
     /// The reason why none of its file systems is available; `None` if one is, or if it names none.
     pub no_file_system: Option<String>,
 }
 
-/// Prints where this many trials run whose plan was to run on file systems that are not available.
-pub fn note_place(no_file_system: Option<String>, plan: &PlanFile, trials: usize) {
+/// Prints the scale of a published experiment, and where this many trials run whose plan was to run
+/// on file systems that are not available.
+pub fn note_adaptation(
+    scale_note: Option<String>,
+    no_file_system: Option<String>,
+    plan: &PlanFile,
+    trials: usize,
+) {
+    if let Some(note) = scale_note {
+        output::note(&note);
+    }
     // The command line may have named one.
     let is_here = plan.conditions.file_system.is_empty();
     if let Some(reason) = no_file_system.filter(|_| is_here) {
@@ -59,7 +72,7 @@ pub fn parse_scale(text: &str) -> Result<f64, Failure> {
         Ok(scale)
     } else {
         Err(Failure::usage(format!(
-            "scale {text} must be above 0; 1 is the published size"
+            "scale {text} must be above 0 and at most 1, which is the published size"
         )))
     }
 }
@@ -80,6 +93,7 @@ pub fn plan(
         return match scale {
             None => Ok(NamedPlan {
                 plan: plan_or_workload(target, registry)?,
+                scale_note: None,
                 skipped: Vec::new(),
                 no_file_system: None,
             }),
@@ -88,7 +102,61 @@ pub fn plan(
             ))),
         };
     };
-    adapt_experiment(id, scale, registry, builds)
+    let published = named(id).map_err(Failure::usage)?;
+    let scale = scale.unwrap_or(published.experiment.scale);
+    adapt_experiment(&published, scale, registry, builds)
+}
+
+/// Words the refusal of a plan that [`plan`] resolved: where its scale is too small, that is what
+/// the user gave, and not the setting that it made too small.
+pub fn word_refusal(
+    target: &str,
+    scale: Option<f64>,
+    overrides: &PlanOverrides,
+    registry: &Registry,
+    refusal: Failure,
+) -> Failure {
+    let (Some(id), Some(scale), Failure::Usage(reason)) = (id(target), scale, &refusal) else {
+        return refusal;
+    };
+    let Ok(published) = named(id) else {
+        return refusal;
+    };
+    // Nothing is opened: whether the plan is trusted may be what was refused.
+    let builds = BuildAccess::Unopened;
+    let fits = |scale| {
+        adapt_experiment(&published, scale, registry, builds).is_ok_and(|mut adapted| {
+            let applied = overrides.apply(&mut adapted.plan);
+            applied.is_ok() && matrix::expand_with(&adapted.plan, registry, builds).is_ok()
+        })
+    };
+    match smallest_scale(scale, published.experiment.scale, fits) {
+        Some(smallest) => Failure::usage(format!(
+            "--scale {scale} is too small: {reason}; give --scale {smallest} or more"
+        )),
+        None => refusal,
+    }
+}
+
+/// The smallest scale of two digits that fits, if a scale is too small and a larger one is not.
+fn smallest_scale(small: f64, large: f64, fits: impl Fn(f64) -> bool) -> Option<f64> {
+    /// The place of 1 among the scales of two digits; that of 1e-11 is 0.
+    const LAST: i32 = 990;
+    let at = |place: i32| f64::from(10 + place % 90) / 10_f64.powi(12 - place / 90);
+    if small >= large || fits(small) || !fits(large) {
+        return None;
+    }
+    let (mut from, mut to) = (0, LAST);
+    while from < to {
+        let middle = i32::midpoint(from, to);
+        let scale = at(middle);
+        if scale >= large || scale > small && fits(scale) {
+            to = middle;
+        } else {
+            from = middle + 1;
+        }
+    }
+    Some(at(to))
 }
 
 /// The requirements of a table's experiment that this machine lacks; `None` if nothing is missing.
@@ -118,24 +186,22 @@ pub fn missing(
     }
 }
 
-/// The plan for a table's experiment, at a scale or at its own.
+/// The plan for a table's experiment at a scale.
 ///
 /// Adapts the experiment to this machine: missing engines and file systems are skipped; without
 /// any file system it runs on that of the work folder.
 ///
 /// # Errors
-/// A usage error if no table has that id, or its experiment needs something that is missing here.
+/// A usage error if the experiment needs something that is missing here.
 fn adapt_experiment(
-    id: &str,
-    scale: Option<f64>,
+    published: &PublishedTable,
+    scale: f64,
     registry: &Registry,
     builds: BuildAccess,
 ) -> Result<NamedPlan, Failure> {
-    let published = named(id).map_err(Failure::usage)?;
-    let experiment = &published.experiment;
-    let scale = scale.unwrap_or(experiment.scale);
-    if let Some(missing) = missing(&published, registry, builds) {
-        let reasons: Vec<_> = engines(&published)
+    let (experiment, id) = (&published.experiment, &published.id);
+    if let Some(missing) = missing(published, registry, builds) {
+        let reasons: Vec<_> = engines(published)
             .filter_map(|name| missing_engines(&name, registry, builds))
             .collect();
         let clause = if reasons.is_empty() {
@@ -145,7 +211,7 @@ fn adapt_experiment(
         };
         return Err(Failure::usage(format!("{PREFIX}{id} {missing}{clause}")));
     }
-    let mut plan = begun(&published)?;
+    let mut plan = begun(published)?;
     for setting in &experiment.settings {
         apply(setting, &mut plan).map_err(|reason| {
             Failure::Other(format!("published/{id}.toml: {}: {reason}", setting.name))
@@ -166,17 +232,17 @@ fn adapt_experiment(
     if scale < 1.0 {
         plan.conditions.image_bytes = None;
     }
-    output::note(&format!(
-        "{PREFIX}{id} at scale {scale} (1 is the published size)"
-    ));
     let no_file_system = without_file_systems(&mut plan, registry, builds);
     plan.about = format!(
         "The nearest to \"{}\" ({}) that this machine can run, at {scale} of its size.",
         published.title, published.source.date
     );
-    plan.name = published.id;
+    plan.name.clone_from(id);
     Ok(NamedPlan {
         plan,
+        scale_note: Some(format!(
+            "{PREFIX}{id} at scale {scale} (1 is the published size)"
+        )),
         skipped,
         no_file_system,
     })
@@ -329,6 +395,19 @@ mod tests {
         for wrong in ["0", "-1", "2", "half", "NaN"] {
             assert!(parse_scale(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_smallest_scale_that_fits_has_two_digits() {
+        let smallest = |small, large, least: f64| {
+            smallest_scale(small, large, |scale| (3e7 * scale).round() >= least)
+        };
+        assert_eq!(smallest(1e-7, 0.005, 1e3), Some(0.000_034));
+        assert_eq!(smallest(1e-7, 1.0, 3e7), Some(1.0));
+        assert_eq!(smallest(1e-300, 0.005, 3.0), Some(8.4e-8));
+        assert_eq!(smallest(0.001, 0.005, 1e3), None, "it fits");
+        assert_eq!(smallest(0.001, 0.005, 1e9), None, "nothing fits");
+        assert_eq!(smallest(0.01, 0.005, 1e9), None, "it is not small");
     }
 
     #[test]

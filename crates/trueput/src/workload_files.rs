@@ -141,14 +141,17 @@ fn check_name(plan: &PlanFile) -> Result<(), Failure> {
 }
 
 /// Leaves out the size of a workload file's data where the plan or the command line has it in
-/// another setting: a size or a number of records.
+/// another setting: a size or a number of records. A file that has both contradicts itself; both
+/// are left to be refused.
 pub fn drop_replaced(plan: &mut PlanFile) {
     let size = "size";
     let numbers = ["records", "large_values"];
     let pairs = numbers.map(|number| [(number, size), (size, number)]);
     for (one, other) in pairs.into_iter().flatten() {
         let key = format!("settings.{one}");
-        if plan.settings.contains_key(other) && plan.origin.is_inherited(&key) {
+        let is_replaced = plan.settings.contains_key(other)
+            && !plan.origin.is_inherited(&format!("settings.{other}"));
+        if is_replaced && plan.origin.is_inherited(&key) {
             plan.settings.remove(one);
             plan.origin.forget(&key);
         }
@@ -207,6 +210,19 @@ mod tests {
             let left: Vec<_> = plan.settings.keys().collect();
             assert_eq!(left, [of_plan]);
         }
+    }
+
+    #[test]
+    fn a_file_with_a_size_and_a_number_of_records_is_left_to_be_refused() {
+        let text = "about = \"A file.\"\n[settings]\nsize = 10\nrecords = 10\n";
+        let mut plan = plan_of(WorkloadFile::parse(Path::new("a.toml"), text).unwrap());
+        drop_replaced(&mut plan);
+        assert_eq!(plan.settings.len(), 2);
+        // The command line takes the place of the size, and the contradiction is gone.
+        plan.origin.forget("settings.records");
+        drop_replaced(&mut plan);
+        let left: Vec<_> = plan.settings.keys().collect();
+        assert_eq!(left, ["records"]);
     }
 
     #[test]

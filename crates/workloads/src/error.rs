@@ -54,6 +54,9 @@ pub enum JobError {
     /// Of `ycsb`.
     #[error(transparent)]
     Ycsb(#[from] YcsbError),
+    /// A workload from which a crash could take nothing.
+    #[error("it writes nothing that a crash could lose: remove crash_and_recover")]
+    CrashWithoutWrites,
     /// A workload whose verification cannot find what a crash lost.
     #[error("it cannot verify what a crash lost: remove crash_and_recover")]
     UnverifiableCrash,

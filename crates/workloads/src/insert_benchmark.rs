@@ -147,6 +147,10 @@ impl Job for InsertBenchmarkJob {
         workers.saturating_mul(self.settings.step.workers_of_client())
     }
 
+    fn needed_workers(&self) -> Option<u32> {
+        Some(self.settings.tables)
+    }
+
     fn check_workers(&self, workers: u32, kind: WorkerKind) -> Result<(), JobError> {
         let Settings { step, tables, .. } = self.settings;
         if workers != tables {

@@ -141,6 +141,9 @@ pub trait Workload: Send + Sync {
 /// The duration of a trial that neither its plan nor its settings end, seconds.
 pub const DEFAULT_DURATION_S: f64 = 10.0;
 
+/// The number of workers where neither the plan nor the job states one.
+pub const DEFAULT_WORKERS: u32 = 4;
+
 /// A setting that a plan gives and that changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IneffectiveSetting {
@@ -162,6 +165,20 @@ pub struct WorkloadInfo {
     pub headline: &'static str,
     /// The kind of worker, if the plan does not set it and the engine allows either.
     pub worker_kind: WorkerKind,
+}
+
+/// Checks that a crash at the end of a job can lose something, and that the job can find what, if
+/// the level promises that so much survives.
+///
+/// # Errors
+/// The job writes nothing, or cannot verify what a crash leaves.
+pub fn check_crash(job: &dyn Job, survival: Survival) -> Result<(), JobError> {
+    job.check_crash(survival)?;
+    let one_of_each = vec![1; job.kinds().len()];
+    if job.commits(&one_of_each) == Some(0) {
+        return Err(JobError::CrashWithoutWrites);
+    }
+    Ok(())
 }
 
 /// The content of a database before a job prepares it.
@@ -227,6 +244,12 @@ pub trait Job: Send + Sync {
     /// The promise of a commit of this job, where its own settings decide that and no engine does;
     /// `None` for every job on an engine.
     fn durability(&self) -> Option<Durability> {
+        None
+    }
+
+    /// The only number of workers that [`Job::check_workers`] accepts, which a plan that gives none
+    /// gets; `None`: several are possible, and it gets [`DEFAULT_WORKERS`].
+    fn needed_workers(&self) -> Option<u32> {
         None
     }
 

@@ -116,6 +116,10 @@ impl Job for MicroJob {
         self.config.sessions(workers)
     }
 
+    fn needed_workers(&self) -> Option<u32> {
+        self.config.loads_in_bulk.then_some(1)
+    }
+
     fn check_workers(&self, workers: u32, _kind: WorkerKind) -> Result<(), JobError> {
         Ok(self.config.check_workers(workers)?)
     }

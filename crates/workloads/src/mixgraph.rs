@@ -38,7 +38,7 @@ use settings::Settings;
 use trueput_engine::{Capabilities, Parameter, ParameterValues};
 use trueput_record::measurement::Measurement;
 use trueput_record::plan::Dimensions;
-use trueput_record::{Conditions, Survival, TrialSpec, Value, WorkerKind};
+use trueput_record::{Conditions, Survival, TrialSpec, WorkerKind};
 use worker::Worker;
 
 /// The name of the workload.
@@ -64,7 +64,7 @@ impl Workload for Mixgraph {
     }
 
     fn check_given(&self, given: &Dimensions) -> Result<(), IneffectiveSetting> {
-        check_given(given)
+        settings::check_given(given)
     }
 
     fn has_end(&self, settings: &ParameterValues, _conditions: &Conditions) -> bool {
@@ -80,50 +80,6 @@ impl Workload for Mixgraph {
             config: MixgraphConfig::new(&settings.into(), conditions)?,
             shared: SharedState::default(),
         }))
-    }
-}
-
-/// Whether each setting that a plan gives can have an effect: those of the sine need a sine, those
-/// of key ranges a power law.
-fn check_given(given: &Dimensions) -> Result<(), IneffectiveSetting> {
-    const SINE: [&str; 6] = [
-        "sine_mix_rate_interval_milliseconds",
-        "sine_mix_rate_noise",
-        "sine_a",
-        "sine_b",
-        "sine_c",
-        "sine_d",
-    ];
-    const RANGES: [&str; 5] = [
-        "keyrange_num",
-        "keyrange_dist_a",
-        "keyrange_dist_b",
-        "keyrange_dist_c",
-        "keyrange_dist_d",
-    ];
-    let values = |name: &str| given.get(name).map_or(&[][..], Vec::as_slice);
-    let is_zero = |value: &Value| matches!(value, Value::Integer(0)) || *value == Value::Float(0.0);
-    // Whoever turns the sine off need not take its parameters out of a file.
-    let is_rate_given = !values("sine_mix_rate").is_empty();
-    let always_zero = |name: &str| !values(name).is_empty() && values(name).iter().all(is_zero);
-    let is_uniform = always_zero("key_dist_a") || always_zero("key_dist_b");
-    let find = |names: &[&'static str]| {
-        let mut names = names.iter().copied();
-        names.find(|name| !values(name).is_empty() && !values(name).iter().all(is_zero))
-    };
-    let sine = find(&SINE).filter(|_| !is_rate_given);
-    let ranges = find(&RANGES).filter(|_| is_uniform);
-    let ineffective = |name, message: String| Err(IneffectiveSetting { name, message });
-    match (sine, ranges) {
-        (Some(name), _) => ineffective(
-            name,
-            format!("{name} shapes the rate of sine_mix_rate=on, which is not given"),
-        ),
-        (None, Some(name)) => ineffective(
-            name,
-            format!("{name} is not used where key_dist_a or key_dist_b is 0: remove one of them"),
-        ),
-        (None, None) => Ok(()),
     }
 }
 

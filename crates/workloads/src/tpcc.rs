@@ -84,6 +84,13 @@ struct TpccJob {
     settings: Settings,
 }
 
+impl TpccJob {
+    /// The users of all warehouses.
+    fn terminals(&self) -> u64 {
+        u64::from(self.settings.scale.warehouses) * u64::from(rows::DISTRICTS)
+    }
+}
+
 impl Job for TpccJob {
     fn kinds(&self) -> &'static [&'static str] {
         &kinds::NAMES
@@ -110,9 +117,14 @@ impl Job for TpccJob {
         3_000
     }
 
+    fn needed_workers(&self) -> Option<u32> {
+        let terminals = u32::try_from(self.terminals()).ok();
+        terminals.filter(|_| self.settings.is_paced)
+    }
+
     fn check_workers(&self, workers: u32, _kind: WorkerKind) -> Result<(), JobError> {
         let warehouses = self.settings.scale.warehouses;
-        let terminals = u64::from(warehouses) * u64::from(rows::DISTRICTS);
+        let terminals = self.terminals();
         if self.settings.is_paced && u64::from(workers) != terminals {
             return Err(TpccError::Terminals {
                 terminals,

@@ -1,5 +1,6 @@
 //! The published tables that come with the program.
 
+use trueput_record::Value;
 use trueput_record::plan::Condition;
 use trueput_record::published::{
     Cell, ColumnKind, Error, FIRST_OF, PublishedTable, all, ids, named,
@@ -38,6 +39,24 @@ const ROWS: [(&str, usize); 30] = [
     ("ucsb-2022-10gb-reads", 12),
     ("ucsb-2022-10gb-updates", 8),
 ];
+
+#[test]
+fn half_of_redbs_pairs_are_removed_at_every_scale() {
+    let experiment = named("redb-2025-removals").unwrap().experiment;
+    let count = |name: &str| {
+        assert!(
+            experiment.scales.iter().any(|scaled| scaled == name),
+            "{name}"
+        );
+        let setting = experiment.settings.iter().find(|one| one.name == name);
+        match setting.unwrap().values[..] {
+            [Value::Integer(count)] => count,
+            ref other => panic!("{name}: {other:?}"),
+        }
+    };
+    let (pairs, removed) = (count("settings.records"), count("settings.operations"));
+    assert_eq!(pairs, 2 * removed);
+}
 
 const MINIMAL: &str = r#"
 id = "x"

@@ -34,7 +34,7 @@ use trueput_record::skipped::SkippedPart;
 use trueput_record::suggest::did_you_mean;
 use trueput_record::value::Settings;
 use trueput_record::{Conditions, TrialSpec, WorkerKind};
-use trueput_workloads::{Job, Workload, WorkloadSubject};
+use trueput_workloads::{DEFAULT_WORKERS, Job, Workload, WorkloadSubject};
 
 /// An expanded plan.
 #[derive(Debug, Clone, PartialEq)]
@@ -475,7 +475,9 @@ impl<'a> Expansion<'a> {
                     continue;
                 }
                 let worker_kind = self.worker_kind_on(&conditions, draft.worker_kind);
-                for &workers in &self.plan.workers {
+                let needed = [job.needed_workers().unwrap_or(DEFAULT_WORKERS)];
+                let given = Some(&self.plan.workers[..]).filter(|given| !given.is_empty());
+                for &workers in given.unwrap_or(&needed) {
                     job.check_workers(workers, worker_kind)
                         .map_err(|error| self.plan_error("workers", error))?;
                     cells.push(TrialSpec {

@@ -271,11 +271,11 @@ fn check_crash(job: &dyn Job, engine: &dyn Engine, spec: &TrialSpec) -> Result<(
         return Ok(());
     }
     check_crashable(engine, &spec.conditions, spec)?;
-    job.check_crash(spec.durability.after_killed_processes())
-        .map_err(|error| Refusal::WorkloadCrash {
-            workload: spec.workload.clone(),
-            source: Box::new(error),
-        })
+    let survival = spec.durability.after_killed_processes();
+    trueput_workloads::check_crash(job, survival).map_err(|error| Refusal::WorkloadCrash {
+        workload: spec.workload.clone(),
+        source: Box::new(error),
+    })
 }
 
 /// Checks that the engine of a trial stores something that could survive a crash, and may be

@@ -9,9 +9,10 @@ use crate::workers::latency_counts::{LatencyCounts, add};
 use crate::workers::stopped_time::read_running;
 use hdrhistogram::Histogram;
 use nix::sys::prctl::set_timerslack;
+use rustix::thread::futex;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::time::Duration;
 use trueput_record::conditions::Rate;
 use trueput_record::histogram;
@@ -21,35 +22,31 @@ use trueput_workloads::{DueTimes, Meter};
 /// wakes some 25 microseconds late, on virtual machines up to 50.
 const SPIN_NS: u64 = 60_000;
 
-/// The longest sleep, so that a worker notices the end.
-const MAX_SLEEP_NS: u64 = 50_000_000;
-
-/// The longest sleep of a user who keys in or thinks: there may be a thousand.
-const MAX_THINK_NS: u64 = 250_000_000;
-
 /// A free worker that starts a unit later than this after it was due was late itself.
 const LATE_NS: u64 = 1_000_000;
 
-/// The stage of a process's workers. Its main thread sets it; they read it once per operation.
+/// The stage of a process's workers. Its main thread sets it; they read it once per operation, and
+/// those that wait for a due time are woken. A rate is divided by the time until the last worker
+/// ends, so one that slept on would make the rates of the others too low.
 #[derive(Debug)]
-pub struct Stage(AtomicU8);
+pub struct Stage(AtomicU32);
 
 impl Stage {
-    const WARMING: u8 = 0;
-    const MEASURED: u8 = 1;
-    const OVER: u8 = 2;
-    const STOPPED: u8 = 3;
+    const WARMING: u32 = 0;
+    const MEASURED: u32 = 1;
+    const OVER: u32 = 2;
+    const STOPPED: u32 = 3;
 
     /// Creates the stage in which operations do not count yet.
     #[must_use]
     pub const fn warming() -> Self {
-        Self(AtomicU8::new(Self::WARMING))
+        Self(AtomicU32::new(Self::WARMING))
     }
 
     /// Creates the stage in which operations count.
     #[must_use]
     pub const fn measured() -> Self {
-        Self(AtomicU8::new(Self::MEASURED))
+        Self(AtomicU32::new(Self::MEASURED))
     }
 
     /// Starts the measured stage.
@@ -73,12 +70,22 @@ impl Stage {
         self.get() == Self::STOPPED
     }
 
-    fn get(&self) -> u8 {
+    fn get(&self) -> u32 {
         self.0.load(Relaxed)
     }
 
-    fn raise(&self, stage: u8) {
+    fn raise(&self, stage: u32) {
+        const ALL_WAITERS: u32 = i32::MAX as u32;
         self.0.fetch_max(stage, Relaxed);
+        // It fails only for an address that is none.
+        let _ = futex::wake(&self.0, futex::Flags::PRIVATE, ALL_WAITERS);
+    }
+
+    /// Sleeps for so long, or less: until the stage is no longer `seen`, or a signal comes.
+    fn sleep(&self, seen: u32, duration: Duration) {
+        // Without a timeout where it is beyond the clock's range.
+        let timeout = futex::Timespec::try_from(duration).ok();
+        let _ = futex::wait(&self.0, futex::Flags::PRIVATE, seen, timeout.as_ref());
     }
 }
 
@@ -441,6 +448,11 @@ impl<'a> ClockMeter<'a> {
     fn await_arrival(&mut self) -> bool {
         let mut was_free = false;
         loop {
+            // Before all else: whatever ends after it is seen ends the sleep, too.
+            let seen = self.stage.get();
+            if seen >= Stage::OVER {
+                return false;
+            }
             // The warm-up may end meanwhile, and the schedule then starts anew.
             self.leave_warm_up();
             let Some(open) = &mut self.open else {
@@ -462,11 +474,7 @@ impl<'a> ClockMeter<'a> {
             was_free = true;
             let left_ns = due_ns - passed_ns;
             if left_ns > SPIN_NS {
-                let sleep_ns = (left_ns - SPIN_NS).min(MAX_SLEEP_NS);
-                sleep_exactly(Duration::from_nanos(sleep_ns));
-                if self.stage.get() >= Stage::OVER {
-                    return false;
-                }
+                sleep_exactly(self.stage, seen, Duration::from_nanos(left_ns - SPIN_NS));
             } else {
                 std::hint::spin_loop();
             }
@@ -474,19 +482,20 @@ impl<'a> ClockMeter<'a> {
     }
 }
 
-/// Sleeps without the slack by which the kernel may delay a thread's timers, 50 microseconds by
-/// default. Threads that the engine starts inherit the slack, so it changes for the sleep only.
-fn sleep_exactly(duration: Duration) {
+/// [`Stage::sleep`] without the slack by which the kernel may delay a thread's timers, 50
+/// microseconds by default. Threads that the engine starts inherit the slack, so it changes for the
+/// sleep only.
+fn sleep_exactly(stage: &Stage, seen: u32, duration: Duration) {
     const DEFAULT: u64 = 0;
     // Where it cannot be set, the worker wakes late, as it would have.
     let _ = set_timerslack(1);
-    std::thread::sleep(duration);
+    stage.sleep(seen, duration);
     let _ = set_timerslack(DEFAULT);
 }
 
 impl Meter for ClockMeter<'_> {
     fn next_unit(&mut self) -> bool {
-        !self.is_over() && self.await_arrival()
+        self.await_arrival()
     }
 
     fn is_over(&self) -> bool {
@@ -533,15 +542,16 @@ impl Meter for ClockMeter<'_> {
 
     fn wait_since(&mut self, mark: u64, time_ns: u64) -> bool {
         loop {
-            self.leave_warm_up();
-            if self.stage.get() >= Stage::OVER {
+            let seen = self.stage.get();
+            if seen >= Stage::OVER {
                 return false;
             }
+            self.leave_warm_up();
             let passed_ns = self.elapsed_ns(mark);
             let Some(left_ns) = time_ns.checked_sub(passed_ns).filter(|left| *left > 0) else {
                 return true;
             };
-            std::thread::sleep(Duration::from_nanos(left_ns.min(MAX_THINK_NS)));
+            self.stage.sleep(seen, Duration::from_nanos(left_ns));
         }
     }
 

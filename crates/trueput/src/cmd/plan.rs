@@ -156,10 +156,16 @@ fn check(arguments: &CheckArguments, registry: &Registry) -> Result<(), Failure>
     )?;
     arguments.overrides.apply(&mut named.plan)?;
     let builds = BuildAccess::Unopened;
-    let matrix = matrix::expand_with(&named.plan, registry, builds)?;
+    let matrix = matrix::expand_with(&named.plan, registry, builds).map_err(|refusal| {
+        let (target, overrides) = (&arguments.target, &arguments.overrides);
+        let refusal = Failure::from(refusal);
+        published_plan::word_refusal(target, arguments.scale, overrides, registry, refusal)
+    })?;
     let room = (Path::new(EARLIER_RUNS), arguments.disk.factor);
     let (mut matrix, _) = fit_to_room(matrix, &mut named.plan, room, registry, builds)?;
-    published_plan::note_place(named.no_file_system, &named.plan, matrix.trials.len());
+    let (scale_note, no_file_system) = (named.scale_note, named.no_file_system);
+    let trials = matrix.trials.len();
+    published_plan::note_adaptation(scale_note, no_file_system, &named.plan, trials);
     matrix.skipped.extend(named.skipped);
     let factor = arguments.disk.factor;
     let time = TimeEstimate::of(&matrix.trials, Path::new(EARLIER_RUNS));

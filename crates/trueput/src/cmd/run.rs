@@ -123,12 +123,17 @@ fn create<'a>(
         decision::check_plan(plan, target)?;
         plan.repeat = 1;
     }
-    let mut matrix = request.expand()?;
+    let overrides = &arguments.run.overrides;
+    let mut matrix = request.expand().map_err(|refusal| {
+        published_plan::word_refusal(target, arguments.scale, overrides, registry, refusal)
+    })?;
     if arguments.audited_only {
         let audits = request.options.audits.as_ref();
         trueput_runner::skip_unaudited(&mut matrix, audits, registry).map_err(Failure::usage)?;
     }
-    published_plan::note_place(named.no_file_system, &request.plan, matrix.trials.len());
+    let (scale_note, no_file_system) = (named.scale_note, named.no_file_system);
+    let trials = matrix.trials.len();
+    published_plan::note_adaptation(scale_note, no_file_system, &request.plan, trials);
     matrix.skipped.extend(named.skipped);
     let (trials, skipped) = (matrix.trials, matrix.skipped);
     match decide {

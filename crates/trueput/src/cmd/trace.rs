@@ -81,6 +81,10 @@ pub struct DescribeArguments {
 const RUN_OF_FIT: &str =
     "trueput run fit.toml --engine lmdb,sqlite --durability process --duration 60";
 
+/// How the plan of a fit is checked, which names no engine itself.
+const CHECK_OF_FIT: &str =
+    "trueput plan check fit.toml --engine lmdb,sqlite --durability process --duration 60";
+
 /// The most key ranges that are fitted.
 const MAX_KEY_RANGES: u64 = 1_000;
 
@@ -178,6 +182,10 @@ fn fit(arguments: &FitArguments) -> Result<ExitCode, Failure> {
     let key_ranges = arguments.key_ranges.unwrap_or(0);
     let fit = fit_trace(&arguments.file, format, key_ranges).map_err(Failure::usage)?;
     output::write(&plan_of(&arguments.file, &fit))?;
+    // The plan may have gone to a file.
+    for warning in &fit.warnings {
+        output::note(&format!("warning: {warning}"));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -187,9 +195,12 @@ fn plan_of(file: &str, fit: &MixgraphFit) -> String {
         format!("# Fitted to {} by 'trueput trace fit'.", escape_line(file)),
         "#".to_owned(),
         format!("#   {RUN_OF_FIT}"),
+        format!("#   {CHECK_OF_FIT}"),
         "#".to_owned(),
     ];
     lines.extend(fit.notes.iter().map(|note| format!("# - {note}")));
+    let warnings = fit.warnings.iter();
+    lines.extend(warnings.map(|warning| format!("# - warning: {warning}")));
     let settings = fit.settings.iter();
     let settings = settings.map(|(name, value)| format!("{name} = {value}"));
     let head = format!("\nworkload = \"{}\"\n\n[settings]", mixgraph::NAME);

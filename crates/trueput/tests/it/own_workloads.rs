@@ -163,8 +163,41 @@ fn a_workload_file_s_mistake_is_named_with_file_and_line() {
         ),
     ];
     assert_refused(&bench, "run --engine lmdb", cases);
+}
+
+#[test]
+fn a_listing_of_a_workload_that_is_not_there_names_the_nearest() {
+    let bench = with_files();
     let show: &[Case<'_>] = &[("queu", &["no workload file 'queu'", "did you mean 'queue'"])];
     assert_refused(&bench, "workloads --show", show);
+    let named: &[Case<'_>] = &[(
+        "sysbenc",
+        &[
+            "no workload or workload file 'sysbenc'",
+            "did you mean 'sysbench'",
+        ],
+    )];
+    assert_refused(&bench, "workloads", named);
+}
+
+#[test]
+fn a_workload_file_with_a_size_and_a_number_of_records_is_refused_as_on_the_command_line() {
+    let bench = Bench::new();
+    bench.write("both.toml", "[settings]\nsize = \"1MiB\"\nrecords = 10\n");
+    bench.write(
+        "plan.toml",
+        "workload = \"both.toml\"\nengines = [\"lmdb\"]\n",
+    );
+    let parts: &[&str] = &[
+        "both.toml:",
+        "custom: size and records both",
+        "remove one of them",
+    ];
+    let cases: &[Case<'_>] = &[("both.toml", parts), ("plan.toml", parts)];
+    assert_refused(&bench, "run --engine lmdb", cases);
+    assert_refused(&bench, "plan check --engine lmdb", cases);
+    let line = "plan check both.toml --engine lmdb --set records=70 --json";
+    assert_eq!(bench.json_of(line)["trials"].as_array().unwrap().len(), 1);
 }
 
 #[test]

@@ -235,7 +235,7 @@ fn what_an_experiment_needs_and_what_a_scale_is_are_said_in_one_line() {
         ),
         (
             "published/symas-2014-load --scale 2",
-            &["scale 2 must be above 0"],
+            &["scale 2 must be above 0 and at most 1, which is the published size"],
         ),
         ("threen1 --scale 0.5", &[plan]),
         (
@@ -243,17 +243,41 @@ fn what_an_experiment_needs_and_what_a_scale_is_are_said_in_one_line() {
             &[gtm],
         ),
     ];
-    let count = cases.len() - usize::from(!gtm_is_missing());
+    let count = cases.len() - usize::from(!is_missing("fis-2011-threen1-gtm-tuning"));
     assert_refused(&bench, "run", &cases[..count]);
     assert_eq!(bench.snapshot().len(), 0, "nothing was run");
 }
 
-/// Whether the program finds no GT.M, by its own message.
-fn gtm_is_missing() -> bool {
+#[test]
+fn a_scale_that_is_too_small_is_named_with_the_smallest_that_works() {
+    let id = "smalldatum-2024-insert-engines";
+    if is_missing(id) {
+        println!("skipped: {id} needs PostgreSQL or MariaDB");
+        return;
+    }
+    let line = format!("published/{id} --engine lmdb --durability process --scale 0.0000001");
+    let parts: &[&str] = &[
+        "--scale 0.0000001 is too small: insert-benchmark.rows: 3 is out of range",
+        "give --scale 0.000034 or more",
+    ];
+    for command in ["run", "plan check"] {
+        assert_refused(&Bench::new(), command, &[(line.as_str(), parts)]);
+    }
+    // A setting of the user's own is named as such.
+    let own = format!("{line} --set rows=3");
+    assert_refused(
+        &Bench::new(),
+        "run",
+        &[(own.as_str(), &["trueput: insert-benchmark.rows: 3 is"])],
+    );
+}
+
+/// Whether the program lacks what a table's experiment needs, by its own message.
+fn is_missing(id: &str) -> bool {
     let json = json_of("--json");
     let mut tables = json.as_array().unwrap().iter();
-    let tuning = tables.find(|one| one["id"] == "fis-2011-threen1-gtm-tuning");
-    !tuning.unwrap()["missing"].is_null()
+    let table = tables.find(|one| one["id"] == id);
+    !table.unwrap()["missing"].is_null()
 }
 
 /// The keys of a plan that the experiments use.

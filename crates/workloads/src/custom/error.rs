@@ -20,6 +20,14 @@ pub enum CustomError {
         /// A suggestion, with the punctuation before it; empty if there is none.
         hint: String,
     },
+    /// A transaction lacks an operation.
+    #[error("an operation is missing {place} in '{text}'; write one, as in get+update:20")]
+    NoOperation {
+        /// Where it is missing.
+        place: &'static str,
+        /// The transaction as given.
+        text: String,
+    },
     /// A scan has no length, or one out of range.
     #[error(
         "'{text}' is not a scan; write the number of records, 1 to {MAX_SCAN_RECORDS}, as in \
@@ -198,6 +206,28 @@ pub enum CustomError {
         /// The text as given.
         text: String,
     },
+    /// The hot share of the records is less than one of them.
+    #[error(
+        "{} % of {records} records are none; give a larger share, as in hotspot(20%..80%), or more \
+         records",
+        short(*.percent)
+    )]
+    NoHotRecord {
+        /// The share, percent.
+        percent: f64,
+        /// The records that are chosen from.
+        records: u64,
+    },
+    /// All records are hot.
+    #[error(
+        "all records are hot, so the other {} % of the operations have none: give fewer than 100 % \
+         of the records, as in hotspot(20%..80%), or uniform",
+        short(*.percent)
+    )]
+    NoColdRecord {
+        /// The share of the operations that is left, percent.
+        percent: f64,
+    },
     /// A histogram's file cannot be read; the text of the error.
     #[error("the histogram cannot be read: {0}")]
     UnreadableHistogram(String),
@@ -223,6 +253,12 @@ pub enum CustomError {
          the records"
     )]
     EmptyHistogram {
+        /// The file.
+        file: &'static str,
+    },
+    /// The sum of a histogram's weights is infinite.
+    #[error("the weights of {file} are too large: their sum exceeds 1.8e308; write smaller ones")]
+    LargeWeights {
         /// The file.
         file: &'static str,
     },
@@ -269,9 +305,15 @@ pub enum CustomError {
     CrashWithDeletes,
 }
 
+/// A number without the digits that its arithmetic added.
+fn short(number: f64) -> f64 {
+    (number * 1e9).round() / 1e9
+}
+
 /// What a transaction without `:` and a weight is meant to be: `get:70` for `get`, `get=70` and
 /// `get70`.
 fn with_weight(text: &str) -> String {
+    let text = text.trim_matches('+');
     let name = text.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
     let weight = &text[name.len()..];
     let name = name.trim_end_matches('=');

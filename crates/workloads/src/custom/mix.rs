@@ -143,8 +143,18 @@ impl Transaction {
             return Err(CustomError::NoWeight { text });
         };
         let mut transaction = Self::NONE;
-        for part in names.split('+') {
+        for (index, part) in names.split('+').enumerate() {
             let (name, times) = repeated(part)?;
+            if name.is_empty() {
+                let place = match (part, names, index) {
+                    ("", "", _) => "before ':'",
+                    ("", _, 0) => "before '+'",
+                    ("", ..) => "behind '+'",
+                    _ => "before '*'",
+                };
+                let text = text.to_owned();
+                return Err(CustomError::NoOperation { place, text });
+            }
             let end = transaction.length + times;
             let Some(places) = transaction.steps.get_mut(transaction.length..end) else {
                 let names = names.to_owned();

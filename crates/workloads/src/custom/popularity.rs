@@ -2,7 +2,7 @@
 
 use super::error::CustomError;
 use super::sizes::call;
-use crate::generate::distribution::{Chooser, Distribution, Items};
+use crate::generate::distribution::{Chooser, Distribution, Items, hot_items};
 use crate::keyed::static_text::intern;
 use crate::{Error, Result};
 use std::path::Path;
@@ -135,17 +135,20 @@ impl RecordChoice {
     /// Of a popularity over this many records.
     ///
     /// # Errors
-    /// A file that cannot be read, or is wrong.
+    /// A file that cannot be read, or is wrong, or operations on a share of no record.
     pub(super) fn new(popularity: Popularity, records: u64) -> Result<Self, CustomError> {
         Ok(Self::By(match popularity {
             Popularity::Uniform => Distribution::Uniform,
             Popularity::Zipfian => Distribution::ScrambledZipfian { keyspace: records },
             Popularity::ZipfianOf(theta) => Distribution::ScatteredZipfian { theta },
             Popularity::Latest => Distribution::Latest,
-            Popularity::Hotspot(set_fraction, operation_fraction) => Distribution::Hotspot {
-                set_fraction,
-                operation_fraction,
-            },
+            Popularity::Hotspot(set_fraction, operation_fraction) => {
+                check_hotspot(set_fraction, operation_fraction, records)?;
+                Distribution::Hotspot {
+                    set_fraction,
+                    operation_fraction,
+                }
+            }
             Popularity::Pareto => Distribution::SelfSimilar { fraction: 0.2 },
             // Each worker begins with the oldest record of its share, and a queue goes on from it.
             Popularity::Sequential | Popularity::Oldest => Distribution::Sequential,
@@ -165,6 +168,20 @@ impl RecordChoice {
         };
         chooser.map_err(|error| Error::Workload(error.to_string()))
     }
+}
+
+/// Refuses a hot share of no record, and operations on the others where there are none.
+fn check_hotspot(set: f64, operations: f64, records: u64) -> Result<(), CustomError> {
+    let hot = hot_items(records, set);
+    if hot == 0 {
+        let percent = set * 100.0;
+        return Err(CustomError::NoHotRecord { percent, records });
+    }
+    if hot >= records && operations < 1.0 {
+        let percent = (1.0 - operations) * 100.0;
+        return Err(CustomError::NoColdRecord { percent });
+    }
+    Ok(())
 }
 
 /// Reads a file of weights: a number on each line; empty lines and those that begin with # are
@@ -197,7 +214,8 @@ fn read_weights(file: &'static str) -> Result<Arc<[f64]>, CustomError> {
         }
     }
     match weights.iter().sum::<f64>() {
-        sum if sum > 0.0 && sum.is_finite() => Ok(weights.into()),
+        sum if sum.is_infinite() => Err(CustomError::LargeWeights { file }),
+        sum if sum > 0.0 => Ok(weights.into()),
         _ => Err(CustomError::EmptyHistogram { file }),
     }
 }

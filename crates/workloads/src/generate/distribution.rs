@@ -173,6 +173,11 @@ enum Ranks {
 /// Seed of the permutation that scatters popular items: the same for every trial.
 const SCATTER_SEED: u64 = 0x0074_7275_6570_7574;
 
+/// The items of a hot set that is this share of them, rounded down.
+pub(crate) fn hot_items(items: u64, set_fraction: f64) -> u64 {
+    (items as f64 * set_fraction) as u64
+}
+
 impl Chooser {
     /// A chooser by weight: the items are divided into as many equal slices as there are weights,
     /// and each item of a slice is as likely as the others.
@@ -315,7 +320,7 @@ impl Chooser {
             }
             ChooserState::Latest(zipfian) => latest_item(zipfian, random.unit_f64(), last),
             ChooserState::Hotspot { set, operations } => {
-                let hot = (count as f64 * *set) as u64;
+                let hot = hot_items(count, *set);
                 let choose_hot = random.unit_f64() < *operations;
                 // A hot set of less than one item, or of all, leaves but one choice.
                 if hot > 0 && (choose_hot || hot >= count) {

@@ -177,7 +177,7 @@ pub(super) fn index_bytes() -> f64 {
 }
 
 /// Whether each setting that a plan gives can have an effect: only l.i1 and l.i2 have a number of
-/// rows to insert.
+/// rows to insert, and l.x creates the indexes of no step before it.
 pub(super) fn check_given(given: &Dimensions) -> Result<(), IneffectiveSetting> {
     let is_counted = |value: &Value| {
         let steps = [Step::LargeTransactions, Step::SmallTransactions];
@@ -191,6 +191,40 @@ pub(super) fn check_given(given: &Dimensions) -> Result<(), IneffectiveSetting> 
                       the steps"
                 .to_owned(),
         });
+    }
+    check_order(steps)
+}
+
+/// Whether l.x comes before the steps that need its indexes: without it they create them, and l.x
+/// would find them in the database that it goes on with. l.i0 makes a new one.
+fn check_order(steps: &[Value]) -> Result<(), IneffectiveSetting> {
+    let step_of = |value: &Value| {
+        let mut all = Step::ALL.into_iter();
+        all.find(|step| *value == Value::from(step.word()))
+    };
+    let listed: Vec<Step> = steps.iter().filter_map(step_of).collect();
+    let mut indexed_by = None;
+    for (place, step) in listed.iter().enumerate() {
+        // A step that is listed twice runs once, at its first place.
+        if listed[..place].contains(step) {
+            continue;
+        }
+        match (step, indexed_by) {
+            (Step::Load, _) => indexed_by = None,
+            (Step::CreateIndexes, Some(before)) => {
+                let in_order = Step::ALL.into_iter().filter(|step| listed.contains(step));
+                let in_order: Vec<_> = in_order.map(Step::word).collect();
+                return Err(IneffectiveSetting {
+                    name: STEP,
+                    message: format!(
+                        "l.x after {before} would find the indexes, which {before} creates where \
+                         they are missing: give step={}",
+                        in_order.join(",")
+                    ),
+                });
+            }
+            _ => indexed_by = Some(*step),
+        }
     }
     Ok(())
 }
@@ -228,6 +262,31 @@ mod tests {
         let rows = |step| given(step, 0).rows_to_insert(&conditions);
         assert_eq!(rows(Step::Range100), Some(500));
         assert_eq!(rows(Step::Point1000), Some(5_000));
+    }
+
+    #[test]
+    fn indexes_are_created_before_the_steps_that_need_them() {
+        let check = |steps: &[&str]| {
+            let values = steps.iter().map(|step| Value::from(*step)).collect();
+            check_given(&[(STEP.to_owned(), values)].into())
+        };
+        for steps in [
+            &["l.i0", "l.x", "l.i1", "l.i2", "qr100"][..],
+            // Each on a database of its own.
+            &["l.x", "l.i0"],
+            &["l.i1", "l.i0", "l.x"],
+            &["l.x"],
+            &["l.i1", "qr100"],
+            &["l.x", "l.i1", "l.x"],
+        ] {
+            assert_eq!(check(steps), Ok(()), "{steps:?}");
+        }
+        let refused = check(&["l.i0", "l.i1", "l.x"]).unwrap_err();
+        assert_eq!(refused.name, STEP);
+        let message = refused.message;
+        assert!(message.contains("l.x after l.i1"), "{message}");
+        assert!(message.ends_with("give step=l.i0,l.x,l.i1"), "{message}");
+        assert!(check(&["l.i0", "qr100", "l.i2", "l.x"]).is_err());
     }
 
     #[test]

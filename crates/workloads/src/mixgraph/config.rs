@@ -3,9 +3,9 @@
 use super::error::MixgraphError;
 use super::keys::{KeyHotness, KeyRanges, PowerLaw, TwoTermExponential};
 use super::kinds::{Kind, Kinds, QueryDecider};
-use super::lengths::{DrawnLengths, GeneralizedPareto, ScanLengths, ValueSizes};
+use super::lengths::{DrawnLengths, GeneralizedPareto, LengthBound, ScanLengths, ValueSizes};
 use super::rate::{SineArrivals, SineRate};
-use super::settings::Settings;
+use super::settings::{MAX_SCAN_BOUND, MAX_VALUE_BYTES, Settings};
 use crate::generate::distribution::share_size;
 use crate::generate::key::{KeyError, KeyFormat, MIN_KEY_BYTES};
 use crate::generate::value::{MIN_VALUE_BYTES, Values, payload_percent};
@@ -65,13 +65,13 @@ impl MixgraphConfig {
         if settings.one_draw && records < numbers {
             return Err(MixgraphError::FewNumbers { records, numbers });
         }
-        let sizes = value_sizes(settings);
+        let sizes = value_sizes(settings)?;
         Ok(Self {
             records,
             operations,
             hotness,
             queries,
-            scans: scan_lengths(settings),
+            scans: scan_lengths(settings)?,
             one_draw: settings.one_draw,
             arrivals: arrivals(settings, operations, conditions)?,
             load_batch: settings.loadbatchsize,
@@ -219,26 +219,36 @@ fn loaded_bytes(given: u64) -> Result<Option<usize>, MixgraphError> {
     }
 }
 
-fn value_sizes(settings: &Settings) -> ValueSizes {
-    ValueSizes {
-        pareto: GeneralizedPareto {
-            theta: settings.value_theta,
-            k: settings.value_k,
-            sigma: settings.value_sigma,
-        },
-        max_bytes: settings.mix_max_value_size,
-    }
+fn value_sizes(settings: &Settings) -> Result<ValueSizes, MixgraphError> {
+    let pareto = GeneralizedPareto {
+        theta: settings.value_theta,
+        k: settings.value_k,
+        sigma: settings.value_sigma,
+    };
+    let max_bytes = settings.mix_max_value_size;
+    pareto.check(&LengthBound {
+        prefix: "value",
+        name: "mix_max_value_size",
+        value: max_bytes,
+        most: MAX_VALUE_BYTES,
+    })?;
+    Ok(ValueSizes { pareto, max_bytes })
 }
 
-fn scan_lengths(settings: &Settings) -> ScanLengths {
-    ScanLengths {
-        pareto: GeneralizedPareto {
-            theta: settings.iter_theta,
-            k: settings.iter_k,
-            sigma: settings.iter_sigma,
-        },
-        modulus: settings.mix_max_scan_len,
-    }
+fn scan_lengths(settings: &Settings) -> Result<ScanLengths, MixgraphError> {
+    let pareto = GeneralizedPareto {
+        theta: settings.iter_theta,
+        k: settings.iter_k,
+        sigma: settings.iter_sigma,
+    };
+    let modulus = settings.mix_max_scan_len;
+    pareto.check(&LengthBound {
+        prefix: "iter",
+        name: "mix_max_scan_len",
+        value: modulus,
+        most: MAX_SCAN_BOUND,
+    })?;
+    Ok(ScanLengths { pareto, modulus })
 }
 
 fn hotness(settings: &Settings) -> Result<KeyHotness, MixgraphError> {
@@ -255,6 +265,7 @@ fn hotness(settings: &Settings) -> Result<KeyHotness, MixgraphError> {
     if law.a == 0.0 || law.b == 0.0 {
         return Ok(KeyHotness::Uniform);
     }
+    law.check()?;
     if ranges.is_zero() {
         return Ok(KeyHotness::Popular(law));
     }

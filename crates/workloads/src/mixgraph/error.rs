@@ -59,6 +59,70 @@ pub enum MixgraphError {
         /// The records.
         records: u64,
     },
+    /// The key range that should be the hottest is less than cold.
+    #[error(
+        "keyrange_dist_a to keyrange_dist_d give the hottest key range the hotness {hotness:.3e}: \
+         a e^(b x) + c e^(d x) must not be below 0 for x=1; give a larger keyrange_dist_a or \
+         keyrange_dist_c"
+    )]
+    NegativeHotness {
+        /// The hotness at x = 1.
+        hotness: f64,
+    },
+    /// The power law leads all operations to one key.
+    #[error(
+        "key_dist_a={a} and key_dist_b={b} lead all operations to one key; give others, as in \
+         key_dist_a=0.002312 and key_dist_b=0.3467, or key_dist_a=0 for keys all alike"
+    )]
+    OneKey {
+        /// a.
+        a: f64,
+        /// b.
+        b: f64,
+    },
+    /// Every length is beyond its bound.
+    #[error(
+        "{prefix}_theta={theta} is not below {bound_name}={bound}, so every length would be a \
+         remainder; give a smaller {prefix}_theta or a larger {bound_name}"
+    )]
+    BeyondBound {
+        /// What the names of the parameters begin with.
+        prefix: &'static str,
+        /// The location.
+        theta: f64,
+        /// The setting of the bound.
+        bound_name: &'static str,
+        /// The bound.
+        bound: u64,
+    },
+    /// Hardly any length is above 0.
+    #[error(
+        "{prefix}_theta={theta} makes less than one length in a million greater than 0; give \
+         {prefix}_theta=0, or a larger {prefix}_sigma"
+    )]
+    NoLength {
+        /// What the names of the parameters begin with.
+        prefix: &'static str,
+        /// The location.
+        theta: f64,
+    },
+    /// Most lengths are longer than any bound may be.
+    #[error(
+        "{prefix}_k={k} and {prefix}_sigma={sigma} make most lengths greater than {most}, the \
+         largest {bound_name}, so they would be remainders; give smaller ones"
+    )]
+    EndlessLengths {
+        /// What the names of the parameters begin with.
+        prefix: &'static str,
+        /// The shape.
+        k: f64,
+        /// The scale.
+        sigma: f64,
+        /// The setting of the bound.
+        bound_name: &'static str,
+        /// The largest bound.
+        most: u64,
+    },
     /// Both the sine and the run, or a search for a rate, set a rate.
     #[error(
         "sine_mix_rate=on states the rate itself, so no other can be given or searched: give \

@@ -9,6 +9,7 @@ mod sine;
 use super::error::MixgraphError;
 use super::keys::{KeyRanges, PowerLaw, TwoTermExponential};
 use super::lengths::{GeneralizedPareto, ScanLengths, ValueSizes};
+use super::settings;
 use crate::generate::key::{MAX_KEY_BYTES, MIN_KEY_BYTES};
 use crate::generate::value::MIN_VALUE_BYTES;
 use crate::trace::{FormatChoice, Observations, TraceError, observe};
@@ -22,9 +23,16 @@ use trueput_record::value::format_bytes;
 /// Operations without which nothing is fitted.
 const MIN_OPERATIONS: u64 = 1_000;
 
+/// The greatest part of the operations that the most popular key gets, to six digits: with 1, no
+/// other key gets any.
+const MAX_KEY_PART: f64 = 0.999_999;
+
+/// The greatest distance of the distribution functions at which lengths follow their distribution.
+const MAX_DISTANCE: f64 = 0.1;
+
 /// The limits of the settings.
-const MAX_VALUE_BYTES: u32 = 1 << 20;
-const MAX_SCAN_BOUND: u32 = 1_000_000;
+const MAX_VALUE_BYTES: u32 = settings::MAX_VALUE_BYTES as u32;
+const MAX_SCAN_BOUND: u32 = settings::MAX_SCAN_BOUND as u32;
 const PER_S: std::ops::RangeInclusive<f64> = 1.0..=1e7;
 
 /// Why nothing can be fitted to a trace. `Display` is one sentence.
@@ -42,13 +50,24 @@ pub enum FitError {
         /// Those that it has.
         operations: u64,
     },
+    /// There are more key ranges than keys.
+    #[error(
+        "{ranges} key ranges cannot be fitted: the trace has {}; give fewer, or none",
+        counted(*.keys, "key")
+    )]
+    FewKeys {
+        /// The key ranges asked for.
+        ranges: u64,
+        /// The keys of the trace.
+        keys: u64,
+    },
     /// The key ranges cannot be fitted.
-    #[error("{ranges} key ranges cannot be fitted: {source}; give fewer, or none")]
+    #[error("{ranges} key ranges cannot be fitted: {reason}; give fewer, or none")]
     KeyRanges {
         /// The key ranges asked for.
         ranges: u64,
-        /// What would be refused.
-        source: MixgraphError,
+        /// The reason, one clause.
+        reason: &'static str,
     },
 }
 
@@ -59,6 +78,8 @@ pub struct MixgraphFit {
     pub settings: Vec<(&'static str, Value)>,
     /// What was fitted and how well, and what the trace does not say: a clause for each part.
     pub notes: Vec<String>,
+    /// What does not fit: a clause for each part.
+    pub warnings: Vec<String>,
 }
 
 impl MixgraphFit {
@@ -76,6 +97,20 @@ impl MixgraphFit {
         self.set(theta, pareto.theta);
         self.set(k, pareto.k);
         self.set(sigma, pareto.sigma);
+    }
+
+    /// Tells how far `lengths` are from those that are drawn.
+    fn add_distance(&mut self, lengths: &str, distance: f64) {
+        self.notes.push(format!(
+            "{lengths}: greatest distance of the distribution functions {distance:.4}"
+        ));
+        if distance > MAX_DISTANCE {
+            self.warnings.push(format!(
+                "{lengths} do not follow the generalized Pareto distribution: the distance \
+                 {distance:.4} is above {MAX_DISTANCE}; the workload custom or a replay may be \
+                 closer"
+            ));
+        }
     }
 }
 
@@ -104,6 +139,7 @@ fn fit(seen: &Observations, key_ranges: u64) -> Result<MixgraphFit, FitError> {
     let mut fit = MixgraphFit {
         settings: Vec::new(),
         notes: Vec::new(),
+        warnings: Vec::new(),
     };
     let keys = seen.accesses.len() as u64;
     fit.notes.push(format!(
@@ -158,18 +194,14 @@ fn add_key_size(fit: &mut MixgraphFit, lengths: &[u32]) {
 /// Adds the popularity of keys and the hotness of key ranges.
 fn add_keys(fit: &mut MixgraphFit, seen: &Observations, key_ranges: u64) -> Result<(), FitError> {
     let keys = seen.accesses.len() as u64;
-    let (law, ranges) = if key_ranges > 0 {
-        let refused = |source| FitError::KeyRanges {
+    let (law, ranges) = if let Some(size) = keys.checked_div(key_ranges) {
+        let refused = |reason| FitError::KeyRanges {
             ranges: key_ranges,
-            source,
+            reason,
         };
-        let few = MixgraphError::FewRecords {
-            ranges: key_ranges,
-            records: keys,
-        };
-        let size = keys / key_ranges;
         if size == 0 {
-            return Err(refused(few));
+            let ranges = key_ranges;
+            return Err(FitError::FewKeys { ranges, keys });
         }
         if !keys.is_multiple_of(size) {
             fit.notes.push(format!(
@@ -179,9 +211,15 @@ fn add_keys(fit: &mut MixgraphFit, seen: &Observations, key_ranges: u64) -> Resu
             ));
         }
         let law = fit_power_law(&accesses_by_rank(&seen.accesses, size), key_ranges);
-        let none = || refused(MixgraphError::NoHotRange { ranges: key_ranges });
-        let ranges = fit_key_ranges(&parts_of_ranges(&seen.accesses, size)).ok_or_else(none)?;
-        KeyRanges::new(keys, key_ranges, ranges.hotness).map_err(refused)?;
+        let none = "no sum of two exponentials is near to how often they are used";
+        let ranges = fit_key_ranges(&parts_of_ranges(&seen.accesses, size));
+        let ranges = ranges.ok_or_else(|| refused(none))?;
+        KeyRanges::new(keys, key_ranges, ranges.hotness).map_err(|error| match error {
+            MixgraphError::UnevenRanges { .. } => {
+                refused("the hottest is used too much more often than the coldest")
+            }
+            _ => refused(none),
+        })?;
         (law, Some(ranges))
     } else {
         (
@@ -195,7 +233,7 @@ fn add_keys(fit: &mut MixgraphFit, seen: &Observations, key_ranges: u64) -> Resu
             determination,
             keys,
         }) => {
-            fit.set_number("key_dist_a", a);
+            fit.set_number("key_dist_a", a.min(MAX_KEY_PART));
             fit.set_number("key_dist_b", b);
             fit.notes.push(format!(
                 "popularity of keys: R^2 {determination:.4} of the logarithms, for the {keys} most \
@@ -276,7 +314,8 @@ fn stated(fitted: GeneralizedPareto) -> GeneralizedPareto {
 
 fn add_value_sizes(fit: &mut MixgraphFit, seen: &Observations) {
     let (sizes, longer) = cut(&seen.value_bytes, MAX_VALUE_BYTES);
-    let Some(fitted) = fit_pareto(&sizes) else {
+    let shortest = MIN_VALUE_BYTES as u32;
+    let Some(fitted) = fit_pareto(&sizes, shortest) else {
         if seen.puts > 0 {
             let note = "sizes of values are not stated: those of the defaults";
             fit.notes.push(note.to_owned());
@@ -289,14 +328,12 @@ fn add_value_sizes(fit: &mut MixgraphFit, seen: &Observations) {
     };
     fit.set_pareto(["value_theta", "value_k", "value_sigma"], drawn.pareto);
     fit.set("mix_max_value_size", drawn.max_bytes);
-    let shortest = MIN_VALUE_BYTES as u32;
     let shorter = sizes.iter().filter(|size| **size < shortest).count() as u64;
     let stored: Vec<u32> = sizes.iter().map(|size| *size.max(&shortest)).collect();
-    fit.notes.push(format!(
-        "sizes of {}: greatest distance of the distribution functions {:.4}",
-        counted(sizes.len() as u64, "value"),
-        distance(&stored, |unit| drawn.bytes(unit) as u64)
-    ));
+    fit.add_distance(
+        &format!("sizes of {}", counted(sizes.len() as u64, "value")),
+        distance(&stored, |unit| drawn.bytes(unit) as u64),
+    );
     if longer > 0 {
         fit.notes.push(format!(
             "{} longer than {}, the longest of mixgraph: fitted as that long",
@@ -313,10 +350,12 @@ fn add_value_sizes(fit: &mut MixgraphFit, seen: &Observations) {
 }
 
 fn add_scan_lengths(fit: &mut MixgraphFit, seen: &Observations) {
+    // The record that is sought.
+    const SHORTEST_SCAN: u32 = 1;
     // A draw is taken modulo the bound, which no scan is as long as.
     let longest = MAX_SCAN_BOUND - 1;
     let (lengths, longer) = cut(&seen.scan_records, longest);
-    let Some(fitted) = fit_pareto(&lengths) else {
+    let Some(fitted) = fit_pareto(&lengths, SHORTEST_SCAN) else {
         if seen.scans > 0 {
             let note = "lengths of scans are not stated: those of the defaults";
             fit.notes.push(note.to_owned());
@@ -329,11 +368,10 @@ fn add_scan_lengths(fit: &mut MixgraphFit, seen: &Observations) {
     };
     fit.set_pareto(["iter_theta", "iter_k", "iter_sigma"], drawn.pareto);
     fit.set("mix_max_scan_len", drawn.modulus);
-    fit.notes.push(format!(
-        "lengths of {}: greatest distance of the distribution functions {:.4}",
-        counted(lengths.len() as u64, "scan"),
-        distance(&lengths, |unit| drawn.records(unit).into())
-    ));
+    fit.add_distance(
+        &format!("lengths of {}", counted(lengths.len() as u64, "scan")),
+        distance(&lengths, |unit| drawn.records(unit).into()),
+    );
     if longer > 0 {
         fit.notes.push(format!(
             "{} longer than {longest} records, the longest of mixgraph: fitted as that long",
@@ -472,11 +510,9 @@ mod tests {
     fn more_key_ranges_than_keys_are_refused() {
         let seen = by_ranges();
         let message = fit(&seen, 2_000).unwrap_err().to_string();
-        assert!(
-            message.contains("2000 key ranges cannot be fitted"),
-            "{message}"
-        );
-        assert!(message.contains("the 1600 records"), "{message}");
+        let expected = "2000 key ranges cannot be fitted: the trace has 1,600 keys; give fewer, \
+                        or none";
+        assert_eq!(message, expected);
     }
 
     #[test]
@@ -581,6 +617,33 @@ mod tests {
         let greatest = ends.map(|size| off(*size)).fold(0.0, f64::max);
         let stated: f64 = stated.parse().unwrap();
         assert!((stated - greatest).abs() < 2e-3, "{stated}: {greatest}");
+    }
+
+    #[test]
+    fn the_defaults_fit_their_own_sizes_and_other_sizes_are_warned_of() {
+        let defaults = ValueSizes {
+            pareto: GeneralizedPareto {
+                theta: 0.0,
+                k: 0.261_5,
+                sigma: 25.45,
+            },
+            max_bytes: 1_024,
+        };
+        let mut random = Random::new(3);
+        let mut draw = || defaults.bytes(1.0 - random.unit_f64()) as u32;
+        let fit = of_values((0..30_000).map(|_| draw()).collect());
+        let mean = |sizes: &[usize]| sizes.iter().sum::<usize>() as f64 / sizes.len() as f64;
+        let drawn = drawn_sizes(&fit);
+        assert!(
+            (mean(&drawn) / defaults.mean() - 1.0).abs() < 0.05,
+            "{fit:?}"
+        );
+        let pile = drawn.iter().filter(|size| **size == 12).count();
+        assert!(pile.abs_diff(360) < 15, "{pile} of 1,000");
+        assert!(fit.warnings.is_empty(), "{fit:?}");
+        let fit = of_values([[10; 500], [1_000; 500]].concat());
+        assert_eq!(fit.warnings.len(), 1, "{fit:?}");
+        assert!(fit.warnings[0].starts_with("sizes of 1,000 values do not"));
     }
 
     #[test]

@@ -21,6 +21,21 @@ impl PowerLaw {
     pub(super) fn rank(self, unit: f64) -> u64 {
         (unit / self.a).powf(1.0 / self.b).ceil() as u64
     }
+
+    /// Refuses a law by which 999 of 1,000 operations fall to one rank. With a negative exponent,
+    /// a x^b is the part that less popular keys get, which may be a distribution.
+    ///
+    /// # Errors
+    /// [`MixgraphError::OneKey`].
+    pub(super) fn check(self) -> Result<(), MixgraphError> {
+        let Self { a, b } = self;
+        let is_one = self.rank(1e-3) == self.rank(1.0);
+        if is_one {
+            Err(MixgraphError::OneKey { a, b })
+        } else {
+            Ok(())
+        }
+    }
 }
 
 /// The hotness f(x) = a e^(b x) + c e^(d x) of the x-th hottest key range, from 1.
@@ -43,14 +58,19 @@ impl TwoTermExponential {
 
     /// The hotness of the key range of a rank.
     pub(super) fn hotness(self, rank: u64) -> f64 {
-        let Self { a, b, c, d } = self;
-        let rank = rank as f64;
-        let hotness = a * (b * rank).exp() + c * (d * rank).exp();
+        let hotness = self.value(rank);
         if hotness < Self::MIN_HOTNESS {
             0.0
         } else {
             hotness
         }
+    }
+
+    /// The sum of the two terms, which may be below 0.
+    fn value(self, rank: u64) -> f64 {
+        let Self { a, b, c, d } = self;
+        let rank = rank as f64;
+        a * (b * rank).exp() + c * (d * rank).exp()
     }
 
     /// How many random numbers stand for each range, the coldest first: as many times that of the
@@ -83,7 +103,8 @@ impl KeyRanges {
     /// So many ranges of `records` records together. Those that are left over belong to none.
     ///
     /// # Errors
-    /// A range has no record, none is ever chosen, or too few numbers are drawn for all.
+    /// A range has no record, none is ever chosen, too few numbers are drawn for all, or the
+    /// hottest is below 0.
     pub(super) fn new(
         records: u64,
         ranges: u64,
@@ -101,6 +122,11 @@ impl KeyRanges {
             Some(numbers) if numbers <= records => numbers,
             _ => return Err(MixgraphError::UnevenRanges { records }),
         };
+        // The sum changes its sign once at most: only the coldest ranges may be below 0.
+        let hottest = hotness.value(1);
+        if hottest < 0.0 {
+            return Err(MixgraphError::NegativeHotness { hotness: hottest });
+        }
         // Hot ranges would all be at the end of the keys. The order depends on nothing else.
         let mut random = MersenneTwister::new(numbers);
         for place in 0..shares.len() {
@@ -307,6 +333,17 @@ mod tests {
     }
 
     #[test]
+    fn a_law_that_leads_to_one_key_is_refused() {
+        let is_law = |a, b| PowerLaw { a, b }.check().is_ok();
+        assert!(LAW.check().is_ok());
+        assert!(is_law(0.999_999, 1.0) && is_law(0.999_999, 0.01) && is_law(0.5, 0.2));
+        assert!(is_law(1.0, -1.2), "a Pareto distribution");
+        assert!(!is_law(1.0, 0.5) && !is_law(1e9, 0.5), "the first rank");
+        assert!(!is_law(1e9, -100.0), "the second rank");
+        assert!(!is_law(1e-9, 0.01), "beyond all ranks");
+    }
+
+    #[test]
     fn key_ranges_that_cannot_be_chosen_are_refused() {
         let refused = |records, ranges, hotness| KeyRanges::new(records, ranges, hotness).err();
         let few = MixgraphError::FewRecords {
@@ -320,6 +357,16 @@ mod tests {
         assert_eq!(refused(1_000, 30, cold), Some(none));
         let uneven = MixgraphError::UnevenRanges { records: 600 };
         assert_eq!(refused(600, 30, RANGES), Some(uneven));
+        let negative = TwoTermExponential { a: -1.0, ..RANGES };
+        let refusal = refused(1_000_000, 30, negative);
+        let is_negative = matches!(refusal, Some(MixgraphError::NegativeHotness { .. }));
+        assert!(is_negative, "{refusal:?}");
+        // db_bench allows it of the coldest ranges, which are never chosen.
+        let tail = TwoTermExponential {
+            c: -0.001,
+            ..RANGES
+        };
+        assert_eq!(refused(1_000_000, 30, tail), None);
         let endless = TwoTermExponential { b: 1e3, ..RANGES };
         let uneven = MixgraphError::UnevenRanges { records: 600 };
         assert_eq!(refused(600, 30, endless), Some(uneven));

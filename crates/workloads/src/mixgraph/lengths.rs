@@ -1,5 +1,6 @@
 //! The lengths of values and scans: db_bench's generalized Pareto distributions with their bounds.
 
+use super::error::MixgraphError;
 use crate::generate::value::MIN_VALUE_BYTES;
 use crate::keyed::draws::ValueLengths;
 use crate::keyed::versions::FIRST_VERSION;
@@ -30,6 +31,54 @@ impl GeneralizedPareto {
         };
         length.ceil() as u64
     }
+
+    /// Refuses lengths of which none is within `bound`, hardly any is above 0, or most are greater
+    /// than any bound may be.
+    ///
+    /// # Errors
+    /// The first parameter that is wrong, by its name.
+    pub(super) fn check(self, bound: &LengthBound) -> Result<(), MixgraphError> {
+        let Self { theta, k, sigma } = self;
+        let LengthBound {
+            prefix,
+            name: bound_name,
+            value: bound,
+            most,
+        } = *bound;
+        if theta >= bound as f64 {
+            return Err(MixgraphError::BeyondBound {
+                prefix,
+                theta,
+                bound_name,
+                bound,
+            });
+        }
+        if self.length(1e-6) == 0 {
+            return Err(MixgraphError::NoLength { prefix, theta });
+        }
+        if self.length(0.5) > most {
+            return Err(MixgraphError::EndlessLengths {
+                prefix,
+                k,
+                sigma,
+                bound_name,
+                most,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The setting that bounds lengths.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LengthBound {
+    /// What the names of the distribution's parameters begin with.
+    pub prefix: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    pub value: u64,
+    /// The largest that it may be.
+    pub most: u64,
 }
 
 /// The mean of a length that is a function of a number evenly distributed from 0 to 1.

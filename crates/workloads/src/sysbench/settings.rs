@@ -399,17 +399,38 @@ pub(super) fn check_given(given: &Dimensions) -> Result<(), IneffectiveSetting> 
         if !given.contains_key(name) || scripts.is_empty() || scripts.iter().any(helps) {
             continue;
         }
-        let others = Script::ALL.into_iter().filter(helps).map(Script::word);
-        let others: Vec<_> = others.collect();
-        return Err(IneffectiveSetting {
-            name,
-            message: format!(
-                "{name} is a setting of script={}, which is not among the scripts",
-                others.join(", ")
-            ),
-        });
+        let message = match scripts[..] {
+            [Script::BulkInsert] if has_effect(name, Script::ReadWrite) => {
+                not_of_bulk_insert(name, &given[name])
+            }
+            _ => {
+                let others = Script::ALL.into_iter().filter(helps).map(Script::word);
+                let others: Vec<_> = others.collect();
+                format!(
+                    "{name} is a setting of script={}, which is not among the scripts",
+                    others.join(", ")
+                )
+            }
+        };
+        return Err(IneffectiveSetting { name, message });
     }
     Ok(())
+}
+
+/// What bulk_insert has in the place of a setting of the scripts on loaded tables.
+fn not_of_bulk_insert(name: &str, values: &[Value]) -> String {
+    let values: Vec<_> = values.iter().map(ToString::to_string).collect();
+    let values = values.join(",");
+    match name {
+        "tables" => format!(
+            "script=bulk_insert has one table per worker: give --workers {values} in place of \
+             tables={values}"
+        ),
+        "table_size" => "script=bulk_insert begins with empty tables: remove table_size, or give \
+                         bulk_rows, the rows of each insert"
+            .to_owned(),
+        _ => format!("script=bulk_insert only inserts rows, in order of their ids: remove {name}"),
+    }
 }
 
 #[cfg(test)]
@@ -479,6 +500,24 @@ mod tests {
         assert_eq!(check(&[updates, ("rand_type", "uniform")]), Ok(()));
         let bulk = ("script", "bulk_insert");
         assert_eq!(check(&[bulk, ("table_size", "10")]), Err("table_size"));
+    }
+
+    #[test]
+    fn what_bulk_insert_has_in_the_place_of_a_setting_is_named() {
+        let refusal = |name: &str, values: &[i64]| {
+            let script = vec![Value::from("bulk_insert")];
+            let values = values.iter().map(|value| Value::Integer(*value)).collect();
+            let given = [("script".to_owned(), script), (name.to_owned(), values)];
+            check_given(&given.into_iter().collect())
+                .unwrap_err()
+                .message
+        };
+        let tables = "one table per worker: give --workers 3 in place of tables=3";
+        assert!(refusal("tables", &[3]).ends_with(tables));
+        assert!(refusal("tables", &[1, 2]).contains("--workers 1,2 in place"));
+        assert!(refusal("table_size", &[9]).contains("begins with empty tables"));
+        assert!(refusal("rand_spec_pct", &[9]).ends_with("remove rand_spec_pct"));
+        assert!(refusal("delta", &[9]).contains("script=select_random_ranges, which is not"));
     }
 
     #[test]

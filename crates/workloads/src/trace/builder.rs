@@ -2,8 +2,8 @@
 
 use super::error::{FileError, LineError};
 use super::format::{Format, TraceLine};
-use super::grammar::{MAX_OPERATIONS, MAX_SCAN_RECORDS, MAX_VALUE_BYTES};
-use super::stored::{KeyFacts, MAX_TIME_NS, Operation, Trace};
+use super::grammar::{MAX_OPERATIONS, MAX_SCAN_RECORDS, MAX_SPAN_NS, MAX_VALUE_BYTES, SECOND_NS};
+use super::stored::{KeyFacts, Operation, Trace};
 use crate::keyed::action::Action;
 use crate::keyed::record::KeyTable;
 use std::collections::HashMap;
@@ -15,9 +15,6 @@ const OPERATION_BYTES: u64 = size_of::<Operation>() as u64 + 8;
 /// Bytes of a key while the trace is read, about, besides its own.
 const KEY_BYTES: u64 = 96;
 
-/// Nanoseconds of a second, for formats whose times are whole seconds.
-const SECOND_NS: u64 = 1_000_000_000;
-
 /// A trace that is being read.
 pub(super) struct TraceBuilder {
     /// Requests to take; 0: all.
@@ -27,6 +24,8 @@ pub(super) struct TraceBuilder {
     key_bytes: u64,
     operations: Vec<Operation>,
     times_ns: Vec<u64>,
+    /// The first and the last time of a request, nanoseconds.
+    span_ns: Option<(u64, u64)>,
     is_timed: Option<bool>,
     /// The number of the transaction that the last line belongs to.
     transaction: Option<u64>,
@@ -47,6 +46,7 @@ impl TraceBuilder {
             key_bytes: 0,
             operations: Vec::new(),
             times_ns: Vec::new(),
+            span_ns: None,
             is_timed: None,
             transaction: None,
             requests: 0,
@@ -70,6 +70,9 @@ impl TraceBuilder {
         if !continues && self.max_requests > 0 && self.requests == self.max_requests {
             self.is_full = true;
             return Ok(());
+        }
+        if let Some(time_ns) = line.time_ns.filter(|_| !continues) {
+            self.extend_span(time_ns)?;
         }
         self.requests += u64::from(!continues);
         (self.transaction, self.is_timed) = (line.transaction, Some(line.time_ns.is_some()));
@@ -100,6 +103,18 @@ impl TraceBuilder {
             _ if size > MAX_VALUE_BYTES => Err(LineError::LongValue { bytes: size }),
             _ => Ok(size as u32),
         }
+    }
+
+    /// Refuses a time for which an operation has no room beside the others.
+    fn extend_span(&mut self, time_ns: u64) -> Result<(), LineError> {
+        let (first, last) = self.span_ns.unwrap_or((time_ns, time_ns));
+        let span_ns = last.max(time_ns) - first.min(time_ns);
+        if span_ns > MAX_SPAN_NS {
+            let other_ns = if time_ns > first { first } else { last };
+            return Err(LineError::FarTime { time_ns, other_ns });
+        }
+        self.span_ns = Some((first.min(time_ns), last.max(time_ns)));
+        Ok(())
     }
 
     fn number_of(&mut self, key: &[u8]) -> u32 {
@@ -135,7 +150,7 @@ impl TraceBuilder {
     /// Puts the requests in the order of their times and numbers the keys in theirs.
     ///
     /// # Errors
-    /// One clause, if there is no operation, or the times are too far apart.
+    /// One clause, if there is no operation.
     pub(super) fn finish(mut self, format: &Format) -> Result<Trace, FileError> {
         if self.operations.is_empty() {
             return Err(FileError::NoOperation);
@@ -145,7 +160,7 @@ impl TraceBuilder {
         keys.sort_unstable();
         let table = KeyTable::new(&keys);
         drop(keys);
-        self.set_times(format)?;
+        self.set_times(format);
         self.set_facts();
         let of_values = self.operations.iter();
         let of_values = of_values.filter(|it| it.action() != Action::Scan);
@@ -188,7 +203,7 @@ impl TraceBuilder {
     }
 
     /// Gives the operations their times since the first one, in the order of the times.
-    fn set_times(&mut self, format: &Format) -> Result<(), FileError> {
+    fn set_times(&mut self, format: &Format) {
         let mut starts: Vec<usize> = (0..self.operations.len())
             .filter(|at| !self.operations[*at].continues())
             .collect();
@@ -203,9 +218,6 @@ impl TraceBuilder {
         if format.has_whole_seconds() {
             spread_seconds(&mut times);
         }
-        if times.last().is_some_and(|last| *last > MAX_TIME_NS) {
-            return Err(FileError::LongTime);
-        }
         let lines = &self.operations;
         let mut ordered = Vec::with_capacity(lines.len());
         for (start, time_ns) in starts.into_iter().zip(times) {
@@ -218,7 +230,6 @@ impl TraceBuilder {
             }
         }
         self.operations = ordered;
-        Ok(())
     }
 }
 

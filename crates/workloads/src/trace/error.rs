@@ -1,7 +1,8 @@
 //! What can be wrong with a trace file, its lines, and the settings of `trace`.
 
 use super::grammar::{
-    COLUMNS, FormatChoice, MAX_LINE_BYTES, MAX_OPERATIONS, MAX_SCAN_RECORDS, MAX_VALUE_BYTES,
+    COLUMNS, FormatChoice, MAX_LINE_BYTES, MAX_OPERATIONS, MAX_SCAN_RECORDS, MAX_SPAN_NS,
+    MAX_VALUE_BYTES, SECOND_NS,
 };
 use crate::keyed::action::Action;
 use trueput_record::value::format_bytes;
@@ -128,6 +129,9 @@ pub enum LineError {
         /// The number.
         number: u64,
     },
+    /// It lacks an operation.
+    #[error("the operation is empty; give one: {}", Action::ALL.map(Action::word).join(", "))]
+    EmptyOperation,
     /// Its operation is not known.
     #[error(
         "unknown operation '{word}'{hint}; known are {}",
@@ -185,6 +189,20 @@ pub enum LineError {
     /// It has a time, unlike the lines before it.
     #[error("it has a time, and the lines before it have none")]
     UnexpectedTime,
+    /// Its time is too far from that of another line.
+    #[error(
+        "its time, {} s, is more than 18 years from the {} s of a line before it; give times at \
+         most {} s apart, or leave one of the two lines out",
+        whole_seconds(*.time_ns),
+        whole_seconds(*.other_ns),
+        whole_seconds(MAX_SPAN_NS)
+    )]
+    FarTime {
+        /// Its time, nanoseconds.
+        time_ns: u64,
+        /// The other line's, nanoseconds.
+        other_ns: u64,
+    },
     /// The trace has too many operations.
     #[error("more than {MAX_OPERATIONS} operations; give requests=N")]
     TooManyOperations,
@@ -203,6 +221,10 @@ pub enum LineError {
         /// Its length.
         bytes: u64,
     },
+}
+
+fn whole_seconds(time_ns: u64) -> u64 {
+    time_ns / SECOND_NS
 }
 
 /// A number of fields, in words.
@@ -226,9 +248,6 @@ pub enum FileError {
     /// No operation is in it.
     #[error("it has no operation")]
     NoOperation,
-    /// The times are too far apart.
-    #[error("its times are more than 18 years apart")]
-    LongTime,
     /// It takes too much memory.
     #[error(
         "its first {operations} operations on {keys} keys take {} of memory, more than half of \

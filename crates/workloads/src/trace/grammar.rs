@@ -34,5 +34,11 @@ pub(super) const MAX_VALUE_BYTES: u64 = 1 << 30;
 /// The longest scan, records.
 pub(super) const MAX_SCAN_RECORDS: u64 = 1_000_000;
 
+/// Nanoseconds of a second.
+pub(super) const SECOND_NS: u64 = 1_000_000_000;
+
+/// The longest time between two requests, nanoseconds: 18 years.
+pub(super) const MAX_SPAN_NS: u64 = 576_460_751 * SECOND_NS;
+
 /// Operations that the numbers of the requests have room for.
 pub(super) const MAX_OPERATIONS: usize = u32::MAX as usize;

@@ -1,5 +1,6 @@
 //! A trace in memory: 16 bytes for each operation, and for each key its bytes and 16 more.
 
+use super::grammar::{MAX_SPAN_NS, SECOND_NS};
 use super::kinds::{Kind, Kinds};
 use crate::generate::hash::fnv1a_64;
 use crate::keyed::action::Action;
@@ -23,8 +24,8 @@ const ACTION_BITS: u32 = 4;
 const CONTINUES: u64 = 1 << ACTION_BITS;
 const TIME_SHIFT: u32 = ACTION_BITS + 1;
 
-/// The longest time that an operation has room for, nanoseconds.
-pub(super) const MAX_TIME_NS: u64 = u64::MAX >> TIME_SHIFT;
+// The last whole second is spread over one more.
+const _: () = assert!(MAX_SPAN_NS + SECOND_NS <= u64::MAX >> TIME_SHIFT);
 
 impl Operation {
     /// An operation; `continues` if it belongs to the transaction of the one before.

@@ -58,6 +58,9 @@ fn quoted_field(quoted: &str) -> Result<(Cow<'_, str>, &str), LineError> {
 /// # Errors
 /// One clause: the word, and those that are known.
 pub(super) fn parse_action(word: &str) -> Result<Action, LineError> {
+    if word.is_empty() {
+        return Err(LineError::EmptyOperation);
+    }
     Action::from_word(word).ok_or_else(|| {
         let all: Vec<_> = Action::ALL.into_iter().flat_map(Action::words).collect();
         LineError::UnknownOperation {

@@ -5,7 +5,7 @@ use crate::generate::key::KeyError;
 use crate::generate::value::MIN_VALUE_BYTES;
 
 /// A mistake in the settings. `Display` is one sentence: the wrong part, and what would be right.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum YcsbError {
     /// The shortest scan is longer than the longest.
     #[error("minscanlength={min} is more than the {max} of maxscanlength")]
@@ -18,6 +18,18 @@ pub enum YcsbError {
     /// No operation has a share.
     #[error("no operation has a share; give one of {}", kinds::PROPORTIONS.join(", "))]
     NoShare,
+    /// A share of the operations goes to no record.
+    #[error("hotspotdatafraction={share} leaves no {kind} record among {records}; give {remedy}")]
+    EmptyHotspot {
+        /// The hot records' share.
+        share: f64,
+        /// `hot`, or `other` than hot.
+        kind: &'static str,
+        /// The records.
+        records: u64,
+        /// A share that would be right.
+        remedy: &'static str,
+    },
     /// The shortest field is longer than the longest.
     #[error("minfieldlength={min} is more than the {max} of fieldlength")]
     ReversedFields {

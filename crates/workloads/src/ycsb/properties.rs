@@ -3,7 +3,7 @@
 use super::error::YcsbError;
 use super::kinds::{self, Kind};
 use super::settings::{FieldLengths, InsertOrder, Request, ScanLengths, Settings, WorkloadFile};
-use crate::generate::distribution::{Distribution, Items, share_size, ycsb_keyspace};
+use crate::generate::distribution::{Distribution, Items, hot_items, share_size, ycsb_keyspace};
 use crate::generate::key::KeyFormat;
 use crate::generate::value::MIN_VALUE_BYTES;
 use crate::keyed::capacity::expected_operations;
@@ -129,7 +129,7 @@ impl Properties {
             shape: shape(settings)?,
             read_all_fields: settings.readallfields,
             proportions,
-            request: request(settings, &preset, keyspace),
+            request: request(settings, &preset, keyspace)?,
             scan_records,
             load_batch: settings.loadbatchsize,
         })
@@ -192,25 +192,52 @@ fn proportions(
     Ok(proportions.map(|proportion| proportion / sum))
 }
 
-fn request(settings: &Settings, preset: &WorkloadPreset, keyspace: u64) -> Distribution {
+fn request(
+    settings: &Settings,
+    preset: &WorkloadPreset,
+    keyspace: u64,
+) -> Result<Distribution, YcsbError> {
     let asked = match settings.requestdistribution {
         Request::Preset => preset.request,
         given => given,
     };
-    match asked {
+    Ok(match asked {
         Request::Zipfian => Distribution::ScrambledZipfian { keyspace },
         Request::Latest => Distribution::Latest,
-        Request::Hotspot => Distribution::Hotspot {
-            set_fraction: settings.hotspotdatafraction,
-            operation_fraction: settings.hotspotopnfraction,
-        },
+        Request::Hotspot => {
+            check_hotspot(settings)?;
+            Distribution::Hotspot {
+                set_fraction: settings.hotspotdatafraction,
+                operation_fraction: settings.hotspotopnfraction,
+            }
+        }
         Request::Sequential => Distribution::Sequential,
         Request::Exponential => Distribution::Exponential {
             percentile: settings.exponential_percentile,
             fraction: settings.exponential_frac,
         },
         Request::Preset | Request::Uniform => Distribution::Uniform,
-    }
+    })
+}
+
+/// Refuses a hot set of no record, and operations on the others where there are none; YCSB divides
+/// by zero there.
+fn check_hotspot(settings: &Settings) -> Result<(), YcsbError> {
+    let (share, records) = (settings.hotspotdatafraction, settings.recordcount);
+    let hot = hot_items(records, share);
+    let (kind, remedy) = if hot == 0 {
+        ("hot", "a larger one, or more records")
+    } else if hot >= records && settings.hotspotopnfraction < 1.0 {
+        ("other", "a smaller one, or hotspotopnfraction=1")
+    } else {
+        return Ok(());
+    };
+    Err(YcsbError::EmptyHotspot {
+        share,
+        kind,
+        records,
+        remedy,
+    })
 }
 
 fn shape(settings: &Settings) -> Result<RecordShape, YcsbError> {

@@ -267,6 +267,28 @@ fn figures_follow_from_the_trace() {
 }
 
 #[test]
+fn an_empty_operation_and_times_too_far_apart_are_named_with_their_line() {
+    for (text, says) in [
+        (
+            "time,operation,key,size\n0,,a,1\n",
+            "line 2: the operation is empty; give one: get, ",
+        ),
+        (
+            "time,operation,key,size\n0,get,a,1\n18000000000,get,a,1\n",
+            "line 3: its time, 18000000000 s, is more than 18 years from the 0 s of a line before \
+             it; give times at most 576460751 s apart",
+        ),
+        (
+            "time,operation,key,size\n900000000,get,a,1\n1,get,a,1\n",
+            "line 3: its time, 1 s, is more than 18 years from the 900000000 s of a line",
+        ),
+    ] {
+        let message = refusal(&TraceFolder::new(text).path(), "pace=closed");
+        assert!(message.contains(says), "{text}: {message}");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_a_file_is_named_with_its_line() {
     let header = "time,operation,key,size\n";
     for (text, says) in [

@@ -290,5 +290,13 @@ fn settings_that_do_not_go_together_are_refused_in_a_sentence() {
         "fieldlengthdistribution=uniform minfieldlength=200",
         "minfieldlength=200 is more than the 100 of fieldlength",
     );
+    refused(
+        "requestdistribution=hotspot hotspotdatafraction=0",
+        "hotspotdatafraction=0 leaves no hot record",
+    );
+    refused(
+        "requestdistribution=hotspot hotspotdatafraction=1",
+        "leaves no other record",
+    );
     refused("requestdistribution=zipfan", "did you mean 'zipfian'");
 }

@@ -1,5 +1,6 @@
 //! Refuses parts of a plan or a command line that would have no effect.
 
+use super::skipped::NO_ENGINE;
 use super::{Error, Expansion};
 use trueput_record::plan::{Dimensions, PRESENT_ENGINES, PlanException};
 use trueput_workloads::WorkloadSubject;
@@ -101,7 +102,7 @@ impl Expansion<'_> {
             }
         }
         if names.is_empty() {
-            "the plan names no engine; see 'trueput engines'".to_owned()
+            NO_ENGINE.to_owned()
         } else {
             format!(
                 "the run has no {engine}; its engines are {}",

@@ -9,10 +9,14 @@ use trueput_record::skipped::SkippedPart;
 pub(super) const SKIP_HINT: &str = "; --skip-unsupported (in a plan: unsupported = \"skip\") skips \
     what is not supported";
 
+/// The reason why a plan without an engine has no trial.
+pub(super) const NO_ENGINE: &str =
+    "the plan names no engine: give one with --engine ('trueput engines' lists them)";
+
 /// Says why a plan has no trial.
 pub(super) fn nothing_left(skipped: &[SkippedPart]) -> String {
     match skipped {
-        [] => "the plan names no engine; see 'trueput engines'".to_owned(),
+        [] => NO_ENGINE.to_owned(),
         _ => format!("nothing to run: {}", joined(skipped)),
     }
 }

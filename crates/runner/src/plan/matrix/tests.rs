@@ -172,7 +172,9 @@ impl Workload for RangeWorkload {
     fn job(&self, settings: &ParameterValues, _: &Conditions) -> Result<Box<dyn Job>, JobError> {
         let Range { start, finish } = settings.into();
         if start <= finish {
-            Ok(Box::new(IdleJob))
+            // One number is for one worker.
+            let needed_workers = (start == finish).then_some(1);
+            Ok(Box::new(IdleJob { needed_workers }))
         } else {
             let reason = format!("the range {start} to {finish} is reversed");
             Err(JobError::Other(reason))
@@ -180,9 +182,19 @@ impl Workload for RangeWorkload {
     }
 }
 
-struct IdleJob;
+struct IdleJob {
+    needed_workers: Option<u32>,
+}
+
+const IDLE: IdleJob = IdleJob {
+    needed_workers: None,
+};
 
 impl Job for IdleJob {
+    fn needed_workers(&self) -> Option<u32> {
+        self.needed_workers
+    }
+
     fn kinds(&self) -> &'static [&'static str] {
         &["update"]
     }
@@ -305,6 +317,20 @@ fn repeats_are_interleaved_and_ids_say_what_they_are() {
     assert_eq!(ids(&matrix), expected);
     let cells: Vec<_> = matrix.trials.iter().map(|trial| trial.cell).collect();
     assert_eq!(cells, [0, 1, 0, 1]);
+}
+
+#[test]
+fn a_job_gets_the_workers_that_it_needs_unless_the_plan_gives_others() {
+    let mut plan = plan(&["shared"]);
+    plan.settings
+        .insert("finish".into(), vec![1_i64.into(), 20_i64.into()]);
+    let workers = |plan: &PlanFile| {
+        let trials = expanded(plan).trials.into_iter();
+        trials.map(|trial| trial.workers).collect::<Vec<_>>()
+    };
+    assert_eq!(workers(&plan), [1, 4]);
+    plan.workers = vec![2];
+    assert_eq!(workers(&plan), [2, 2]);
 }
 
 #[test]
@@ -461,7 +487,7 @@ fn an_exception_changes_the_settings_of_its_cells_and_is_noted() {
 fn names_that_are_not_there_are_refused_with_the_nearest() {
     assert!(refused(&plan(&["shred"])).contains("did you mean 'shared'"));
     assert!(refused(&plan(&["presnt"])).contains("'present' means"));
-    assert!(refused(&plan(&[])).contains("names no engine"));
+    assert!(refused(&plan(&[])).contains("names no engine: give one with --engine"));
     assert!(refused(&plan(&["shared@/opt/lib.so"])).contains("compiled in"));
     let mut unknown = plan(&["shared"]);
     unknown.workload = "rangd".into();

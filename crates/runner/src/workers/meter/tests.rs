@@ -69,6 +69,29 @@ fn a_rest_lasts_its_time_and_ends_at_once_when_the_time_is_up() {
 }
 
 #[test]
+fn the_end_wakes_the_workers_that_wait_for_a_due_time() {
+    const HOUR_NS: u64 = 3_600_000_000_000;
+    let counters = [WorkerCounters::default(), WorkerCounters::default()];
+    let stage = Stage::measured();
+    std::thread::scope(|scope| {
+        let resting = scope.spawn(|| {
+            let mut meter = ClockMeter::new(1, &counters[0], &stage);
+            let mark = meter.timestamp();
+            meter.wait_since(mark, HOUR_NS)
+        });
+        scope.spawn(|| {
+            // A unit an hour.
+            let mut meter = paced(1.0 / 3_600.0, &counters[1], &stage);
+            while meter.next_unit() {}
+        });
+        // Both wait by then; if not, they see the end before they would.
+        std::thread::sleep(Duration::from_millis(50));
+        stage.end();
+        assert!(!resting.join().unwrap());
+    });
+}
+
+#[test]
 fn rolled_back_work_leaves_the_count_and_stays_in_the_histogram() {
     let (counters, stage) = (WorkerCounters::default(), Stage::measured());
     let mut meter = ClockMeter::new(1, &counters, &stage);

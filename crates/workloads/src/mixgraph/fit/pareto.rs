@@ -4,12 +4,25 @@
 //! estimates for the generalized Pareto distribution", Technometrics 35, 1993). With t = k / sigma,
 //! the best k for a t is the mean of ln(1 + t x), so that only t is searched for. The method of
 //! probability-weighted moments needs a finite mean, which lengths of scans need not have.
+//!
+//! Shorter lengths may have been raised to the shortest one, as this workload does. A length of
+//! that pile says only that it was at most as long. The greatest likelihood then has two parts:
+//! that of the excess of the longer ones over the shortest, which has the same k, and that of how
+//! many are longer, which gives the location.
 
 use super::least_squares::maximize;
 use crate::mixgraph::lengths::GeneralizedPareto;
+use crate::mixgraph::settings::{MAX, MIN, MIN_SCALE};
 
 /// Draws whose distribution is compared with that of lengths.
 const DRAWS: u32 = 10_000;
+
+/// Fewer of the shortest lengths may be there by chance.
+const MIN_PILE: usize = 30;
+
+/// The shortest lengths are a pile if they stand for a span longer than this. Those that were
+/// rounded up stand for one of 1.
+const MIN_REACH: f64 = 2.0;
 
 /// A distribution of lengths.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,8 +80,9 @@ impl Excess {
     }
 }
 
-/// Fits a distribution to lengths that were rounded up; `None` if there are none.
-pub(super) fn fit_pareto(lengths: &[u32]) -> Option<ParetoFit> {
+/// Fits a distribution to lengths that were rounded up, for draws that are raised to `floor`;
+/// `None` if there are none.
+pub(super) fn fit_pareto(lengths: &[u32], floor: u32) -> Option<ParetoFit> {
     let mut sorted = lengths.to_vec();
     sorted.sort_unstable();
     let (shortest, longest) = (*sorted.first()?, *sorted.last()?);
@@ -80,7 +94,9 @@ pub(super) fn fit_pareto(lengths: &[u32]) -> Option<ParetoFit> {
             sigma: 1e-3,
         }
     } else {
-        fit_excess(&sorted, f64::from(shortest) - 1.0)
+        // Above the floor, draws would not be raised again.
+        let raised = (shortest <= floor).then(|| fit_raised(&sorted)).flatten();
+        raised.unwrap_or_else(|| fit_excess(&sorted, f64::from(shortest) - 1.0))
     };
     Some(ParetoFit {
         pareto,
@@ -147,10 +163,33 @@ fn fit_excess(sorted: &[u32], theta: f64) -> GeneralizedPareto {
     }
 }
 
+/// Fits the distribution of sorted lengths whose shortest ones are a pile; `None` if they are none,
+/// or the parameters are beyond the settings.
+fn fit_raised(sorted: &[u32]) -> Option<GeneralizedPareto> {
+    let shortest = *sorted.first()?;
+    let pile = sorted.partition_point(|length| *length == shortest);
+    if pile < MIN_PILE {
+        return None;
+    }
+    let longer = fit_excess(&sorted[pile..], shortest.into());
+    let part = (sorted.len() - pile) as f64 / sorted.len() as f64;
+    let GeneralizedPareto { k, .. } = longer;
+    let sigma = longer.sigma * part.powf(k);
+    let reach = if k == 0.0 {
+        -sigma * part.ln()
+    } else {
+        (longer.sigma - sigma) / k
+    };
+    let theta = longer.theta - reach;
+    let is_stated = theta >= MIN && (MIN_SCALE..=MAX).contains(&sigma);
+    (reach > MIN_REACH && is_stated).then_some(GeneralizedPareto { theta, k, sigma })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::generate::random::Random;
+    use crate::mixgraph::lengths::ValueSizes;
 
     fn drawn(pareto: GeneralizedPareto, seed: u64) -> Vec<u32> {
         let mut random = Random::new(seed);
@@ -172,7 +211,7 @@ mod tests {
         for (seed, (theta, k, sigma)) in (1..).zip(cases) {
             let right = GeneralizedPareto { theta, k, sigma };
             let lengths = drawn(right, seed);
-            let found = fit_pareto(&lengths).unwrap().pareto;
+            let found = fit_pareto(&lengths, 1).unwrap().pareto;
             assert!((found.k - k).abs() < 0.03 + 0.02 * k.abs(), "{found:?}");
             assert!((found.sigma / sigma - 1.0).abs() < 0.04, "{found:?}");
             assert!((found.theta - theta).abs() <= 2.0, "{found:?}");
@@ -182,20 +221,59 @@ mod tests {
     }
 
     #[test]
+    fn sizes_that_were_raised_to_the_shortest_give_their_distribution_back() {
+        // The published one, an exponential one, one with a longest size.
+        let cases = [(0.0, 0.261_5, 25.45), (-5.0, 0.0, 40.0), (5.0, -0.3, 100.0)];
+        for (seed, (theta, k, sigma)) in (1..).zip(cases) {
+            let sizes = ValueSizes {
+                pareto: GeneralizedPareto { theta, k, sigma },
+                max_bytes: 1_024,
+            };
+            let mut random = Random::new(seed);
+            let mut draw = || sizes.bytes(1.0 - random.unit_f64()) as u32;
+            let lengths: Vec<u32> = (0..100_000).map(|_| draw()).collect();
+            let found = fit_pareto(&lengths, 12).unwrap().pareto;
+            assert!((found.k - k).abs() < 0.03 + 0.02 * k.abs(), "{found:?}");
+            assert!((found.sigma / sigma - 1.0).abs() < 0.04, "{found:?}");
+            assert!((found.theta - theta).abs() <= 2.0, "{found:?}");
+            let off = |pareto| {
+                let drawn = ValueSizes { pareto, ..sizes };
+                distance(&lengths, |unit| drawn.bytes(unit) as u64)
+            };
+            assert!(off(found) < 0.02, "{found:?}: {}", off(found));
+            // The control: draws that nothing raises.
+            let taken_as_drawn = fit_pareto(&lengths, 11).unwrap().pareto;
+            assert_eq!(taken_as_drawn.theta, 11.0);
+            assert!(off(taken_as_drawn) > 2.0 * off(found), "{taken_as_drawn:?}");
+        }
+    }
+
+    #[test]
+    fn the_shortest_lengths_are_no_pile_where_the_distribution_has_as_many() {
+        for (seed, (theta, k, sigma)) in (1..).zip([(0.0, 0.261_5, 25.45), (11.0, -0.4, 500.0)]) {
+            for count in [100, 1_000, 100_000] {
+                let mut lengths = drawn(GeneralizedPareto { theta, k, sigma }, seed);
+                lengths.truncate(count);
+                assert_eq!(fit_pareto(&lengths, 12), fit_pareto(&lengths, 0), "{theta}");
+            }
+        }
+    }
+
+    #[test]
     fn one_length_is_drawn_again_as_it_is() {
-        let fit = fit_pareto(&[77; 5]).unwrap();
+        let fit = fit_pareto(&[77; 5], 12).unwrap();
         assert_eq!(fit.longest, 77);
         for unit in [1e-9, 0.1, 0.5, 0.999, 1.0] {
             assert_eq!(fit.pareto.length(unit), 77);
         }
-        assert_eq!(fit_pareto(&[]), None);
+        assert_eq!(fit_pareto(&[], 12), None);
     }
 
     #[test]
     fn lengths_that_no_such_distribution_has_show_a_great_distance() {
         let mut two_sizes = vec![10; 1_000];
         two_sizes.extend([1_000; 1_000]);
-        let found = fit_pareto(&two_sizes).unwrap().pareto;
+        let found = fit_pareto(&two_sizes, 1).unwrap().pareto;
         let distance = distance(&two_sizes, |unit| found.length(unit));
         assert!(distance > 0.1, "{found:?}: {distance}");
     }

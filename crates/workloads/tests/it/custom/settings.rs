@@ -60,7 +60,6 @@ fn a_mistake_in_the_operations_is_named_with_what_would_be_right() {
         ("operations=get:x", "'x' is not the weight of get"),
         ("operations=get:-1", "'-1' is not the weight of get"),
         ("operations=get:nan", "'nan' is not the weight of get"),
-        ("operations=get+:1", "unknown operation ''"),
         (
             "operations=get*0:1",
             "'get*0' is not repeated 1 to 16 times",
@@ -90,6 +89,52 @@ fn a_mistake_in_the_operations_is_named_with_what_would_be_right() {
             "'delete-range(10001)' is not a range of deletes",
         ),
     ]);
+}
+
+#[test]
+fn an_operation_that_is_missing_is_named_by_its_place() {
+    assert_refused(&[
+        (
+            "operations=get+:1",
+            "an operation is missing behind '+' in 'get+:1'; write one",
+        ),
+        (
+            "operations=get++put:1",
+            "missing behind '+' in 'get++put:1'",
+        ),
+        ("operations=+get:1", "missing before '+' in '+get:1'"),
+        ("operations=:1", "missing before ':' in ':1'"),
+        ("operations=get+*3:1", "missing before '*' in 'get+*3:1'"),
+        (
+            "operations=get+",
+            "'get+' has no weight; write operation:weight, as in get:70",
+        ),
+    ]);
+}
+
+#[test]
+fn a_hotspot_needs_hot_records_and_others_for_the_other_operations() {
+    assert_refused(&[
+        (
+            "distribution=hotspot(0%..0.1%)",
+            "0 % of 1000000 records are none; give a larger share",
+        ),
+        (
+            "distribution=hotspot(0.1%..80%) records=900",
+            "0.1 % of 900 records are none",
+        ),
+        (
+            "distribution=hotspot(100%..80%)",
+            "all records are hot, so the other 20 % of the operations have none",
+        ),
+        (
+            "distribution=hotspot(0%..0%)",
+            "0 % of 1000000 records are none; give a larger share, as in hotspot(20%..80%)",
+        ),
+    ]);
+    for given in ["hotspot(100%..100%)", "hotspot(20%..0%)", "hotspot"] {
+        assert!(job(&format!("distribution={given}")).is_ok(), "{given}");
+    }
 }
 
 #[test]
@@ -296,6 +341,10 @@ fn a_histogram_weighs_slices_of_the_records() {
         ("1\ntwo\n", "weights.txt:2: 'two' is not a weight"),
         ("-1\n", "weights.txt:1: '-1' is not a weight"),
         ("# none\n0\n", "has no weight above 0"),
+        (
+            "1e308\n1e308\n",
+            "weights.txt are too large: their sum exceeds",
+        ),
     ] {
         std::fs::write(&file, text).unwrap();
         let message = refused(&given);

@@ -84,6 +84,13 @@ fn what_does_not_go_together_is_refused_with_what_would() {
     let several = bulk.check_workers(2, WorkerKind::Threads).unwrap_err();
     assert!(String::from(several).contains("give one worker"));
     assert!(bulk.check_workers(1, WorkerKind::Threads).is_ok());
+    let needed = |test| {
+        job_under(test, &Conditions::default())
+            .unwrap()
+            .needed_workers()
+    };
+    assert_eq!(needed("test=fill-bulk"), Some(1));
+    assert_eq!(needed("test=fill-batch"), None);
     assert!(refused_by_time("write_rate=9").contains("write test=read-while-writing"));
     assert!(refused_by_time("writers=4 write_rate=3").contains("give write_rate=4 or more"));
     let large = "test=read-large";

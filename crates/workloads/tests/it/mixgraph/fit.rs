@@ -89,7 +89,7 @@ fn a_trace_is_refused_where_nothing_can_be_fitted_to_it() {
     assert!(damaged.to_string().contains("'gett'"), "{damaged}");
     let ranges = fitted(&trace(2_000), 900).unwrap_err().to_string();
     assert!(
-        ranges.contains("900 key ranges cannot be fitted"),
+        ranges.contains("900 key ranges cannot be fitted: the trace has"),
         "{ranges}"
     );
 }

@@ -30,6 +30,35 @@ fn a_mistake_is_named_with_what_would_be_right() {
             "keyrange_dist_a=-1 keyrange_dist_c=0",
             "leave no key range a chance",
         ),
+        (
+            "keyrange_dist_a=-1e9",
+            "the hottest key range the hotness -5.4",
+        ),
+        (
+            "key_dist_a=1e9 key_dist_b=-100",
+            "key_dist_a=1000000000 and key_dist_b=-100 lead all operations to one key",
+        ),
+        (
+            "value_theta=1e9",
+            "value_theta=1000000000 is not below mix_max_value_size=1024",
+        ),
+        (
+            "value_theta=-1000000000",
+            "value_theta=-1000000000 makes less than one length in a million greater than 0",
+        ),
+        (
+            "value_k=100",
+            "value_k=100 and value_sigma=25.45 make most lengths greater than 1048576",
+        ),
+        (
+            "iter_theta=100 mix_max_scan_len=100",
+            "iter_theta=100 is not below mix_max_scan_len=100",
+        ),
+        ("iter_theta=-1e9 iter_k=0", "give iter_theta=0"),
+        (
+            "iter_sigma=1e9",
+            "greater than 1000000, the largest mix_max_scan_len",
+        ),
         ("key_dist_a=-1", "key_dist_a"),
         ("value_sigma=0", "value_sigma"),
         ("sine_d=0", "sine_d"),
@@ -39,6 +68,23 @@ fn a_mistake_is_named_with_what_would_be_right() {
         let message = refused(given, &Conditions::default());
         assert!(message.contains(expected), "{given}: {message}");
         assert!(!message.contains('\n'), "{message}");
+    }
+}
+
+#[test]
+fn what_people_publish_and_a_trace_may_give_is_taken() {
+    for given in [
+        "",
+        "keyrange_num=1",
+        "keyrange_dist_a=0 keyrange_dist_b=0 keyrange_dist_c=0 keyrange_dist_d=0",
+        "keyrange_dist_c=-0.001",
+        "key_dist_a=0 key_dist_b=-100",
+        "mix_max_scan_len=1",
+        "value_theta=1023.5 value_k=0 value_sigma=0.000001",
+        "value_theta=-30",
+    ] {
+        let job = job_under(&Mixgraph, given, &Conditions::default());
+        assert_eq!(job.err(), None, "{given}");
     }
 }
 
@@ -107,6 +153,20 @@ fn a_setting_without_an_effect_is_named() {
         Some("keyrange_num")
     );
     assert_eq!(check(&[ranges]), None);
+    let no_seeks = ("mix_seek_ratio", Value::from(0_u64));
+    let scans = ("iter_k", Value::from(5_u64));
+    assert_eq!(check(&[no_seeks, scans.clone()]), Some("iter_k"));
+    assert_eq!(check(&[("mix_seek_ratio", 0.1.into()), scans]), None);
+    let no_puts = ("mix_put_ratio", Value::from(0.0));
+    let sizes = ("value_k", Value::from(0.5));
+    // Loaded values are drawn with it, too.
+    assert_eq!(check(&[no_puts.clone(), sizes.clone()]), None);
+    let loaded = ("value_size", Value::from(43_u64));
+    assert_eq!(
+        check(&[no_puts, loaded.clone(), sizes.clone()]),
+        Some("value_k")
+    );
+    assert_eq!(check(&[loaded, sizes]), None);
     assert_eq!(
         check(&[uniform, ("keyrange_dist_b", Value::from(0.0))]),
         None

@@ -48,11 +48,11 @@ struct ReadingJob {
 
 impl Job for ReadingJob {
     fn kinds(&self) -> &'static [&'static str] {
-        IdleJob.kinds()
+        IDLE.kinds()
     }
 
     fn total_units(&self) -> u64 {
-        IdleJob.total_units()
+        IDLE.total_units()
     }
 
     fn check_dialect(&self, dialect: Option<Dialect>) -> Result<(), JobError> {
@@ -70,7 +70,7 @@ impl Job for ReadingJob {
     }
 
     fn expected_bytes(&self) -> u64 {
-        IdleJob.expected_bytes()
+        IDLE.expected_bytes()
     }
 
     fn prepare(
@@ -78,11 +78,11 @@ impl Job for ReadingJob {
         target: &JobDatabase<'_>,
         remains: ExistingDatabase,
     ) -> Result<Option<LoadSummary>, WorkloadError> {
-        IdleJob.prepare(target, remains)
+        IDLE.prepare(target, remains)
     }
 
     fn execute(&self, task: &mut JobTask<'_>) -> Result<WorkerFindings, WorkloadError> {
-        IdleJob.execute(task)
+        IDLE.execute(task)
     }
 
     fn verify(
@@ -90,7 +90,7 @@ impl Job for ReadingJob {
         target: &JobDatabase<'_>,
         ended: &ExecutionSummary,
     ) -> Result<JobResults, WorkloadError> {
-        IdleJob.verify(target, ended)
+        IDLE.verify(target, ended)
     }
 }
 

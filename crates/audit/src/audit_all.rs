@@ -445,6 +445,10 @@ pub(crate) fn write_record(
         .map_err(std::io::Error::from)
         .and_then(|text| fs::write(&partial, text))
         .and_then(|()| fs::rename(&partial, &path));
+    if written.is_err() {
+        // Half a record is worse than none.
+        let _ = fs::remove_file(&partial);
+    }
     written.map_err(|source| Error::File { path, source })
 }
 

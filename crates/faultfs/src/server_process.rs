@@ -111,6 +111,12 @@ impl ServerProcess {
         self.child.as_ref().map(Child::id)
     }
 
+    /// Returns whether its process has ended, as one does that was killed.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        let child = self.child.as_mut();
+        child.is_none_or(|child| !matches!(child.try_wait(), Ok(None)))
+    }
+
     /// Returns this end of its standard input; `None` if it was told to end.
     pub(crate) fn socket(&self) -> Option<RawFd> {
         self.socket.as_ref().map(AsRawFd::as_raw_fd)

@@ -43,6 +43,12 @@ pub trait ImageStore: Debug + Send + Sync {
         Vec::new()
     }
 
+    /// Returns whether the process of a server has ended that still has an image to serve. The page
+    /// cache may hide that from a trial.
+    fn has_ended_server(&self) -> bool {
+        false
+    }
+
     /// Begins or ends the delays of an image that this store serves. Replies that wait are sent at
     /// once when the delays end.
     ///

@@ -121,6 +121,13 @@ impl RunWorkFolder {
         images.map_or_else(Vec::new, ImageStore::server_pids)
     }
 
+    /// Returns whether a server of modeled storage has ended before its trial.
+    #[must_use]
+    pub fn has_ended_storage_server(&self) -> bool {
+        let images = self.images.as_deref();
+        images.is_some_and(ImageStore::has_ended_server)
+    }
+
     /// Creates and mounts the file systems that a trial's conditions request in its empty folder,
     /// for a database that needs `needed_bytes`.
     ///

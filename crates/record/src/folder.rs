@@ -15,6 +15,8 @@
 //!   tuned.toml        of a search for knobs: a plan with the default and the winner
 //! ```
 
+mod append;
+
 use crate::histogram::{LoggedHistogram, read_log};
 use crate::interval_log;
 use crate::json_place::line_of;
@@ -30,10 +32,11 @@ use crate::text::decode_utf8;
 use crate::trial::check_id;
 use crate::upgrade::{self, FileKind};
 use crate::{Error, FORMAT_VERSION, HostFacts, TrialRecord, TrialSpec, ranges};
+use append::append_line;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, TryLockError};
-use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -55,6 +58,10 @@ pub const OPEN_MODE: u32 = 0o777;
 
 /// Bytes of `end.json` at most: it holds four facts.
 const MAX_END_BYTES: u64 = 1 << 20;
+
+/// Of a folder whose run was ended, or had no room, before its manifest was written.
+const NEVER_BEGAN: &str = "its run never began, and nothing was measured: remove the folder, and \
+    begin the run again";
 
 /// Lines of `trials.jsonl` that may be damaged. A crash tears one.
 const MAX_DAMAGED: usize = 1_000;
@@ -276,7 +283,7 @@ impl RunFolder {
     /// Makes a new folder `RESULTS/TIME-NAME` and writes its manifest.
     ///
     /// # Errors
-    /// [`Error::Io`] if the folder cannot be made or written.
+    /// [`Error::Io`] if the folder cannot be made or written; nothing of it is left then.
     pub fn create(results: &Path, manifest: &RunManifest) -> Result<Self, Error> {
         std::fs::create_dir_all(results).map_err(|source| Error::io(results, source))?;
         let stamp: String = manifest
@@ -291,12 +298,21 @@ impl RunFolder {
             path,
             max_bytes: u64::MAX,
         };
-        let histograms = folder.path.join(HISTOGRAMS);
+        let filled = folder.fill(manifest);
+        if filled.is_err() {
+            // Nothing was measured.
+            let _ = std::fs::remove_dir_all(&folder.path);
+        }
+        filled.map(|()| folder)
+    }
+
+    /// Fills the new folder. The manifest comes last, at once: a folder that has one is whole,
+    /// whenever the run is killed.
+    fn fill(&self, manifest: &RunManifest) -> Result<(), Error> {
+        let histograms = self.path.join(HISTOGRAMS);
         std::fs::create_dir(&histograms).map_err(|source| Error::io(&histograms, source))?;
-        // The manifest comes last: a folder that has one is whole, whenever the run is killed.
-        folder.write_synced(TRIALS, "")?;
-        folder.write_synced(MANIFEST, &to_json_pretty(manifest))?;
-        Ok(folder)
+        self.write_synced(TRIALS, "")?;
+        self.extend(manifest)
     }
 
     /// Opens an existing folder and reads its manifest. Files from this machine's runs may have any
@@ -320,7 +336,9 @@ impl RunFolder {
         let read = regular_file::read(path, Path::new(MANIFEST), max_bytes);
         let bytes = read.map_err(|error| match &error {
             Error::Io { source, .. } if is_absent(source) => {
-                let lacks = if path.exists() {
+                let lacks = if has_no_trial(path) {
+                    return Error::invalid(path, NEVER_BEGAN);
+                } else if path.exists() {
                     format!("it has no {MANIFEST}")
                 } else {
                     "it does not exist".to_owned()
@@ -330,6 +348,9 @@ impl RunFolder {
             }
             _ => error,
         })?;
+        if bytes.is_empty() && has_no_trial(path) {
+            return Err(Error::invalid(&file, NEVER_BEGAN));
+        }
         ValueLimit::new(max_bytes).add(&file, &bytes)?;
         let text = decode_utf8(&bytes)
             .map(str::to_owned)
@@ -438,7 +459,7 @@ impl RunFolder {
             serde_json::to_string(record).map_err(|error| Error::invalid(&path, error))?;
         line.push('\n');
         self.write_with_reserve(|| {
-            append_line(&self.path, &line).map_err(|source| Error::io(&path, source))
+            append_line(&self.path, TRIALS, &line).map_err(|source| Error::io(&path, source))
         })
     }
 
@@ -554,30 +575,16 @@ impl RunFolder {
         let path = self.path.join(name);
         let write = || {
             let mut file = regular_file::open(&self.path, Path::new(name), OpenMode::Overwrite)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()
+            let written = file.write_all(text.as_bytes());
+            let written = written.and_then(|()| file.sync_all());
+            if written.is_err() {
+                // Half a file is worse than none.
+                let _ = std::fs::remove_file(&path);
+            }
+            written
         };
         self.write_with_reserve(|| write().map_err(|source| Error::io(path.clone(), source)))
     }
-}
-
-/// Appends a line to the trials of a folder, whole or not at all.
-fn append_line(folder: &Path, line: &str) -> std::io::Result<()> {
-    let mut file = regular_file::open(folder, Path::new(TRIALS), OpenMode::Append)?;
-    let length = file.metadata()?.len();
-    // A crash tore the last line: leave it damaged rather than glue this one to it.
-    let separator = if ends_with_newline(&mut file)? {
-        ""
-    } else {
-        "\n"
-    };
-    let written = file.write_all(format!("{separator}{line}").as_bytes());
-    let written = written.and_then(|()| file.sync_data());
-    if written.is_err() {
-        // What cannot be cut is a damaged line, which readers report.
-        let _ = file.set_len(length);
-    }
-    written
 }
 
 /// Checks the numbers of a plan against the ranges of the options.
@@ -625,6 +632,12 @@ fn first_version() -> u32 {
     1
 }
 
+/// Returns whether a folder has the file of a run's trials, and no trial in it.
+fn has_no_trial(folder: &Path) -> bool {
+    let trials = folder.join(TRIALS).symlink_metadata();
+    trials.is_ok_and(|trials| trials.is_file() && trials.len() == 0)
+}
+
 /// Returns whether the error means that the file does not exist.
 fn is_absent(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
@@ -635,16 +648,6 @@ fn to_json_pretty<T: Serialize>(value: &T) -> String {
     let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
     text.push('\n');
     text
-}
-
-fn ends_with_newline(file: &mut File) -> std::io::Result<bool> {
-    if file.metadata()?.len() == 0 {
-        return Ok(true);
-    }
-    let mut last = [0];
-    file.seek(SeekFrom::End(-1))?;
-    file.read_exact(&mut last)?;
-    Ok(last == [b'\n'])
 }
 
 /// Names the run that a path lies in, or the latest of those that lie in it, as a clause; empty if

@@ -118,6 +118,7 @@ pub use host::HostFacts;
 pub use isolation::{Isolation, Phenomenon};
 pub use measurement::{Measurement, Outcome, TrialRecord};
 pub use plan::PlanFile;
+pub use reserve::is_disk_full;
 pub use trial::{TrialSpec, VerifyLevel, WorkerKind};
 pub use value::Value;
 

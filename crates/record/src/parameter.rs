@@ -8,7 +8,9 @@ mod declare;
 mod error;
 pub mod unit;
 
-use crate::value::{Settings, Value, format_bytes, format_seconds, parse_bytes, parse_seconds};
+use crate::value::{
+    Settings, Value, format_bytes, format_seconds, is_beyond_64_bits, parse_bytes, parse_seconds,
+};
 pub use declare::{FromValue, value_or, word_of};
 pub use error::{ParameterError, TextError, ValueError};
 
@@ -251,6 +253,10 @@ impl ValueKind {
                 let fits = number.is_finite() && (min..=max).contains(&number);
                 within(fits, given.clone())
             }
+            (Self::Fraction { min, max, .. }, Value::Text(text)) if is_beyond_64_bits(text) => {
+                let number: f64 = text.replace('_', "").parse().unwrap_or(f64::INFINITY);
+                within((*min..=*max).contains(&number), number.into())
+            }
             (Self::Duration { min, max, .. }, _) => {
                 let seconds = parse_seconds(&given.to_string())?;
                 match self.word() {
@@ -294,6 +300,16 @@ impl ValueKind {
                 ValueError::OutOfRange {
                     given: given.clone(),
                     range: format!("at most {max}"),
+                }
+            }
+            (Self::Integer { max, .. }, Value::Text(text)) if is_beyond_64_bits(text) => {
+                ValueError::OutOfRange {
+                    given: given.clone(),
+                    range: if text.starts_with('-') {
+                        self.range()
+                    } else {
+                        format!("at most {max}")
+                    },
                 }
             }
             (Self::Integer { .. }, _) => other_type("a whole number"),

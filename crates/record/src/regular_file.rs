@@ -9,7 +9,7 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, open as open_at_path, openat};
 use nix::sys::stat::Mode;
 use std::fs::File;
-use std::io::{Error as IoError, ErrorKind, Read, Result as IoResult};
+use std::io::{Error as IoError, ErrorKind, Read, Result as IoResult, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Component, Path, PathBuf};
@@ -67,6 +67,29 @@ pub fn open(folder: &Path, within: &Path, access: OpenMode) -> IoResult<File> {
         file.set_len(0)?;
     }
     Ok(file)
+}
+
+/// Writes a file of a folder, whole or not at all: what has its name until then is replaced when
+/// all is written.
+///
+/// # Errors
+/// What has the name is no regular file; the error of the operating system.
+pub fn replace(folder: &Path, name: &str, bytes: &[u8]) -> IoResult<()> {
+    let kind = folder.join(name).symlink_metadata();
+    match kind.map(|known| known.file_type()) {
+        Ok(kind) if kind.is_symlink() => return Err(refused(Errno::ELOOP, "a file")),
+        Ok(kind) if !kind.is_file() => return Err(IoError::other("it is not a regular file")),
+        _ => {}
+    }
+    let partial = format!("{name}.partial");
+    let written = open(folder, Path::new(&partial), OpenMode::Overwrite)
+        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|()| std::fs::rename(folder.join(&partial), folder.join(name)));
+    if written.is_err() {
+        // Half a file is worse than none. It may not be there.
+        let _ = std::fs::remove_file(folder.join(&partial));
+    }
+    written
 }
 
 /// Returns the names in a folder within a folder; empty if it does not exist.
@@ -194,6 +217,27 @@ mod tests {
             }
         }
         assert_eq!(std::fs::read(elsewhere.join("secret")).unwrap(), b"secret");
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole_or_not_at_all_and_a_link_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path();
+        let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+        std::fs::write(folder.join("theirs"), "theirs").unwrap();
+        symlink("theirs", folder.join("link")).unwrap();
+        for text in ["first", "2nd"] {
+            replace(folder, "page", text.as_bytes()).unwrap();
+            assert_eq!(read("page"), text);
+        }
+        // A file replaces neither a link nor a folder.
+        let said = replace(folder, "link", b"text").unwrap_err().to_string();
+        assert!(said.starts_with("it is a symbolic link"), "{said}");
+        assert_eq!(read("theirs"), "theirs");
+        std::fs::create_dir(folder.join("taken")).unwrap();
+        assert!(replace(folder, "taken", b"text").is_err());
+        let left = names(folder, "").unwrap();
+        assert_eq!(left, ["link", "page", "taken", "theirs"]);
     }
 
     #[test]

@@ -61,7 +61,8 @@ pub(crate) fn write_with_reserve<T>(
 }
 
 /// Returns whether an error means that there is no room: no block, no inode, or no quota.
-pub(crate) fn is_disk_full(error: &std::io::Error) -> bool {
+#[must_use]
+pub fn is_disk_full(error: &std::io::Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded

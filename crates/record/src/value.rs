@@ -24,7 +24,8 @@ pub enum Value {
 
 impl Value {
     /// Reads a value from the command line: `true`, `on` and `yes`; `false`, `off` and `no`;
-    /// numbers such as `12`, `1_000` and `0.5`. Anything else is text, also `nan` and `inf`.
+    /// numbers such as `12`, `1_000` and `0.5`. Anything else is text, also `nan` and `inf`, and a
+    /// whole number beyond 64 bits: it is kept exactly.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         match text {
@@ -35,6 +36,9 @@ impl Value {
         let digits = text.replace('_', "");
         if let Ok(number) = digits.parse() {
             return Self::Integer(number);
+        }
+        if is_beyond_64_bits(text) {
+            return Self::Text(text.to_owned());
         }
         match digits.parse::<f64>() {
             Ok(number) if number.is_finite() => Self::Float(number),
@@ -89,6 +93,14 @@ impl From<String> for Value {
     fn from(value: String) -> Self {
         Self::Text(value)
     }
+}
+
+/// Returns whether a text is a whole number that 64 bits do not hold.
+pub(crate) fn is_beyond_64_bits(text: &str) -> bool {
+    let text = text.replace('_', "");
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(&text);
+    let is_whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_whole && text.parse::<i64>().is_err()
 }
 
 /// Returns a hint for a count that is written as `5k` or `1,000,000`: `; write 5000`. Empty for any
@@ -314,6 +326,21 @@ mod tests {
         assert_eq!(Value::parse("1_000.5"), Value::Float(1000.5));
         assert_eq!(Value::parse("0.5"), Value::Float(0.5));
         assert_eq!(Value::parse("1GiB"), Value::from("1GiB"));
+    }
+
+    #[test]
+    fn a_whole_number_beyond_64_bits_is_kept_as_it_was_typed() {
+        for text in [
+            "18446744073709551615",
+            "99999999999999999999",
+            "-9223372036854775809",
+        ] {
+            assert_eq!(Value::parse(text).to_string(), text);
+        }
+        assert_eq!(Value::parse("9223372036854775807"), i64::MAX.into());
+        for text in ["_", "", "-", "1e30", "7"] {
+            assert!(!is_beyond_64_bits(text), "{text}");
+        }
     }
 
     #[test]

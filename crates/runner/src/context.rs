@@ -555,19 +555,23 @@ fail_trials!(
 /// Adds to a failure that the file system of the database is full, if so: some engines wait for
 /// room, and one that writes into a mapping is killed by SIGBUS.
 pub(crate) fn explain_full_disk(error: TrialError, directory: &Path) -> TrialError {
-    let Some(space) = trueput_host::read_free_space(directory) else {
-        return error;
-    };
+    match describe_full_disk(directory) {
+        Some(full) => error.map_reason(|reason| reason.followed_by(&format!("; {full}"))),
+        None => error,
+    }
+}
+
+/// Returns the words that the file system of a database is full; `None` if it has room.
+pub(crate) fn describe_full_disk(directory: &Path) -> Option<String> {
+    let space = trueput_host::read_free_space(directory)?;
     let free = if space.bytes < FULL_BYTES {
         format!("{} free", format_bytes(space.bytes))
     } else if space.inodes == Some(0) {
         "no inode is free".to_owned()
     } else {
-        return error;
+        return None;
     };
-    error.map_reason(|reason| {
-        reason.followed_by(&format!("; the disk of its database is full: {free}"))
-    })
+    Some(format!("the disk of its database is full: {free}"))
 }
 
 impl RunContext<'_> {

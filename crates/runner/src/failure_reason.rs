@@ -69,7 +69,7 @@ impl FailureReason {
     }
 
     /// Returns whether it is about a process that SIGKILL ended.
-    fn is_kill(&self) -> bool {
+    pub fn is_kill(&self) -> bool {
         let signal = self.end.and_then(|end| end.signal());
         signal == Some(nix::sys::signal::Signal::SIGKILL as i32)
     }

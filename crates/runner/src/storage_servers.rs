@@ -77,6 +77,10 @@ impl ImageStore for StorageServers {
             .collect()
     }
 
+    fn has_ended_server(&self) -> bool {
+        self.servers().values_mut().any(ServedImage::has_ended)
+    }
+
     fn set_delayed(&self, mount_point: &Path, is_delayed: bool) -> Result<(), ImageStoreError> {
         match self.servers().get_mut(mount_point) {
             Some(server) => {

@@ -1,6 +1,8 @@
 //! The reasons why a command fails, and the exit code of each.
 
+use std::path::Path;
 use std::process::ExitCode;
+use trueput_record::is_disk_full;
 
 /// Exit code if a trial is invalid or failed, or another error occurred.
 pub const FAILED: u8 = 1;
@@ -34,6 +36,17 @@ impl Failure {
         Self::Usage(reason.to_string())
     }
 
+    /// Of a file that the user has named, or that lies in a folder of the user's: bad input, unless
+    /// the disk is full.
+    pub fn not_written(file: &Path, error: &std::io::Error) -> Self {
+        let reason = format!("cannot write {}: {error}", file.display());
+        if is_disk_full(error) {
+            Self::Other(reason)
+        } else {
+            Self::Usage(reason)
+        }
+    }
+
     /// The program's exit code.
     pub fn exit_code(&self) -> ExitCode {
         match self {
@@ -59,7 +72,11 @@ impl std::error::Error for Failure {}
 /// The user named the plan or the run folder that could not be read.
 impl From<trueput_record::Error> for Failure {
     fn from(error: trueput_record::Error) -> Self {
-        Self::usage(error)
+        if error.is_disk_full() {
+            Self::Other(error.to_string())
+        } else {
+            Self::usage(error)
+        }
     }
 }
 
@@ -104,5 +121,23 @@ impl From<trueput_runner::Error> for Failure {
         } else {
             Self::Other(error.to_string())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::ErrorKind;
+
+    #[test]
+    fn a_full_disk_is_no_bad_input() {
+        let of = |kind: ErrorKind| Failure::not_written(Path::new("page.html"), &kind.into());
+        assert!(matches!(of(ErrorKind::StorageFull), Failure::Other(_)));
+        assert!(matches!(of(ErrorKind::QuotaExceeded), Failure::Other(_)));
+        assert!(matches!(of(ErrorKind::NotFound), Failure::Usage(_)));
+        let read =
+            |kind: ErrorKind| Failure::from(trueput_record::Error::io("run.json", kind.into()));
+        assert!(matches!(read(ErrorKind::StorageFull), Failure::Other(_)));
+        assert!(matches!(read(ErrorKind::NotFound), Failure::Usage(_)));
     }
 }

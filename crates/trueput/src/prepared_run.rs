@@ -274,10 +274,11 @@ pub fn for_people(report: &Run) -> Run {
 /// including the page.
 ///
 /// # Errors
-/// If the run folder cannot be read or written, or standard output is closed.
+/// If the run folder cannot be read or written, or standard output is closed. A page that cannot be
+/// written is no bad input.
 pub fn report(folder: &RunFolder, screen: Screen) -> Result<(), Failure> {
     let report = Run::load(folder.path())?;
-    let page = write_own_page(&report);
+    let page = write_own_page(&report).map_err(|failure| without_page(&failure, &report));
     let run_folder = format!("run folder: {}", folder.path().display());
     if screen.full {
         let style = screen.style(ChartsWhen::Auto);
@@ -290,6 +291,15 @@ pub fn report(folder: &RunFolder, screen: Screen) -> Result<(), Failure> {
     closing.extend(page.as_ref().ok().map(|page| describe_page(page)));
     write_answer(&report, screen, &closing)?;
     page.map(|_| ())
+}
+
+/// The failure of a run whose page cannot be written: nothing that was measured is lost.
+fn without_page(failure: &Failure, report: &Run) -> Failure {
+    let run = quoted(&report.shown_as.to_string_lossy());
+    Failure::Other(format!(
+        "{failure}; trials.jsonl is complete: '{} report {run} --html' writes the page again",
+        program_name()
+    ))
 }
 
 /// The command that writes the whole report.

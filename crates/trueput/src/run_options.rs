@@ -49,7 +49,7 @@ impl RunOptions {
             conformance_cache: ConformanceCache::of_user(!places.check_again),
             checks_isolation: true,
             until: None,
-            stop: signals::stop_flag()?,
+            stop: signals::stop_flag(signals::LEFT_OF_RUN)?,
         })
     }
 }

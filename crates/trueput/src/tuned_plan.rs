@@ -5,13 +5,13 @@ use crate::failure::Failure;
 use crate::output;
 use crate::prepared_run::PreparedRun;
 use serde_json::json;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::Path;
 use trueput_findings::choice::choice;
 use trueput_findings::tuning::tuning_of;
 use trueput_record::parameter::Parameter;
 use trueput_record::plan::{Dimensions, check_name};
-use trueput_record::regular_file::{self, OpenMode};
+use trueput_record::regular_file;
 use trueput_record::search::{CapacitySettings, ChoiceSettings, SearchSettings, TuningSettings};
 use trueput_record::text::escape_line;
 use trueput_record::value::Settings;
@@ -133,8 +133,7 @@ impl TunedPlan {
 
     fn write(&self, name: &str, folder: &Path, registry: &Registry) -> Result<(), Failure> {
         let text = self.to_toml(name, folder, registry)?;
-        let opened = regular_file::open(folder, Path::new(TUNED_PLAN), OpenMode::Overwrite);
-        let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
+        let written = regular_file::replace(folder, TUNED_PLAN, text.as_bytes());
         written.map_err(|error| Failure::Other(error.to_string()))
     }
 

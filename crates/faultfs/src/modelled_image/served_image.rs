@@ -38,6 +38,12 @@ impl ServedImage {
         self.server.pid()
     }
 
+    /// Returns whether the server's process has ended, as one does that was killed.
+    #[must_use]
+    pub fn has_ended(&mut self) -> bool {
+        self.server.has_ended()
+    }
+
     /// Begins or ends the delays, and waits until that is done.
     ///
     /// # Errors

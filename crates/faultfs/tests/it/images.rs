@@ -270,6 +270,7 @@ fn killed() {
     fixture.image.set_delayed(true).unwrap();
     let (file, mount_point) = (fixture.open(), fixture.path("mount"));
     file.read_exact_at(&mut [0; BLOCK], 0).unwrap();
+    assert!(!fixture.image.has_ended());
     kill_process(server_of(&mount_point).unwrap(), Signal::KILL).unwrap();
     let until = Instant::now() + Duration::from_secs(30);
     while server_of(&mount_point).is_some() {
@@ -279,6 +280,7 @@ fn killed() {
     assert!(file.read_exact_at(&mut [0; BLOCK], 0).is_err());
     assert!(file.sync_data().is_err());
     drop(file);
+    assert!(fixture.image.has_ended());
     assert!(fixture.image.set_delayed(false).is_err());
     let Fixture { image, folder } = fixture;
     let said = image.stop().unwrap_err().to_string();

@@ -140,6 +140,23 @@ fn a_whole_number_may_be_written_with_an_exponent_and_a_fraction_is_none() {
 }
 
 #[test]
+fn a_number_that_is_too_large_is_refused_as_it_was_typed() {
+    for (name, typed) in [
+        ("finish", "18446744073709551615"),
+        ("level", "-99999999999999999999"),
+        ("share", "99999999999999999999"),
+        ("cache_size", "99999999999999999999"),
+    ] {
+        let said = refusal(name, Value::parse(typed));
+        assert!(said.contains(typed), "{said}");
+    }
+    let said = refusal("finish", Value::parse("18446744073709551615"));
+    assert!(said.contains(" is out of range (at most "), "{said}");
+    // Control: a text of a plan that only looks like a number.
+    assert!(refusal("finish", "7").contains("'7' is not a whole number"));
+}
+
+#[test]
 fn a_fraction_may_be_whole_and_without_a_default_another_setting_decides() {
     let other = |text: &str| toy("other.share", Value::parse(text)).map(|toy| toy.other_share);
     assert_eq!(other("preset").unwrap(), None);

@@ -238,6 +238,23 @@ fn a_manifest_that_cannot_be_used_is_refused_with_its_line() {
 }
 
 #[test]
+fn a_run_that_never_began_is_told_from_a_damaged_one() {
+    let (_results, folder) = new_folder();
+    let said = || RunFolder::open(folder.path()).unwrap_err().to_string();
+    let manifest = folder.path().join("run.json");
+    assert!(!folder.path().join("run.json.next").exists());
+    write(&manifest, "").unwrap();
+    assert!(said().contains("its run never began"), "{}", said());
+    std::fs::remove_file(&manifest).unwrap();
+    assert!(said().contains("its run never began"), "{}", said());
+    // Control: a run with a trial has begun.
+    folder.append(&record()).unwrap();
+    assert!(said().contains("it has no run.json"), "{}", said());
+    write(&manifest, "").unwrap();
+    assert!(said().contains("run.json:1:"), "{}", said());
+}
+
+#[test]
 fn two_runs_that_start_in_one_second_get_a_folder_each_and_nothing_is_overwritten() {
     let results = tempfile::tempdir().unwrap();
     let first = RunFolder::create(results.path(), &manifest()).unwrap();

@@ -1,6 +1,6 @@
 //! Puts an engine through the conformance suite before anything of it is measured.
 
-use crate::context::{RunContext, TrialError};
+use crate::context::{RunContext, TrialError, describe_full_disk};
 use crate::trial::conformance_cache::{ConformanceCache, ConformanceKey, FileState};
 use crate::trial::conformance_result::ConformanceResult;
 use crate::trial::phase_limit::LimitedPhase;
@@ -25,9 +25,10 @@ const BAD_INPUT: &str = "bad input: ";
 
 /// Runs the conformance suite on a trial's engine at its level, with its knobs and its allocator.
 /// It runs once per run for each combination, in a separate process: an engine that crashes has
-/// failed. It is skipped if the same program has passed it on the same files before and the user
-/// accepts that, and for the configurations that a search tries: their trials are verified, and the
-/// one that the holdout claims is checked after it.
+/// failed. It runs again if a process of it was killed, because the engine may not be the cause,
+/// and for the next trial if the disk was full. It is skipped if the same program has passed it on
+/// the same files before and the user accepts that, and for the configurations that a search tries:
+/// their trials are verified, and the one that the holdout claims is checked after it.
 ///
 /// # Errors
 /// [`TrialError::Interrupted`] if the user stopped the run, [`TrialError::Failed`] if the folder
@@ -49,16 +50,19 @@ pub(crate) fn check(
     let found = match cached.as_ref().and_then(|(cache, key)| cache.find(key)) {
         Some(passed) => ConformanceResult::Passed(Some(passed)),
         None => {
-            let found = run_suite(context, spec, cached)?;
+            let found = run_suite(context, spec, cached.clone())?;
             if context.runs_concurrently() && !matches!(found, ConformanceResult::Passed(_)) {
                 // The others may be the cause: it runs again without them.
                 return Ok(found);
             }
+            let found = repeat_killed(context, spec, cached, found)?;
             find_refused_knob(context, spec, found)?
         }
     };
     report_result(context, spec, &found);
-    context.known.conformance.insert(key, found.clone());
+    if !matches!(found, ConformanceResult::NotCompleted(_)) {
+        context.known.conformance.insert(key, found.clone());
+    }
     Ok(found)
 }
 
@@ -91,7 +95,10 @@ fn report_result(context: &mut RunContext<'_>, spec: &TrialSpec, found: &Conform
         ConformanceResult::Passed(None) => (0, Vec::new(), None),
         ConformanceResult::Failed { passed, reasons } => (*passed, reasons.clone(), None),
         // The trial's own line says it.
-        ConformanceResult::KnobsRefused(_) | ConformanceResult::Overrun(_) => return,
+        ConformanceResult::KnobsRefused(_)
+        | ConformanceResult::NotCompleted(_)
+        | ConformanceResult::Killed(_)
+        | ConformanceResult::Overrun(_) => return,
     };
     context.emit(&Event::ConformanceChecked {
         contender: spec.contender(),
@@ -140,6 +147,8 @@ fn run_suite(
     let (folder, directory) = context.create_suite_folder(FOLDER, spec)?;
     let suite = (WorkerTask::Conformance, LimitedPhase::Conformance);
     let answer = run_checks(context, spec, &directory, suite);
+    // The removal makes room.
+    let full_disk = describe_full_disk(&directory);
     let removed = context.remove_database(&folder, spec);
     if answer.is_ok() {
         removed?;
@@ -148,7 +157,15 @@ fn run_suite(
     }
     let (report, loaded) = match answer {
         Ok(answer) => answer,
-        Err(TrialError::Failed(reason)) => return Ok(failed(0, vec![reason.to_string()])),
+        Err(TrialError::Failed(reason)) => {
+            let found = judge_failure(0, vec![reason.to_string()], full_disk);
+            return Ok(match found {
+                ConformanceResult::Failed { .. } if reason.is_kill() => {
+                    ConformanceResult::Killed(reason.to_string())
+                }
+                found => found,
+            });
+        }
         Err(TrialError::Overrun(reason)) => {
             return Ok(ConformanceResult::Overrun(reason.to_string()));
         }
@@ -161,7 +178,7 @@ fn run_suite(
     let reasons = failures(&checks);
     if !reasons.is_empty() {
         let passed = checks.iter().filter(|check| check.passed).count();
-        return Ok(failed(passed, reasons));
+        return Ok(judge_failure(passed, reasons, full_disk));
     }
     let passed = Conformance {
         passed_at: jiff::Timestamp::now().to_string(),
@@ -172,6 +189,30 @@ fn run_suite(
         cache.store(key, &passed, loaded);
     }
     Ok(ConformanceResult::Passed(Some(passed)))
+}
+
+/// Runs a suite once more of which a process was killed. Where that happens again, the engine does
+/// it.
+///
+/// # Errors
+/// As [`check`].
+fn repeat_killed(
+    context: &mut RunContext<'_>,
+    spec: &TrialSpec,
+    cached: Option<(ConformanceCache, ConformanceKey)>,
+    found: ConformanceResult,
+) -> Result<ConformanceResult, TrialError> {
+    let ConformanceResult::Killed(reason) = found else {
+        return Ok(found);
+    };
+    let (contender, level) = (spec.contender(), spec.durability);
+    context.warn(format!(
+        "{contender} {level}: the conformance suite was not completed and runs again: {reason}"
+    ));
+    match run_suite(context, spec, cached)? {
+        ConformanceResult::Killed(reason) => Ok(failed(0, vec![reason])),
+        found => Ok(found),
+    }
 }
 
 /// If an engine could not open any database, finds out whether it can with the default of a knob
@@ -240,6 +281,40 @@ fn engine_message(reason: &str) -> &str {
     let after_checks = reason.strip_prefix("conformance, ");
     let words = after_checks.and_then(|rest| rest.split_once(": "));
     words.map_or(reason, |(_, words)| words)
+}
+
+/// Returns the result of a suite that failed for these reasons: not the engine's fault if its disk
+/// was full, as the engine or the disk itself says.
+fn judge_failure(
+    passed: usize,
+    reasons: Vec<String>,
+    full_disk: Option<String>,
+) -> ConformanceResult {
+    let by_engine = reasons.iter().find(|reason| names_full_disk(reason));
+    let said = by_engine.or_else(|| full_disk.as_ref().and(reasons.first()));
+    match said {
+        None => failed(passed, reasons),
+        Some(reason) => {
+            let full = full_disk.map_or_else(String::new, |full| format!("; {full}"));
+            ConformanceResult::NotCompleted(format!("{}{full}", engine_message(reason)))
+        }
+    }
+}
+
+/// Returns whether an engine says that the disk is full, by the number or the text of the error.
+fn names_full_disk(reason: &str) -> bool {
+    const WORDS: [&str; 6] = [
+        "no space left on device",
+        "disk is full",
+        "disk full",
+        "error 28",
+        "errno: 28",
+        "errcode: 28",
+    ];
+    let reason = reason.to_ascii_lowercase();
+    let goes_on = |rest: &str| rest.starts_with(|letter: char| letter.is_ascii_digit());
+    let names = |words: &str| reason.split(words).skip(1).any(|rest| !goes_on(rest));
+    WORDS.into_iter().any(names)
 }
 
 fn failed(passed: usize, reasons: Vec<String>) -> ConformanceResult {
@@ -330,5 +405,28 @@ mod tests {
         assert_eq!(failures(&[]).len(), 1);
         assert_eq!(engine_message(&failures(&closed)[0]), "no such file");
         assert_eq!(engine_message("no server: full"), "no server: full");
+    }
+
+    #[test]
+    fn a_full_disk_is_not_blamed_on_the_engine() {
+        let judged = |reason: &str, full: Option<&str>| {
+            judge_failure(3, vec![reason.to_owned()], full.map(str::to_owned))
+        };
+        let said = "conformance, puts: OS error 28: cannot write";
+        let expected = "OS error 28: cannot write".to_owned();
+        assert_eq!(
+            judged(said, None),
+            ConformanceResult::NotCompleted(expected)
+        );
+        let expected = "b before a; the disk is full".to_owned();
+        assert_eq!(
+            judged("conformance, order: b before a", Some("the disk is full")),
+            ConformanceResult::NotCompleted(expected)
+        );
+        // Controls: failures on a disk that has room.
+        for reason in ["conformance, order: b before a", "mariadb: error 2801"] {
+            let found = judged(reason, None);
+            assert_eq!(found, failed(3, vec![reason.to_owned()]));
+        }
     }
 }

@@ -18,6 +18,11 @@ pub(crate) enum ConformanceResult {
     /// The engine opens no database with the trial's knobs, but does with others: one sentence,
     /// which begins with `bad input: `.
     KnobsRefused(String),
+    /// The suite had no room on the disk, so that the engine's conformance is unknown: one
+    /// sentence.
+    NotCompleted(String),
+    /// A process of the suite was killed, from outside or by the engine itself: one sentence.
+    Killed(String),
     /// The suite exceeded its limit, so that the engine's conformance is unknown: one sentence.
     Overrun(String),
 }

@@ -163,6 +163,11 @@ fn run_checked_group(context: &mut RunContext<'_>, group: &[&TrialSpec]) -> Vec<
                 };
                 trials.push(TrialResult::without_measurement(spec, outcome));
             }
+            Ok(ConformanceResult::NotCompleted(reason) | ConformanceResult::Killed(reason)) => {
+                let reason = format!("the conformance suite was not completed: {reason}");
+                let outcome = derive_outcome(Err(TrialError::Failed(reason.into())));
+                trials.push(TrialResult::without_measurement(spec, outcome));
+            }
             Ok(ConformanceResult::Overrun(reason)) => {
                 let outcome = derive_outcome(Err(TrialError::Overrun(reason.into())));
                 trials.push(TrialResult::without_measurement(spec, outcome));

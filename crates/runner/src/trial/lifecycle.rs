@@ -374,7 +374,7 @@ fn run_to_end(
     let stopped = server.stop_after(context, &ended);
     ended?;
     stopped?;
-    Ok(list_reasons_for_doubt(&setup, trial))
+    Ok(list_reasons_for_doubt(context, &setup, trial))
 }
 
 /// Prepares a trial, runs it and verifies its results, with its server running.
@@ -639,7 +639,11 @@ fn verify(
 }
 
 /// Returns why the numbers of a finished trial are invalid; empty if they are valid.
-pub(crate) fn list_reasons_for_doubt(setup: &TrialSetup, trial: &TrialResult) -> Vec<String> {
+pub(crate) fn list_reasons_for_doubt(
+    context: &RunContext<'_>,
+    setup: &TrialSetup,
+    trial: &TrialResult,
+) -> Vec<String> {
     let resolved = &*setup.resolved;
     let mut reasons = Vec::new();
     if cfg!(debug_assertions) {
@@ -676,6 +680,9 @@ pub(crate) fn list_reasons_for_doubt(setup: &TrialSetup, trial: &TrialResult) ->
     reasons.extend(hosts.iter().flat_map(LoadGenerator::doubts));
     let stalls = measurement.map_or(&[][..], |measured| &measured.stalls);
     reasons.extend(stalls.iter().map(TrialStall::doubt));
+    if context.area.has_ended_storage_server() {
+        reasons.push("the server of its modeled storage ended before it".to_owned());
+    }
     let flushes = measurement.and_then(|measured| measured.flush_evidence.as_ref());
     reasons.extend(flushes.and_then(FlushEvidence::doubt));
     reasons.extend(failover::list_doubts(resolved, &trial.record));

@@ -186,8 +186,15 @@ impl<'a> ServerLifecycle<'a> {
     }
 
     fn trial_error(&self, error: ServerError) -> TrialError {
+        let ended = |end: &ServerEnd, then: &str| {
+            let engine = &self.spec.engine;
+            let reason = reason_of_end(end).preceded_by(&format!("{engine}: "));
+            TrialError::Failed(reason.followed_by(then))
+        };
         match error {
             ServerError::Canceled => TrialError::Interrupted,
+            ServerError::Ended(end) => ended(&end, ""),
+            ServerError::EndedWhileStarting(end) => ended(&end, " (while starting)"),
             error => format!("{}: {error}", self.spec.engine).into(),
         }
     }

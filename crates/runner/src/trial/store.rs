@@ -15,7 +15,8 @@ use trueput_record::{RunFolder, histogram, interval_log};
 /// trial that failed is removed first, and so is that of one for which there is no room otherwise.
 ///
 /// # Errors
-/// If the trial's record cannot be written. If another file cannot be, the trial has failed.
+/// If the trial's record cannot be written. If its histograms cannot be, the trial has failed; its
+/// trace is done without.
 pub(crate) fn record_trial(
     context: &mut RunContext<'_>,
     folder: &RunFolder,
@@ -44,9 +45,14 @@ pub(crate) fn record_trial(
         stored = files.store(context, folder, &trial);
     }
     if let Err(error) = stored {
-        trace_folder::remove_parts(context, &trial.record.spec);
-        let reason = format!("its results cannot be stored: {error}");
-        trial.record.outcome = add_failure(trial.record.outcome, reason);
+        if files.has_histograms {
+            // The trial stays as it was measured.
+            trace_folder::give_up(context, &trial.record.spec, &error);
+        } else {
+            trace_folder::remove_parts(context, &trial.record.spec);
+            let reason = format!("its results cannot be stored: {error}");
+            trial.record.outcome = add_failure(trial.record.outcome, reason);
+        }
     }
     match folder.append(&trial.record) {
         Err(error) if !is_settled && error.is_disk_full() => {

@@ -364,7 +364,7 @@ impl<'a> TimeSlot<'a> {
         let ended = match failed.err() {
             // The first failure is the one to report.
             Some(error) => Err(error),
-            None => stopped.map(|()| list_reasons_for_doubt(self.setup, self.trial)),
+            None => stopped.map(|()| list_reasons_for_doubt(context, self.setup, self.trial)),
         };
         self.trial.record.outcome = derive_outcome(ended);
     }

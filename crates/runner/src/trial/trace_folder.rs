@@ -31,10 +31,10 @@ fn folder_name(trial_id: &str) -> String {
 }
 
 /// Stores the trace of a trial in its run folder, as `traces/ID.csv`, and removes its parts. Warns
-/// if it ends before the trial.
+/// if it ends before the trial, and of parts that cannot be removed.
 ///
 /// # Errors
-/// The error of the operating system, or what cannot be removed.
+/// The error of the operating system.
 pub(crate) fn store(
     context: &mut RunContext<'_>,
     folder: &RunFolder,
@@ -54,12 +54,11 @@ pub(crate) fn store(
     if record.measurement.is_some() {
         let (parts, _) = context.area.trial_folder(&name).map_err(other)?;
         rename_earlier(&path).map_err(failed)?;
-        let written = folder.write_with_reserve(|| {
-            merge(&parts, &path).map_err(|source| {
-                // Nothing else has this name: it is made here, or was renamed before.
-                let _ = std::fs::remove_file(&path);
-                failed(source)
-            })
+        // Without the reserve, which is for the record.
+        let written = merge(&parts, &path).map_err(|source| {
+            // Nothing else has this name: it is made here, or was renamed before.
+            let _ = std::fs::remove_file(&path);
+            failed(source)
         })?;
         if written.is_cut {
             context.warn(format!(
@@ -69,7 +68,23 @@ pub(crate) fn store(
             ));
         }
     }
-    context.area.remove_trial(&name).map_err(other)
+    remove_parts(context, spec);
+    Ok(())
+}
+
+/// Says that the trace of a trial is lost, and removes its parts.
+pub(crate) fn give_up(context: &mut RunContext<'_>, spec: &TrialSpec, error: &Error) {
+    remove_parts(context, spec);
+    context.warn(describe_loss(&spec.id, error));
+}
+
+fn describe_loss(trial_id: &str, error: &Error) -> String {
+    let why = if error.is_disk_full() {
+        "no room: "
+    } else {
+        ""
+    };
+    format!("{trial_id}: trace not kept: {why}{error}")
 }
 
 /// Removes the parts of a trial's trace that cannot be stored.
@@ -90,4 +105,24 @@ pub(crate) fn rename_earlier(path: &Path) -> io::Result<()> {
     let aside = |attempt: u32| path.with_extension(format!("attempt-{attempt}.{ending}"));
     let free = (1..u32::MAX).map(aside).find(|aside| !is_there(aside));
     free.map_or(Ok(()), |aside| std::fs::rename(path, aside))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_that_is_lost_for_want_of_room_is_said_so() {
+        let said = |kind: io::ErrorKind| describe_loss("0001", &Error::io("1.csv", kind.into()));
+        let full = said(io::ErrorKind::StorageFull);
+        assert!(
+            full.starts_with("0001: trace not kept: no room: 1.csv"),
+            "{full}"
+        );
+        let denied = said(io::ErrorKind::PermissionDenied);
+        assert!(
+            denied.starts_with("0001: trace not kept: 1.csv"),
+            "{denied}"
+        );
+    }
 }

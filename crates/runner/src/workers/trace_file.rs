@@ -84,7 +84,7 @@ impl<'k> RecordedOperation<'k> {
     }
 }
 
-/// The file in which a worker leaves its part of a trace.
+/// The file in which a worker leaves its part of a trace. It is empty if there was no room for it.
 pub(crate) fn part_path(folder: &Path, worker: u32) -> PathBuf {
     folder.join(format!("{worker}.part"))
 }
@@ -101,7 +101,7 @@ pub(crate) struct WrittenTrace {
 /// Writes the parts of all workers as one trace.
 ///
 /// # Errors
-/// The error of the operating system.
+/// The error of the operating system; that of a full disk if a worker had no room for its part.
 pub(crate) fn merge(folder: &Path, target: &Path) -> io::Result<WrittenTrace> {
     let paths = std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
     let mut paths = paths.collect::<io::Result<Vec<_>>>()?;
@@ -114,7 +114,7 @@ pub(crate) fn merge(folder: &Path, target: &Path) -> io::Result<WrittenTrace> {
     let mut end_ns = u64::MAX;
     for part in &parts {
         let Some((is_full, mut rest)) = part.split_first() else {
-            continue;
+            return Err(io::ErrorKind::StorageFull.into());
         };
         let first = transactions.len();
         while let Some((operation, after)) = RecordedOperation::read(rest) {
@@ -261,5 +261,17 @@ mod tests {
                         2.000000000,read-modify-write,0x3078,4,\n\
                         3.000000000,delete,d,,\n";
         assert_eq!(std::fs::read_to_string(target).unwrap(), expected);
+    }
+
+    #[test]
+    fn no_trace_is_made_without_the_part_of_a_worker_that_had_no_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let part = write(&[(0, OperationKind::Get, true, 10, "a")]);
+        std::fs::write(part_path(folder.path(), 0), part).unwrap();
+        std::fs::write(part_path(folder.path(), 1), "").unwrap();
+        let target = folder.path().join("1.csv");
+        let error = merge(folder.path(), &target).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert!(!target.exists());
     }
 }

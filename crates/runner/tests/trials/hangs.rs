@@ -14,12 +14,14 @@ use trueput_runner::{Event, Phase};
 claims![
     a_hang_in_any_phase_fails_the_trial_by_its_limit_and_the_plan_goes_on,
     an_engine_that_hangs_in_the_suite_is_waited_for_once,
+    a_suite_whose_process_was_killed_runs_again_and_an_engine_that_is_killed_each_time_fails,
     an_anomaly_suite_that_hung_is_not_waited_for_again_when_the_run_is_resumed,
     a_stopped_worker_fails_the_trial_and_is_named,
     a_stopped_preparation_is_named_and_killed,
     a_slow_load_that_gets_on_is_not_ended,
     a_close_after_long_work_without_a_duration_may_take_long,
     a_failed_trial_keeps_its_reason_if_its_files_cannot_be_stored,
+    a_trial_whose_trace_cannot_be_stored_stays_as_it_was_measured,
     a_hang_is_interrupted_by_the_user_at_once,
 ];
 
@@ -119,6 +121,27 @@ fn an_engine_that_hangs_in_the_suite_is_waited_for_once() {
     }
     let hangs = std::fs::read_to_string(made.folder.path().join(HANGS));
     assert_eq!(hangs.unwrap(), "!", "it is known to hang");
+}
+
+fn a_suite_whose_process_was_killed_runs_again_and_an_engine_that_is_killed_each_time_fails() {
+    let run = |engine: &str| {
+        let bench = Bench::new();
+        let made = bench.create(vec![on(engine, spec("a", "store"))]).unwrap();
+        let mut warnings = Vec::new();
+        bench.run(&made, |event| {
+            if let Event::Warning { message } = event {
+                warnings.push(message.clone());
+            }
+        });
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(warnings[0].contains("runs again"), "{warnings:?}");
+        assert!(warnings[0].contains("SIGKILL"), "{warnings:?}");
+        made.record()
+    };
+    let record = run("killed-once");
+    assert!(doubts(&record).is_empty() && record.measurement.is_some());
+    let record = run("killed");
+    assert!(doubts(&record)[0].contains("SIGKILL"), "{record:?}");
 }
 
 fn an_anomaly_suite_that_hung_is_not_waited_for_again_when_the_run_is_resumed() {
@@ -239,6 +262,29 @@ fn a_failed_trial_keeps_its_reason_if_its_files_cannot_be_stored() {
     assert!(reason.starts_with("verification: no progress"), "{reason}");
     let words = "; its results cannot be stored: ";
     assert!(reason.contains(words), "{reason}");
+}
+
+fn a_trial_whose_trace_cannot_be_stored_stays_as_it_was_measured() {
+    let bench = Bench::new();
+    let mut traced = spec("a", "store");
+    traced.conditions.record_trace_bytes = Some(1 << 16);
+    let made = bench.create(vec![traced]).unwrap();
+    std::fs::write(made.folder.path().join("traces"), "no folder").unwrap();
+    let mut warnings = Vec::new();
+    bench.run(&made, |event| {
+        if let Event::Warning { message } = event {
+            warnings.push(message.clone());
+        }
+    });
+    let record = made.record();
+    assert!(doubts(&record).is_empty(), "{record:?}");
+    assert!(made.folder.histogram_path("a").exists());
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(
+        warnings[0].starts_with("a: trace not kept: "),
+        "{warnings:?}"
+    );
+    assert!(is_empty_or_absent(&made.folder.path().join("work")));
 }
 
 fn a_hang_is_interrupted_by_the_user_at_once() {

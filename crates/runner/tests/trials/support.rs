@@ -29,6 +29,8 @@ pub const REGISTRY: Registry = Registry {
         &Toy::hanging("meets", Hang::Alone),
         &Toy::hanging("meets-too", Hang::Alone),
         &Toy::hanging("fails-concurrently", Hang::Concurrent),
+        &Toy::hanging("killed-once", Hang::KilledOnce),
+        &Toy::hanging("killed", Hang::Killed),
         &Keeper::new("keeper", true),
         &Keeper::new("liar", false),
         &Keeper::flushing_at_close("late"),

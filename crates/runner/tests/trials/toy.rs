@@ -47,6 +47,10 @@ pub enum Hang {
     Alone,
     /// It fails when a suite opens a database that runs at the same time as others.
     Concurrent,
+    /// Its process is killed when the conformance suite opens a database: the first time.
+    KilledOnce,
+    /// Its process is killed whenever the conformance suite opens a database.
+    Killed,
 }
 
 impl Toy {
@@ -79,6 +83,21 @@ impl Toy {
             let work = directory.ancestors().find(|it| it.ends_with("work"));
             work.into_iter().for_each(note_hang);
             hang();
+        }
+    }
+
+    /// Is killed, as by somebody else, if that is to happen when the suite opens this folder.
+    fn be_killed(&self, directory: &Path) {
+        let work = directory.ancestors().find(|it| it.ends_with("work"));
+        let was_killed = |work: &Path| work.with_file_name(HANGS).exists();
+        let dies = match self.hangs {
+            Some(Hang::Killed) => true,
+            Some(Hang::KilledOnce) => !work.is_some_and(was_killed),
+            _ => false,
+        };
+        if dies {
+            work.into_iter().for_each(note_hang);
+            nix::sys::signal::raise(nix::sys::signal::Signal::SIGKILL).unwrap();
         }
     }
 }
@@ -206,6 +225,9 @@ impl Engine for Toy {
     fn open(&self, spec: &OpenSpec<'_>) -> Result<Box<dyn Database>> {
         println!("an engine that prints must not disturb the runner");
         self.hang_at_open(spec.directory);
+        if is_of_suite(spec.directory) {
+            self.be_killed(spec.directory);
+        }
         if self.hangs == Some(Hang::Alone) && is_of_suite(spec.directory) {
             wait_for_another(spec.directory, "suites");
         }

@@ -33,14 +33,11 @@ pub fn pack(run: &Path, output: Option<&Path>, max_bytes: u64) -> Result<PathBuf
     let name = real.file_name().map_or_else(|| "run".into(), PathBuf::from);
     let default = || PathBuf::from(format!("{}.tar.gz", name.display()));
     let file = output.map_or_else(default, Path::to_owned);
-    let refuse = |error: &dyn std::fmt::Display| {
-        Failure::usage(format!("cannot write {}: {error}", file.display()))
-    };
-    let made = File::create_new(&file).map_err(|error| refuse(&error))?;
+    let made = File::create_new(&file).map_err(|error| Failure::not_written(&file, &error))?;
     write_archive(made, &real, &name, &files).map_err(|error| {
         // Half an archive is worse than none.
         let _ = std::fs::remove_file(&file);
-        refuse(&error)
+        Failure::not_written(&file, &error)
     })?;
     Ok(file)
 }
@@ -51,7 +48,7 @@ fn write_archive(file: File, run: &Path, name: &Path, files: &[PathBuf]) -> IoRe
     let mut sums = String::new();
     for path in files {
         let sum = append(&mut archive, run, name, path)
-            .map_err(|error| IoError::other(format!("{}: {error}", path.display())))?;
+            .map_err(|error| IoError::new(error.kind(), format!("{}: {error}", path.display())))?;
         sums += &format!("{sum}  {}\n", path.display());
     }
     let mut header = tar::Header::new_gnu();

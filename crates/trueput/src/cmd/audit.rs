@@ -25,6 +25,7 @@ use trueput_record::Durability;
 use trueput_record::audit::{AuditRecord, AuditResult, AuditVerdict, StorageModel};
 use trueput_record::audit_folder::MAX_COMMITS_PER_PHASE;
 use trueput_record::filesystem::FileSystem;
+use trueput_record::regular_file;
 use trueput_record::value::parse_seconds;
 use trueput_report::{Format, audit_report, render_with};
 use trueput_runner::Registry;
@@ -254,7 +255,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         commits: arguments.commits,
         file_system,
         command: prepared_run::command_line(),
-        stop: signals::stop_flag()?,
+        stop: signals::stop_flag(signals::LEFT_OF_AUDIT)?,
     };
     let progress = AuditProgress::new(arguments.json);
     let observe = |event: AuditEvent<'_>| progress.show(event);
@@ -270,8 +271,13 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
 
 fn write_page(record: &AuditRecord, folder: &Path) -> Result<(), Failure> {
     let file = folder.join(PAGE);
-    std::fs::write(&file, audit_report::page(record, folder))
-        .map_err(|error| Failure::Other(format!("{}: {error}", file.display())))
+    let page = audit_report::page(record, folder);
+    regular_file::replace(folder, PAGE, page.as_bytes()).map_err(|error| {
+        let file = file.display();
+        Failure::Other(format!(
+            "cannot write {file}: {error}; the record of the audit is complete"
+        ))
+    })
 }
 
 /// Returns the exit code of a record. What only weaker storage refutes counts if the user chose the

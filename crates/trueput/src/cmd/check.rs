@@ -45,7 +45,8 @@ Examples:
 Engines are checked in a process of their own: one that ends it, or does not end within 10 min at a
 level, has failed, and the next one is checked.
 
-Ctrl-C ends a history at once, and a suite when it is done. A second one ends the program at once.
+Ctrl-C ends a history at once, and a suite when it is done. Another, a second later or more, ends \
+the program at once.
 
 Exit codes:
   0    every check passed
@@ -95,7 +96,7 @@ pub struct Arguments {
 /// # Errors
 /// A usage error for an engine or a level that is not there, or an unusable work folder.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
-    let stop = stop_flag()?;
+    let stop = stop_flag("trueput-check-* may be left in the directory for databases")?;
     let Some(process) = CheckingProcess::own()? else {
         let parent = arguments.work.clone().unwrap_or_else(std::env::temp_dir);
         // A history has limits of its own.

@@ -20,7 +20,7 @@ pub struct Arguments {
 /// # Errors
 /// [`Failure::Usage`] for a wrong assignment; [`Failure::Other`] if a node does not start or stop.
 pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failure> {
-    let stop = signals::stop_flag()?;
+    let stop = signals::stop_flag("nodes may be left; 'trueput clean' lists them")?;
     let assignment: ClusterAssignment = serde_json::from_str(&arguments.assignment)
         .map_err(|error| Failure::Usage(format!("the assignment: {error}")))?;
     let name = &assignment.engine;

@@ -19,6 +19,7 @@ use std::time::Duration;
 use trueput_audit::{FaultEvent, FaultRequest, try_faults};
 use trueput_record::Durability;
 use trueput_record::fault_record::{self, FaultRecord};
+use trueput_record::regular_file;
 use trueput_record::storage_fault::{FailedFlush, StorageFault};
 use trueput_report::{Format, fault_report, render_with};
 use trueput_runner::Registry;
@@ -141,7 +142,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         budget: arguments.budget,
         seed: arguments.seed,
         command: prepared_run::command_line(),
-        stop: signals::stop_flag()?,
+        stop: signals::stop_flag("databases and mounts may be left; 'trueput clean' lists them")?,
     };
     let progress = FaultProgress::new(arguments.json);
     let observe = |event: FaultEvent<'_>| progress.show(&event);
@@ -149,8 +150,13 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     progress.line.finish_and_clear();
     let (record, folder) = tried?;
     let file = folder.join(MARKDOWN);
-    std::fs::write(&file, fault_report::markdown(&record))
-        .map_err(|error| Failure::Other(format!("{}: {error}", file.display())))?;
+    let markdown = fault_report::markdown(&record);
+    regular_file::replace(&folder, MARKDOWN, markdown.as_bytes()).map_err(|error| {
+        let file = file.display();
+        Failure::Other(format!(
+            "cannot write {file}: {error}; the record is complete"
+        ))
+    })?;
     if arguments.json {
         write_json(&record)?;
     } else {

@@ -3,14 +3,14 @@
 use crate::cmd::{audit, faults};
 use crate::failure::Failure;
 use crate::output::{self, ChartsWhen};
-use crate::page::{check_is_page, describe_page, write_own_page, write_page};
+use crate::page::{check_is_page, describe_page, fill, write_own_page, write_page};
 use crate::screen::Screen;
 use crate::size_limit::SizeLimit;
 use crate::{bundle, prepared_run};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::fs::File;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trueput_findings::Run;
@@ -187,20 +187,14 @@ fn write_chart(reports: &[Run], chart: ChartName, file: &Path) -> Result<(), Fai
         ImageFormat::of_file(file).map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
     let picture = pictures::picture(report, chart, format)
         .map_err(|error| Failure::usage(format!("{}: {error}", report.shown_as.display())))?;
-    let refuse = |error: std::io::Error| {
-        Failure::usage(match error.kind() {
-            ErrorKind::AlreadyExists => {
-                format!("{shown} exists: remove it, or name another file with --output")
-            }
-            _ => format!("cannot write {shown}: {error}"),
-        })
+    let refuse = |error: std::io::Error| match error.kind() {
+        ErrorKind::AlreadyExists => Failure::usage(format!(
+            "{shown} exists: remove it, or name another file with --output"
+        )),
+        _ => Failure::not_written(file, &error),
     };
-    let mut made = File::create_new(file).map_err(refuse)?;
-    made.write_all(&picture).map_err(|error| {
-        // Half a picture is worse than none.
-        let _ = std::fs::remove_file(file);
-        refuse(error)
-    })?;
+    let made = File::create_new(file).map_err(refuse)?;
+    fill(made, file, &picture).map_err(refuse)?;
     output::line(&format!("chart: {shown}"))
 }
 

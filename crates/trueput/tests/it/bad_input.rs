@@ -76,7 +76,6 @@ fn names_that_are_not_there_are_answered_with_the_nearest() {
             "run tpcc --pase tpc",
             &["unexpected argument '--pase' found"],
         ),
-        ("run threen1", &["names no engine"]),
         ("run", &["PLAN|WORKLOAD"]),
         ("", &["--help"]),
         ("report x --format pdf", &["no report format 'pdf'"]),
@@ -87,6 +86,20 @@ fn names_that_are_not_there_are_answered_with_the_nearest() {
         ),
     ];
     assert_refused(&with_a_run(), "", cases);
+}
+
+#[test]
+fn a_plan_without_an_engine_says_how_to_name_one() {
+    let words: &[&str] = &["names no engine: give one with --engine"];
+    let cases: &[Case<'_>] = &[("run threen1", words), ("plan check threen1", words)];
+    assert_refused(&Bench::new(), "", cases);
+}
+
+#[test]
+fn a_number_beyond_64_bits_is_refused_as_it_was_typed() {
+    let words: &[&str] = &["18446744073709551615 is out of range"];
+    let line = "run threen1 --engine lmdb --set finish=18446744073709551615";
+    assert_refused(&Bench::new(), "", &[(line, words)]);
 }
 
 #[test]

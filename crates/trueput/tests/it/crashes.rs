@@ -4,7 +4,7 @@ use crate::support::{
     ALL_WELL, Bench, assert_answers, assert_contains, ended_well, expect_code, is_alive,
     is_installed, refusal, signal, stderr, wait_for_work, workers_of,
 };
-use nix::sys::signal::Signal::{SIGINT, SIGKILL};
+use nix::sys::signal::Signal::{SIGINT, SIGKILL, SIGTERM};
 use std::io::{BufRead, BufReader};
 use std::time::Duration;
 use trueput_record::{Outcome, TrialRecord};
@@ -129,10 +129,18 @@ fn ctrl_c_keeps_what_was_measured_and_the_run_can_be_continued() {
     assert!(events.any(|event| event.unwrap().contains("\"event\":\"trial_ended\"")));
     let results = bench.path().join("results");
     let workers = wait_for_work(&mut child, &results, 1 << 19, 2);
-    signal(i32::try_from(child.id()).unwrap(), SIGINT);
+    // `timeout` signals its child, and then the group of both.
+    let pid = i32::try_from(child.id()).unwrap();
+    signal(pid, SIGTERM);
+    signal(pid, SIGINT);
     let last = events.last().unwrap().unwrap();
     assert_contains(&last, &["\"interrupted\":true"]);
     expect_code(130, child.wait_with_output().unwrap());
+    let folder = bench.run_folder();
+    assert!(folder.end().unwrap().is_some(), "its end is recorded");
+    for left in ["work", "reserve-1"] {
+        assert!(!folder.path().join(left).exists(), "{left}");
+    }
     for pid in workers {
         assert!(!is_alive(pid), "worker {pid} is left");
     }

@@ -6,6 +6,7 @@ use crate::support::{
     stdout, wait_for_work,
 };
 use nix::sys::signal::Signal::SIGINT;
+use std::io::Write;
 use std::process::Command;
 use trueput_record::{Outcome, TrialRecord};
 
@@ -45,6 +46,39 @@ fn an_engine_that_fills_the_disk_fails_its_trial_and_the_plan_goes_on() {
     let report = stdout(&output);
     assert_contains(&report, &["FAILED: 1 trial of sqlite: worker 0"]);
     assert!(!work.exists(), "what the failed trial left is removed");
+    drop(disk);
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn a_run_that_finds_the_disk_of_its_results_full_leaves_nothing_there() {
+    let bench = Bench::new();
+    let [image, folder] = ["disk.img", "disk"].map(|name| bench.path().join(name));
+    let disk = match LoopMount::new(&image, &folder, 8 << 20) {
+        Ok(disk) => disk,
+        Err(reason) => {
+            eprintln!("skipped: no small file system can be mounted: {reason}");
+            return;
+        }
+    };
+    let results = folder.join("results");
+    std::fs::create_dir(&results).unwrap();
+    // There is room for a folder, and none for what a run writes into it.
+    let spare = folder.join("spare");
+    std::fs::write(&spare, [1; 2048]).unwrap();
+    let mut filler = std::fs::File::create(folder.join("filler")).unwrap();
+    while filler.write_all(&[1; 1024]).is_ok() {}
+    filler.sync_all().unwrap();
+    drop(filler);
+    std::fs::remove_file(spare).unwrap();
+    let line = format!(
+        "run threen1 --engine lmdb --durability process --set finish=100 --work work --results {}",
+        results.display()
+    );
+    let said = stderr(&bench.run_expecting(1, &line));
+    assert_contains(&said, &["No space left"]);
+    let left = std::fs::read_dir(&results).unwrap().count();
+    assert_eq!(left, 0, "{said}");
     drop(disk);
 }
 

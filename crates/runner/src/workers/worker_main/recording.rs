@@ -13,6 +13,7 @@ use trueput_engine::{
     BatchVisitor, Direction, KeyBatch, KeyRange, Mode, RecordVisitor, Result, Session, Sql,
     ValueVisitor,
 };
+use trueput_record::is_disk_full;
 use trueput_record::value::format_bytes;
 
 /// The reason why a trace cannot be recorded.
@@ -81,20 +82,23 @@ impl<'a> RecordingSession<'a> {
         })
     }
 
-    /// Writes what was recorded into a file.
+    /// Writes what was recorded into a file. If the disk has no room for it, the file is empty, and
+    /// the measurement stands without a trace.
     ///
     /// # Errors
     /// [`TraceError::NotWritten`].
     pub fn finish(self, path: &Path) -> std::result::Result<(), TraceError> {
-        let write = || {
-            let mut file = File::create(path)?;
-            file.write_all(&[u8::from(self.is_full)])?;
-            file.write_all(&self.buffer[..self.committed])
-        };
-        write().map_err(|source| TraceError::NotWritten {
+        let failed = |source| TraceError::NotWritten {
             path: path.to_owned(),
             source,
-        })
+        };
+        let mut file = File::create(path).map_err(failed)?;
+        let written = file.write_all(&[u8::from(self.is_full)]);
+        let written = written.and_then(|()| file.write_all(&self.buffer[..self.committed]));
+        match written {
+            Err(error) if is_disk_full(&error) => file.set_len(0).map_err(failed),
+            other => other.map_err(failed),
+        }
     }
 
     /// Notes an operation of the open transaction.

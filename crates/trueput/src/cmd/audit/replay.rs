@@ -115,7 +115,7 @@ impl Replay<'_> {
             file_system,
             work: self.arguments.work.as_deref(),
             max_bytes: self.arguments.size.max_bytes,
-            stop: signals::stop_flag()?,
+            stop: signals::stop_flag(signals::LEFT_OF_AUDIT)?,
         };
         if let Some(note) = request.describe_other_build(self.registry) {
             output::note(&note);

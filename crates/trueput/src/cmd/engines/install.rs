@@ -42,7 +42,7 @@ pub struct Arguments {
 /// # Errors
 /// Folders that cannot be written, and no Bash.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let stop = stop_flag()?;
+    let stop = stop_flag("trueput-engines.* may be left in the temporary directory")?;
     let folder = tempfile::Builder::new()
         .prefix("trueput-engines.")
         .tempdir();

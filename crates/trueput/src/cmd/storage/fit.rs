@@ -4,13 +4,14 @@ mod report;
 
 use crate::failure::{Failure, INTERRUPTED};
 use crate::output;
+use crate::page::fill;
 use crate::screen::list_width;
 use crate::signals::stop_flag;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use report::{FitReport, server_cost};
 use std::fs::OpenOptions;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -107,7 +108,7 @@ fn parse_duration(text: &str) -> Result<f64, Failure> {
 /// device fails.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let labels = arguments.check()?;
-    let stop = stop_flag()?;
+    let stop = stop_flag(".trueput-fit-* may be left in the folder of --on")?;
     let Some(measured) = measure_device(arguments, &stop)? else {
         return Ok(interrupted());
     };
@@ -283,7 +284,7 @@ impl Arguments {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
         let opened = options.create_new(!self.force).open(&self.output);
-        let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
+        let written = opened.and_then(|made| fill(made, &self.output, text.as_bytes()));
         written.map_err(|error| other(format!("{}: {error}", self.output.display())))
     }
 }

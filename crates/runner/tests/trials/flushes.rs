@@ -88,9 +88,9 @@ fn in_time_slices_each_engine_accounts_for_its_own_flushes() {
 /// They are those of all contenders of a group. The time is short, because the late one flushes
 /// once for each commit when it is closed.
 fn flushes_while_databases_are_closed_are_no_evidence() {
-    let mut pair = ["late", "keeper"].map(|engine| at_sync(engine, 1, 0.05));
+    let mut pair = ["late", "keeper"].map(|engine| at_sync(engine, 1, 0.02));
     for trial in &mut pair {
-        trial.conditions.time_slice_s = Some(0.01);
+        trial.conditions.time_slice_s = Some(0.005);
     }
     let records = Bench::new().records(pair.into());
     if is_counted(&evidence(&records[0])) {

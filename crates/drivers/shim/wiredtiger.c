@@ -16,7 +16,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /* Raised with every change of the functions below, so that the driver can refuse an older shim. */
-#define INTERFACE 2
+#define INTERFACE 3
 
 typedef int (*open_function)(const char *, WT_EVENT_HANDLER *, const char *, WT_CONNECTION **);
 
@@ -24,11 +24,13 @@ typedef struct {
 	WT_EVENT_HANDLER events; /* First: the library hands back a pointer to it. */
 	WT_CONNECTION *connection;
 	volatile int no_space; /* Whether the engine has ever said that the disk is full. */
+	volatile int panicked; /* Whether it has said that the database must be opened again. */
 } database;
 
 typedef struct {
 	WT_SESSION *session;
 	WT_CURSOR *cursor;
+	const database *database;
 } session;
 
 typedef void (*number_visitor)(void *, const char *, int64_t);
@@ -43,6 +45,8 @@ on_error(WT_EVENT_HANDLER *events, WT_SESSION *from, int code, const char *text)
 	(void)from;
 	if (code == ENOSPC || code == EDQUOT || code == EFBIG)
 		((database *)events)->no_space = 1;
+	if (code == WT_PANIC)
+		((database *)events)->panicked = 1;
 	/* The first message names the cause; those after it are of its consequences. */
 	if (message[0] == '\0')
 		snprintf(message, sizeof(message), "%s", text);
@@ -147,10 +151,7 @@ trueput_wt_checkpoint(database *database, int has_log)
 	return (code != 0 ? code : closed);
 }
 
-/*
- * Moves a table's blocks to the front of its file and shortens it, however long that takes. The
- * driver does without it, too, so a shim that lacks it has the same interface.
- */
+/* Moves a table's blocks to the front of its file and shortens it, however long that takes. */
 EXPORT int
 trueput_wt_compact(database *database, const char *uri)
 {
@@ -243,6 +244,7 @@ trueput_wt_session_open(database *database, const char *config, const char *uri,
 	if ((code = connection->open_session(connection, NULL, config, &new->session)) == 0 &&
 	    (code = new->session->open_cursor(new->session, uri, NULL, NULL, &new->cursor)) != 0)
 		new->session->close(new->session, NULL);
+	new->database = database;
 	if (code == 0)
 		*opened = new;
 	else
@@ -265,10 +267,17 @@ trueput_wt_begin(session *session)
 	return (session->session->begin_transaction(session->session, NULL));
 }
 
+/*
+ * WiredTiger calls the error handler at a panic, and "cannot guarantee applications will see an
+ * application thread return WT_PANIC" (src/docs/message-handling.dox): a commit can return 0 whose
+ * log record was not written (docs/findings).
+ */
 EXPORT int
 trueput_wt_commit(session *session)
 {
-	return (session->session->commit_transaction(session->session, NULL));
+	int code = session->session->commit_transaction(session->session, NULL);
+
+	return (code == 0 && session->database->panicked ? WT_PANIC : code);
 }
 
 EXPORT int

@@ -220,13 +220,10 @@ impl Database for WiredTigerDatabase {
     }
 
     fn compact(&mut self) -> Result<Option<&'static str>> {
-        let Some(compact) = self.api.compact else {
-            return Ok(None);
-        };
         // What is not written yet is in no block that could be moved.
         self.checkpoint()?;
         // SAFETY: the database is open, and the name ends in a zero byte.
-        self.check(unsafe { compact(self.handle, TABLE.as_ptr()) })?;
+        self.check(unsafe { (self.api.shim.compact)(self.handle, TABLE.as_ptr()) })?;
         Ok(Some("WT_SESSION::compact"))
     }
 }

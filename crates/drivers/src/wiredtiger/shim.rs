@@ -23,7 +23,7 @@ const PANIC: c_int = -31804;
 const CACHE_FULL: c_int = -31807;
 
 /// `INTERFACE` in the shim.
-const INTERFACE: c_int = 2;
+const INTERFACE: c_int = 3;
 
 symbols! {
     /// The functions that the library itself exports.
@@ -45,6 +45,7 @@ symbols! {
         no_space: fn(Handle) -> c_int,
         create: fn(Handle, *const c_char, *const c_char) -> c_int,
         checkpoint: fn(Handle, c_int) -> c_int,
+        compact: fn(Handle, *const c_char) -> c_int,
         verify: fn(Handle, *const c_char) -> c_int,
         statistics: fn(Handle, NumberVisitor, *mut c_void) -> c_int,
         metadata: fn(Handle, *const c_char, TextVisitor, *mut c_void) -> c_int,
@@ -73,12 +74,7 @@ pub(super) struct WiredTigerApi {
     /// Whether the library was built with WiredTiger's own checks (`HAVE_DIAGNOSTIC`).
     pub(super) is_diagnostic: bool,
     pub(super) shim: ShimFunctions,
-    /// Compacts a table; `None` in a shim that was compiled before it had that.
-    pub(super) compact: Option<CompactFunction>,
 }
-
-/// `trueput_wt_compact` of the shim.
-pub(super) type CompactFunction = unsafe extern "C" fn(Handle, *const c_char) -> c_int;
 
 impl WiredTigerApi {
     /// Takes it from the library at `path` and the shim for its version, once.
@@ -88,15 +84,13 @@ impl WiredTigerApi {
         APIS.get(path, |path| {
             let library = LIBRARIES.get(path, |path| library::load(path, TITLE))?;
             let exported = ExportedFunctions::load(library, "wiredtiger_")?;
-            let (shim, from) = shim_for(path, version(&exported))?;
+            let shim = shim_for(path, version(&exported))?;
             // SAFETY: it is not called. `bt_debug.c` is compiled into diagnostic builds only.
             let debug = unsafe { library.symbol::<unsafe extern "C" fn()>("__wt_debug_addr") };
             Ok(Self {
                 exported,
                 is_diagnostic: debug.is_ok(),
                 shim,
-                // SAFETY: the type is that of the function in `shim/wiredtiger.c`.
-                compact: unsafe { from.symbol("trueput_wt_compact") }.ok(),
             })
         })
     }
@@ -177,9 +171,9 @@ pub(super) fn missing(library: &Path) -> Option<Error> {
     })
 }
 
-/// The shim for a library of that version, from the library's folder or from the installer, and its
-/// file: the layout of the handles differs between versions.
-fn shim_for(library: &Path, wanted: [c_int; 3]) -> Result<(ShimFunctions, &'static Library)> {
+/// The shim for a library of that version, from the library's folder or from the installer: the
+/// layout of the handles differs between versions.
+fn shim_for(library: &Path, wanted: [c_int; 3]) -> Result<ShimFunctions> {
     static LOADED: FileCache<Library> = FileCache::new();
     let beside = Some(library.with_file_name(SHIMS.system)).filter(|path| path.is_file());
     let candidates: Vec<PathBuf> = beside.into_iter().chain(SHIMS.run()).collect();
@@ -197,12 +191,12 @@ fn shim_for(library: &Path, wanted: [c_int; 3]) -> Result<(ShimFunctions, &'stat
             (shim.interface)()
         };
         if (compiled_for, interface) == (wanted, INTERFACE) {
-            return Ok((shim, from));
+            return Ok(shim);
         }
     }
     let (library, wanted, shim) = (library.display(), format_version(wanted), SHIMS.system);
     Err(Error::missing(format!(
-        "{library} is {TITLE} {wanted}, and there is no {shim} for that version: `{INSTALL}` \
+        "{library} is {TITLE} {wanted}, and there is no current {shim} for it: `{INSTALL}` \
          compiles those for the versions that it installs, docs/ENGINES.md says how for others"
     )))
 }

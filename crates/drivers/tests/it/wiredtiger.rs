@@ -4,6 +4,7 @@
 use crate::support::{
     self, TestDatabase, get, keeps_the_contract, observe, open, read, refusal, write,
 };
+use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::Signal;
 use std::ops::ControlFlow;
 use std::os::unix::process::ExitStatusExt as _;
@@ -182,7 +183,7 @@ fn fill(database: &dyn Database) {
                 let mut session = database.session().unwrap();
                 for number in 0..EACH {
                     let key = [thread.to_be_bytes(), number.to_be_bytes()].concat();
-                    while let Err(error) = put_alone(&mut *session, &key) {
+                    while let Err(error) = put_alone(&mut *session, &key, &[7; 200]) {
                         // A full cache rolls transactions back.
                         assert!(matches!(error, Error::Conflict(_)), "{error}");
                         session.abort().unwrap();
@@ -194,9 +195,9 @@ fn fill(database: &dyn Database) {
 }
 
 /// Puts a record in a transaction of its own.
-fn put_alone(session: &mut dyn Session, key: &[u8]) -> Result<(), Error> {
+fn put_alone(session: &mut dyn Session, key: &[u8], value: &[u8]) -> Result<(), Error> {
     session.begin(Mode::Write)?;
-    session.put(key, &[7; 200])?;
+    session.put(key, value)?;
     session.commit()
 }
 
@@ -247,6 +248,63 @@ fn a_kill_amid_chunks_and_checkpoints_leaves_what_the_level_says() {
         // That these are the first of each thread, the scan has checked.
         let left = left_of_many(&*engine, Durability::Buffered, "");
         assert!(left.iter().all(|&count| count <= EACH), "{left:?}");
+    }
+}
+
+const FULL_VARIABLE: &str = "TRUEPUT_TEST_WIREDTIGER_FULL";
+/// A transaction of `LARGE_BYTES` is written to the log past a buffer of this log's.
+const SMALL_LOG: &str = "log_file_max=100KiB";
+const LARGE_BYTES: usize = 20_000;
+/// No file has more room, a log's neither.
+const ROOM_BYTES: u64 = 64 << 10;
+
+/// Not a test of its own: the test below starts it. Its exit code is the number of commits that
+/// were acknowledged.
+#[test]
+#[ignore = "slow: make test runs it"]
+fn commit_until_full_in_child() {
+    let Ok(directory) = std::env::var(FULL_VARIABLE) else {
+        return;
+    };
+    let library = std::env::var(LIBRARY_VARIABLE).unwrap();
+    let engine = WIREDTIGER.with_library(Path::new(&library)).unwrap();
+    let database = open(&*engine, Path::new(&directory), Durability::Sync, SMALL_LOG);
+    let database = database.unwrap();
+    let mut session = database.session().unwrap();
+    setrlimit(Resource::RLIMIT_FSIZE, ROOM_BYTES, ROOM_BYTES).unwrap();
+    for acknowledged in 0_i32..100 {
+        let key = acknowledged.to_be_bytes();
+        if let Err(error) = put_alone(&mut *session, &key, &[7; LARGE_BYTES]) {
+            assert!(matches!(error, Error::Full(_)), "{error}");
+            std::process::exit(acknowledged);
+        }
+    }
+    panic!("no commit failed");
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn a_commit_that_has_no_room_in_the_log_is_not_acknowledged() {
+    for engine in builds() {
+        let folder = tempfile::tempdir().unwrap();
+        // Writes beyond the limit return an error where its signal is ignored.
+        let script = "trap '' XFSZ; exec \"$0\" --include-ignored --exact \
+                      wiredtiger::commit_until_full_in_child";
+        let output = std::process::Command::new("sh")
+            .args(["-c", script])
+            .arg(std::env::current_exe().unwrap())
+            .env(LIBRARY_VARIABLE, engine.build().unwrap().library.unwrap())
+            .env(FULL_VARIABLE, folder.path())
+            .output()
+            .unwrap();
+        let code = output.status.code();
+        let acknowledged = code.filter(|code| (1..100).contains(code));
+        let acknowledged = acknowledged.unwrap_or_else(|| panic!("{output:?}"));
+        let database = open(&*engine, folder.path(), Durability::Sync, SMALL_LOG).unwrap();
+        for number in 0..acknowledged {
+            let found = read(&*database, &number.to_be_bytes());
+            assert!(found.is_some(), "commit {number} of {acknowledged}");
+        }
     }
 }
 

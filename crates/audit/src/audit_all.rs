@@ -418,10 +418,7 @@ impl<'a> AuditCommand<'a> {
 /// Checks that file systems can be mounted here, and creates the folder of a command in the one for
 /// results.
 pub(crate) fn create_folder(results: &Path, command: &str) -> Result<PathBuf, Error> {
-    fs::File::open("/dev/fuse").map_err(|source| Error::NoFuse { source })?;
-    if !trueput_host::is_root() && !is_in_path("fusermount3") {
-        return Err(Error::NoMountHelper);
-    }
+    check_fuse()?;
     // The name of a run's folder: 20261124T140000Z-audit.
     let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
     fs::create_dir_all(results).map_err(|source| Error::Results {
@@ -430,6 +427,18 @@ pub(crate) fn create_folder(results: &Path, command: &str) -> Result<PathBuf, Er
     })?;
     let name = format!("{now}-{command}");
     Ok(create_numbered(results, &name, OPEN_MODE)?)
+}
+
+/// Checks that this user can mount FUSE file systems.
+///
+/// # Errors
+/// [`Error::NoFuse`], [`Error::NoMountHelper`].
+pub(crate) fn check_fuse() -> Result<(), Error> {
+    fs::File::open("/dev/fuse").map_err(|source| Error::NoFuse { source })?;
+    if !trueput_host::is_root() && !is_in_path("fusermount3") {
+        return Err(Error::NoMountHelper);
+    }
+    Ok(())
 }
 
 /// Writes the record of a command into its folder, as a whole or not at all.

@@ -72,6 +72,10 @@ pub enum Failure {
     /// The folder for databases is full, which an engine meets as a fault.
     #[error("{} is full: choose another folder with --work", .0.display())]
     WorkFull(PathBuf),
+    /// Processes that were killed still have files of a folder open: what its storage holds is not
+    /// known yet.
+    #[error("{}: processes that were killed still use it", .0.display())]
+    StillUsed(PathBuf),
     /// A worker gave no report.
     #[error(transparent)]
     NoReport(NoReport),

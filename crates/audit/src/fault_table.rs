@@ -1,10 +1,10 @@
 //! The storage faults of one command: the controls, then every engine by every fault.
 
 use crate::Error;
-use crate::audit_all::{Scratch, create_folder, default_options, write_record};
+use crate::audit_all::{Scratch, check_fuse, create_folder, default_options, write_record};
 use crate::control::NAME as CONTROL_ENGINE;
 use crate::fault_outcome::describe_trouble;
-use crate::fault_trial::FaultCase;
+use crate::fault_trial::{FaultCase, describe_limit};
 use crate::options::AuditOptions;
 use crate::subject::Subject;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use trueput_host::read_facts;
 use trueput_record::fault_record::{
-    FAULT_CONTROLS, FAULT_FORMAT, FAULT_RECORD, FaultControl, FaultCourse, FaultOutcome,
+    self, FAULT_CONTROLS, FAULT_FORMAT, FAULT_RECORD, FaultControl, FaultCourse, FaultOutcome,
     FaultRecord, FaultResult,
 };
 use trueput_record::plan::Contender;
@@ -36,6 +36,8 @@ const CONTROL_LOG: &str = "1GiB";
 pub struct FaultRequest {
     /// The directory in which the folder of the record is made.
     pub results: PathBuf,
+    /// The command that this one goes on with, in its folder; `None`: it begins.
+    pub earlier: Option<EarlierFaults>,
     /// The directory for databases; `None`: in the folder of the record, in memory as root.
     pub work: Option<PathBuf>,
     /// The faults, each tried on its own.
@@ -52,10 +54,21 @@ pub struct FaultRequest {
     pub stop: Arc<AtomicBool>,
 }
 
+/// The faults of a command that ended before all were tried.
+#[derive(Debug, Clone)]
+pub struct EarlierFaults {
+    /// The folder of its record, which the caller has locked.
+    pub folder: PathBuf,
+    /// The record. Its results stay, but for those that were not run.
+    pub record: FaultRecord,
+}
+
 /// An event of the faults of a command.
 pub enum FaultEvent<'a> {
-    /// A control begins.
+    /// A control begins, the next of [`FAULT_CONTROLS`].
     Control(&'a FaultControl),
+    /// The controls have come out as they must, and so many results are to follow.
+    Planned(usize),
     /// An engine begins, under a fault, or without one to see that it works.
     Began(&'a Subject, Option<StorageFault>),
     /// It has ended under a fault.
@@ -76,7 +89,14 @@ pub fn try_faults(
     observe: &dyn Fn(FaultEvent<'_>),
 ) -> Result<(FaultRecord, PathBuf), Error> {
     let (subjects, skipped) = skip_clusters(subjects, skipped, registry);
-    let folder = create_folder(&request.results, "faults")?;
+    let (folder, _lock) = match &request.earlier {
+        Some(earlier) => (check_fuse().map(|()| earlier.folder.clone())?, None),
+        None => {
+            let folder = create_folder(&request.results, "faults")?;
+            let lock = fault_record::lock(&folder)?;
+            (folder, Some(lock))
+        }
+    };
     let scratch = Scratch::open(request.work.as_deref(), &folder)?;
     let facts = collect_program_facts(request.command.clone());
     let mut record = FaultRecord {
@@ -91,6 +111,12 @@ pub fn try_faults(
         skipped,
         interrupted: false,
     };
+    if let Some(EarlierFaults { record: begun, .. }) = &request.earlier {
+        record.command.clone_from(&begun.command);
+        record.started_at.clone_from(&begun.started_at);
+        let is_tried = |result: &&FaultResult| result.outcome != FaultOutcome::NotRun;
+        record.results = begun.results.iter().filter(is_tried).cloned().collect();
+    }
     let table = FaultTable {
         options: AuditOptions {
             seed: request.seed,
@@ -140,7 +166,18 @@ struct FaultTable<'a> {
 struct Candidate<'a> {
     subject: &'a Subject,
     version: String,
+    max_value_bytes: usize,
     hang_limit: Duration,
+}
+
+impl Candidate<'_> {
+    /// Returns whether a result is of its level and knobs, and of another version of its engine.
+    fn has_other_version(&self, result: &FaultResult) -> bool {
+        result.contender == self.subject.contender()
+            && result.durability == self.subject.durability
+            && result.given_knobs == self.subject.given_knobs
+            && result.version != self.version
+    }
 }
 
 impl FaultTable<'_> {
@@ -153,9 +190,28 @@ impl FaultTable<'_> {
             }
             record.controls.push(result);
         }
+        if let (true, Some(earlier)) = (self.options.is_stopped(), &self.request.earlier)
+            && !record.is_valid()
+        {
+            // The record in the folder, with controls that are complete, stays as it is.
+            record.clone_from(&earlier.record);
+            record.interrupted = true;
+            return Ok(());
+        }
         if record.is_valid() {
-            for subject in subjects {
-                self.try_subject(subject, record)?;
+            let candidates = subjects.iter().map(|subject| self.candidate(subject));
+            let candidates: Vec<_> = candidates.collect();
+            // A row of the table is of one version.
+            let is_replaced = |result: &FaultResult| {
+                let mut candidates = candidates.iter();
+                candidates.any(|candidate| candidate.has_other_version(result))
+            };
+            record.results.retain(|result| !is_replaced(result));
+            let planned = candidates.iter();
+            let planned = planned.map(|candidate| self.missing(candidate, record).len());
+            (self.observe)(FaultEvent::Planned(planned.sum()));
+            for candidate in &candidates {
+                self.try_candidate(candidate, record)?;
             }
         }
         record.interrupted = self.options.is_stopped();
@@ -187,10 +243,12 @@ impl FaultTable<'_> {
     fn candidate<'s>(&self, subject: &'s Subject) -> Candidate<'s> {
         let engine = subject.find_engine(self.registry).ok();
         let build = engine.as_ref().and_then(|engine| engine.build().ok());
+        let capabilities = engine.as_ref().map(|engine| engine.capabilities());
         let has_server = engine.is_some_and(|engine| engine.has_server());
         Candidate {
             subject,
             version: build.map(|build| build.version).unwrap_or_default(),
+            max_value_bytes: capabilities.map_or(usize::MAX, |it| it.max_value_bytes),
             hang_limit: if has_server {
                 SERVER_HANG_LIMIT
             } else {
@@ -199,33 +257,57 @@ impl FaultTable<'_> {
         }
     }
 
-    /// Tries every fault on a subject, unless it fails without one.
-    fn try_subject(&self, subject: &Subject, record: &mut FaultRecord) -> Result<(), Error> {
-        if self.options.is_stopped() {
+    /// Tries every fault on a candidate that has no result yet, unless it fails without one.
+    fn try_candidate(
+        &self,
+        candidate: &Candidate<'_>,
+        record: &mut FaultRecord,
+    ) -> Result<(), Error> {
+        let missing = self.missing(candidate, record);
+        if self.options.is_stopped() || missing.is_empty() {
             return Ok(());
         }
-        let candidate = self.candidate(subject);
-        let trouble = self.rehearse(&candidate);
-        for &fault in &self.request.faults {
-            for failed_fsync in self.behaviors(fault) {
-                let reason = trouble.clone().or_else(|| self.describe_end_of_time());
-                let result = match reason {
-                    Some(reason) => FaultResult {
-                        outcome: FaultOutcome::NotRun,
-                        reason: Some(reason),
-                        ..blank_result(&candidate, fault, failed_fsync)
-                    },
-                    None => self.try_fault(&candidate, fault, failed_fsync),
-                };
-                if self.options.is_stopped() {
-                    return Ok(());
-                }
-                (self.observe)(FaultEvent::Ended(&result));
-                record.results.push(result);
-                self.write(record)?;
+        let trouble = self.rehearse(candidate);
+        for (fault, failed_fsync) in missing {
+            let reason = trouble.clone().or_else(|| self.describe_end_of_time());
+            let result = match reason {
+                Some(reason) => FaultResult {
+                    outcome: FaultOutcome::NotRun,
+                    reason: Some(reason),
+                    ..blank_result(candidate, fault, failed_fsync)
+                },
+                None => self.try_fault(candidate, fault, failed_fsync),
+            };
+            if self.options.is_stopped() {
+                return Ok(());
             }
+            (self.observe)(FaultEvent::Ended(&result));
+            record.results.push(result);
+            self.write(record)?;
         }
         Ok(())
+    }
+
+    /// Returns the faults of a candidate that have no result yet, each with what becomes of the
+    /// pages of a failed flush.
+    fn missing(
+        &self,
+        candidate: &Candidate<'_>,
+        record: &FaultRecord,
+    ) -> Vec<(StorageFault, Option<FailedFlush>)> {
+        let faults = self.request.faults.iter();
+        let cases = faults.flat_map(|&fault| {
+            let behaviors = self.behaviors(fault).into_iter();
+            behaviors.map(move |failed_fsync| (fault, failed_fsync))
+        });
+        let is_missing = |&(fault, failed_fsync): &(StorageFault, Option<FailedFlush>)| {
+            let blank = blank_result(candidate, fault, failed_fsync);
+            !record
+                .results
+                .iter()
+                .any(|result| is_of_case(result, &blank))
+        };
+        cases.filter(is_missing).collect()
     }
 
     /// Returns the behaviors after a failed flush with which a fault is tried; one of `None` if no
@@ -313,9 +395,22 @@ impl FaultTable<'_> {
                 }
             }
         }
+        if result.outcome == FaultOutcome::NotTriggered {
+            result.reason = describe_limit(fault, candidate.max_value_bytes);
+        }
         result.elapsed_s = began.elapsed().as_secs_f64();
         result
     }
+}
+
+/// Returns whether a result is one of the same build, level, knobs and fault as another.
+fn is_of_case(result: &FaultResult, other: &FaultResult) -> bool {
+    result.contender == other.contender
+        && result.version == other.version
+        && result.durability == other.durability
+        && result.given_knobs == other.given_knobs
+        && result.fault == other.fault
+        && result.failed_fsync == other.failed_fsync
 }
 
 /// Returns the result of a fault that was not tried yet.
@@ -346,5 +441,45 @@ fn courses(fault: StorageFault) -> &'static [FaultCourse] {
         (_, FaultEffect::Lie) => &[FaultCourse::Kill],
         (FaultOperation::Read, _) | (_, FaultEffect::Stall { .. }) => &[FaultCourse::Reopen],
         _ => &[FaultCourse::Kill, FaultCourse::Reopen],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_was_tried_if_nothing_of_its_case_has_changed() {
+        let subject = serde_json::from_str(
+            r#"{"engine": "lmdb", "durability": "sync", "claim": "sync", "knobs": {},
+                "given_knobs": {}}"#,
+        );
+        let subject: Subject = subject.unwrap();
+        let candidate = |version: &str| Candidate {
+            subject: &subject,
+            version: version.to_owned(),
+            max_value_bytes: usize::MAX,
+            hang_limit: HANG_LIMIT,
+        };
+        let result = |version: &str, fault: &str, failed_fsync| {
+            blank_result(&candidate(version), fault.parse().unwrap(), failed_fsync)
+        };
+        let dropped = Some(FailedFlush::Dropped);
+        let tried = FaultResult {
+            outcome: FaultOutcome::Reported,
+            elapsed_s: 1.0,
+            ..result("1.2", "fsync:eio@3", dropped)
+        };
+        assert!(is_of_case(&tried, &result("1.2", "fsync:eio@3", dropped)));
+        for other in [
+            result("1.3", "fsync:eio@3", dropped),
+            result("1.2", "fsync:eio@4", dropped),
+            result("1.2", "fsync:eio@3", Some(FailedFlush::KeptDirty)),
+        ] {
+            assert!(!is_of_case(&tried, &other), "{other:?}");
+        }
+        // What was tried on an earlier version is in no table with a later one.
+        assert!(candidate("1.3").has_other_version(&tried));
+        assert!(!candidate("1.2").has_other_version(&tried));
     }
 }

@@ -8,6 +8,7 @@ use crate::judgment::judge;
 use crate::options::AuditOptions;
 use crate::recorded::DATABASE;
 use crate::subject::Subject;
+use crate::transaction::{LARGE_BYTES, LargeValues};
 use crate::worker::{Assignment, NewMachine, Task};
 use crate::worker_process::{MIN_ROOM_BYTES, Worker, inspect, inspect_repeatedly};
 use std::fs;
@@ -21,6 +22,7 @@ use trueput_record::fault_record::{
     FaultCourse, FaultOutcome, FaultTrial, ReportedError, WorkloadEnd,
 };
 use trueput_record::storage_fault::{FailedFlush, FaultEffect, FaultTrigger, StorageFault};
+use trueput_record::value::format_bytes;
 
 /// The commits of each session before faults come.
 const COMMITS_BEFORE: u64 = 24;
@@ -29,6 +31,14 @@ const COMMITS_BEFORE: u64 = 24;
 /// where a fault comes at a later request.
 const MIN_COMMITS: u64 = 24;
 const MAX_COMMITS: u64 = 1_000;
+
+/// The large values that a workload commits where a device is full beyond a size: as much as it
+/// holds, but so much at most.
+const MAX_GROWTH_BYTES: u64 = 256 << 20;
+
+/// The same at least, and where a device is full at once: an engine may have some room in its files
+/// that it fills first.
+const MIN_GROWTH_BYTES: u64 = 8 << 20;
 
 /// A workload commits so often under faults at most: before the database is opened again, and
 /// after.
@@ -85,7 +95,8 @@ impl FaultCase<'_> {
 
     fn run_in(&self, files: &TrialFiles, options: &AuditOptions) -> Result<FaultTrial, Failure> {
         let mut mounted = self.mount(files, options)?;
-        let capacity = COMMITS_BEFORE + PARTS * self.commits_under_fault();
+        let under = self.commits_under_fault(options.workers);
+        let capacity = COMMITS_BEFORE + PARTS * under;
         let history = History::create(&files.history, options.workers, capacity)
             .map_err(Failure::of_file(&files.history))?;
         EventLog::create(&files.events).map_err(Failure::of_file(&files.events))?;
@@ -96,14 +107,18 @@ impl FaultCase<'_> {
             workers: options.workers,
             memory_bytes: options.memory_bytes,
             // What a flush loses then is more than the page that the next commit writes again.
-            large_every: 1,
+            large: if self.growth_bytes().is_some() {
+                LargeValues::GROWING
+            } else {
+                LargeValues::ALWAYS
+            },
             task: Task::Endure {
                 history: files.history.clone(),
                 capacity,
                 events: files.events.clone(),
                 gate: files.gate.clone(),
                 before: COMMITS_BEFORE,
-                under: self.commits_under_fault(),
+                under,
                 course: self.course,
             },
         };
@@ -115,8 +130,12 @@ impl FaultCase<'_> {
         let end = self.await_end(&mut worker, files, &history, options)?;
         // It is killed, with its descendants.
         drop(worker);
-        await_no_users(mounted.path(), KILL_TIMEOUT);
+        let is_free = await_no_users(mounted.path(), KILL_TIMEOUT);
         mounted.disarm()?;
+        // Who was killed in a stall ends no sooner than that.
+        if !is_free && !await_no_users(mounted.path(), KILL_TIMEOUT) {
+            return Err(Failure::StillUsed(mounted.path().to_owned()));
+        }
         if read_free_bytes(&options.scratch).is_some_and(|free| free < MIN_ROOM_BYTES) {
             return Err(Failure::WorkFull(options.scratch.clone()));
         }
@@ -145,6 +164,7 @@ impl FaultCase<'_> {
             report: files.folder.join("report.json"),
             faults: self.fault.into_iter().collect(),
             failed_flush: self.failed_flush,
+            can_lose: true,
             seed: options.seed,
         };
         // A server must own its folder, and the root of a file system is not always its user's.
@@ -156,13 +176,23 @@ impl FaultCase<'_> {
     }
 
     /// Returns the commits of each session at a time under the fault: enough that a fault comes
-    /// whose request has a number.
-    fn commits_under_fault(&self) -> u64 {
+    /// whose request has a number, or that waits until the files have a size.
+    fn commits_under_fault(&self, workers: u32) -> u64 {
+        if let Some(bytes) = self.growth_bytes() {
+            return bytes.div_ceil(u64::from(workers) * LARGE_BYTES as u64) + MIN_COMMITS;
+        }
         let request = match self.fault.map(|fault| fault.trigger) {
             Some(FaultTrigger::Request(number) | FaultTrigger::RequestsFrom(number)) => number,
             _ => 0,
         };
         request.clamp(MIN_COMMITS, MAX_COMMITS)
+    }
+
+    /// Returns the bytes by which the database is to grow under a fault of a full device; `None`
+    /// under another one.
+    fn growth_bytes(&self) -> Option<u64> {
+        let size = full_size_bytes(self.fault?)?;
+        Some(size.clamp(MIN_GROWTH_BYTES, MAX_GROWTH_BYTES))
     }
 
     /// Returns the time after which the fault comes.
@@ -282,6 +312,47 @@ impl FaultCase<'_> {
     }
 }
 
+/// Returns the size beyond which a device is full under a fault; `None` if it never is.
+fn full_size_bytes(fault: StorageFault) -> Option<u64> {
+    match (fault.effect, fault.trigger) {
+        (FaultEffect::NoSpace, FaultTrigger::Bytes(size)) => Some(size),
+        (FaultEffect::NoSpace, _) => Some(0),
+        _ => None,
+    }
+}
+
+/// Returns why a fault may never come on an engine whose values have so many bytes at most: the
+/// workload ends before; `None` if it is long enough.
+pub(crate) fn describe_limit(fault: StorageFault, max_value_bytes: usize) -> Option<String> {
+    if let Some(size) = full_size_bytes(fault) {
+        let wanted = size.max(MIN_GROWTH_BYTES);
+        let value = LARGE_BYTES.min(max_value_bytes) as u64;
+        // As many values as of the usual length are written.
+        let written = wanted.min(MAX_GROWTH_BYTES) * value / LARGE_BYTES as u64;
+        let reason = if max_value_bytes < LARGE_BYTES {
+            let value = format_bytes(value);
+            format!(": the engine takes values of {value} at most")
+        } else {
+            String::new()
+        };
+        return (written < wanted).then(|| {
+            let written = format_bytes(written);
+            format!("the workload writes records of {written} at most{reason}")
+        });
+    }
+    match fault.trigger {
+        FaultTrigger::Request(number) | FaultTrigger::RequestsFrom(number)
+            if number > MAX_COMMITS =>
+        {
+            Some(format!(
+                "the workload makes {} commits of each session under a fault at most",
+                PARTS * MAX_COMMITS
+            ))
+        }
+        _ => None,
+    }
+}
+
 /// Waits until there are commits that can be lost.
 fn await_readiness(
     worker: &mut Worker,
@@ -347,6 +418,60 @@ fn describe_injected(injected: &InjectedFault) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The commits of each of three sessions under a fault, and their large values.
+    fn growth(fault: &str) -> (u64, Option<u64>) {
+        let subject = serde_json::from_str(SUBJECT).unwrap();
+        let case = FaultCase {
+            subject: &subject,
+            fault: Some(fault.parse().unwrap()),
+            failed_flush: FailedFlush::default(),
+            course: FaultCourse::Kill,
+            hang_limit: Duration::ZERO,
+        };
+        (case.commits_under_fault(3), case.growth_bytes())
+    }
+
+    const SUBJECT: &str = r#"{"engine": "lmdb", "library": null, "durability": "sync",
+        "claim": "sync", "knobs": {}, "given_knobs": {}, "window_commits": null}"#;
+
+    #[test]
+    fn a_workload_outgrows_the_device_that_is_full_beyond_a_size() {
+        const MIB: u64 = 1 << 20;
+        for (fault, mib) in [
+            ("write:enospc", 8),
+            ("write:enospc@1KiB", 8),
+            ("write:enospc@64MiB", 64),
+            ("write:enospc@1GiB", 256),
+        ] {
+            let (commits, bytes) = growth(fault);
+            assert_eq!(bytes, Some(mib * MIB), "{fault}");
+            assert!(3 * commits * LARGE_BYTES as u64 > mib * MIB, "{fault}");
+        }
+        // The control: other faults need no growth.
+        assert_eq!(growth("fsync:eio@3"), (MIN_COMMITS, None));
+        assert_eq!(growth("write:eio@500"), (500, None));
+    }
+
+    #[test]
+    fn a_fault_beyond_the_end_of_the_workload_has_its_reason() {
+        let limit = |fault: &str| describe_limit(fault.parse().unwrap(), usize::MAX);
+        let words = limit("write:enospc@1GiB").unwrap();
+        assert_eq!(words, "the workload writes records of 256 MiB at most");
+        let words = limit("fsync:eio@1001").unwrap();
+        assert!(words.contains("2000 commits of each session"), "{words}");
+        for fault in ["write:enospc@256MiB", "fsync:eio@1000..", "read:flip@1e-9"] {
+            assert_eq!(limit(fault), None, "{fault}");
+        }
+        // The same number of smaller values does not fill the device.
+        let limited = |bytes| describe_limit("write:enospc@64MiB".parse().unwrap(), bytes);
+        assert_eq!(
+            limited(LARGE_BYTES / 4).unwrap(),
+            "the workload writes records of 16 MiB at most: the engine takes values of 5 KiB at \
+             most"
+        );
+        assert_eq!(limited(LARGE_BYTES), None);
+    }
 
     #[test]
     fn an_error_that_is_repeated_is_listed_once_with_its_number() {

@@ -6,7 +6,7 @@ use crate::judgment::judge;
 use crate::model_run::ModelRun;
 use crate::options::AuditOptions;
 use crate::subject::Subject;
-use crate::transaction::{LARGE_EVERY, mix};
+use crate::transaction::{LargeValues, mix};
 use crate::worker::{Assignment, Task};
 use crate::worker_process::{Worker, inspect, inspect_repeatedly};
 use std::path::Path;
@@ -41,7 +41,7 @@ pub(crate) fn kill_once(
         seed: options.seed,
         workers: options.workers,
         memory_bytes: options.memory_bytes,
-        large_every: LARGE_EVERY,
+        large: LargeValues::OF_AUDIT,
         task: Task::Record {
             history: path,
             capacity: CAPACITY,

@@ -95,7 +95,7 @@ pub use audit_all::{AuditEvent, AuditRequest, audit_all};
 pub use block_form::concerns_devices;
 pub use error::Error;
 pub use failure::{Failure, NoReport};
-pub use fault_table::{FaultEvent, FaultRequest, try_faults};
+pub use fault_table::{EarlierFaults, FaultEvent, FaultRequest, try_faults};
 pub use options::AuditOptions;
 pub use replay::{ImpossibleState, Replay, ReplayError, StoredRecording, replay};
 pub use stored_replay::ReplayRequest;

@@ -6,7 +6,7 @@ use crate::flush_scope::is_unknown;
 use crate::history::{Commit, History};
 use crate::options::AuditOptions;
 use crate::subject::Subject;
-use crate::transaction::LARGE_EVERY;
+use crate::transaction::LargeValues;
 use crate::worker::{Assignment, Report, Task};
 use crate::worker_process::{MIN_ROOM_BYTES, Worker};
 use crate::write_back_loop::WriteBackLoop;
@@ -174,7 +174,7 @@ pub(crate) fn record_workload(
         seed: options.seed,
         workers: options.workers,
         memory_bytes: options.memory_bytes,
-        large_every: LARGE_EVERY,
+        large: LargeValues::OF_AUDIT,
         task: Task::Record {
             history,
             capacity: options.capacity(),

@@ -9,7 +9,7 @@ use crate::judgment::judge;
 use crate::options::AuditOptions;
 use crate::recorded::{DATABASE, RecordedWorkload};
 use crate::subject::Subject;
-use crate::transaction::LARGE_EVERY;
+use crate::transaction::LargeValues;
 use crate::worker::{Assignment, Inspection, NewMachine, Task};
 use crate::worker_process::{inspect, inspect_repeatedly};
 use std::path::{Path, PathBuf};
@@ -155,7 +155,7 @@ impl<'a> StateJudge<'a> {
             seed: self.options.seed,
             workers: self.options.workers,
             memory_bytes: self.options.memory_bytes,
-            large_every: LARGE_EVERY,
+            large: LargeValues::OF_AUDIT,
             task: Task::Inspect {
                 machine,
                 after_lost_power: true,

@@ -1,6 +1,7 @@
 //! The transactions of an audit: each is a pure function of the seed, the worker and its number, so
 //! that the content of a database can be checked without a copy of what was written.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use trueput_record::random::SplitMix64;
 
@@ -13,15 +14,13 @@ const GROWING: u8 = 4;
 
 const OVERWRITTEN_SLOTS: u64 = 48;
 const DELETED_SLOTS: u64 = 24;
-const LARGE_SLOTS: u64 = 3;
 /// A growing record is deleted after this many transactions.
 const LIFETIME: u64 = 60;
-/// In an audit, one transaction in this many writes a large value.
-pub(crate) const LARGE_EVERY: u64 = 8;
 
 const SMALL_BYTES: usize = 100;
-/// More than five pages, so that it does not fit into one page of any engine.
-const LARGE_BYTES: usize = 20 * 1024;
+/// The bytes of a large value: more than five pages, so that it does not fit into one page of any
+/// engine.
+pub(crate) const LARGE_BYTES: usize = 20 * 1024;
 const HEADER_BYTES: usize = 16;
 
 /// The number of transactions that are aborted: none that commits has it.
@@ -93,14 +92,39 @@ pub(crate) enum Change {
     Delete(RecordKey),
 }
 
+/// The large values of transactions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LargeValues {
+    /// One transaction in this many writes one,
+    pub(crate) every: u64,
+    /// into one of so many records of its worker.
+    pub(crate) slots: u64,
+}
+
+impl LargeValues {
+    /// Those of an audit.
+    pub(crate) const OF_AUDIT: Self = Self { every: 8, slots: 3 };
+
+    /// One in each transaction, into few records.
+    pub(crate) const ALWAYS: Self = Self {
+        every: 1,
+        ..Self::OF_AUDIT
+    };
+
+    /// One in each transaction, into a record that no other one writes: files must grow.
+    pub(crate) const GROWING: Self = Self {
+        every: 1,
+        slots: u64::MAX,
+    };
+}
+
 /// The transactions of one audit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Script {
     pub(crate) seed: u64,
     /// The longest value that the engine accepts, bytes.
     pub(crate) max_value_bytes: usize,
-    /// One transaction in this many writes a large value.
-    pub(crate) large_every: u64,
+    pub(crate) large: LargeValues,
 }
 
 impl Script {
@@ -125,8 +149,8 @@ impl Script {
         if let Some(old) = sequence.checked_sub(LIFETIME) {
             changes.push(Change::Delete(key(GROWING, old)));
         }
-        if sequence.is_multiple_of(self.large_every) {
-            changes.push(Change::Put(key(LARGE, draw(4) % LARGE_SLOTS)));
+        if sequence.is_multiple_of(self.large.every) {
+            changes.push(Change::Put(key(LARGE, draw(4) % self.large.slots)));
         }
         // Last, so that an engine that loses the end of a transaction loses it.
         changes.push(Change::Put(RecordKey::sequence(worker)));
@@ -190,7 +214,7 @@ mod tests {
     const SCRIPT: Script = Script {
         seed: 7,
         max_value_bytes: usize::MAX,
-        large_every: LARGE_EVERY,
+        large: LargeValues::OF_AUDIT,
     };
 
     #[test]
@@ -211,6 +235,19 @@ mod tests {
         let growing = records.keys().filter(|key| key.range == GROWING).count();
         assert_eq!(growing as u64, LIFETIME);
         assert_eq!(records[&RecordKey::sequence(0)], 500);
+    }
+
+    #[test]
+    fn large_values_that_must_grow_are_each_a_record_of_its_own() {
+        let large_records = |large| {
+            let script = Script { large, ..SCRIPT };
+            let records = script.records(0, 300);
+            records.keys().filter(|key| key.range == LARGE).count()
+        };
+        assert_eq!(large_records(LargeValues::GROWING), 300);
+        // The control: the others are written again and again.
+        assert_eq!(large_records(LargeValues::ALWAYS), 3);
+        assert_eq!(large_records(LargeValues::OF_AUDIT), 3);
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod recording;
 
 use crate::block_form::ImageMount;
 use crate::subject::{Subject, SubjectError};
-use crate::transaction::Script;
+use crate::transaction::{LargeValues, Script};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -38,8 +38,7 @@ pub(crate) struct Assignment {
     pub(crate) workers: u32,
     /// The most memory of its own, bytes.
     pub(crate) memory_bytes: u64,
-    /// One transaction in this many writes a large value.
-    pub(crate) large_every: u64,
+    pub(crate) large: LargeValues,
     pub(crate) task: Task,
 }
 
@@ -196,7 +195,7 @@ fn serve(registry: &Registry, assignment: &Assignment) -> Result<Report, TaskErr
     let script = Script {
         seed: assignment.seed,
         max_value_bytes: engine.capabilities().max_value_bytes,
-        large_every: assignment.large_every,
+        large: assignment.large,
     };
     let openable = OpenableEngine {
         engine,

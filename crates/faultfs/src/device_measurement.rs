@@ -2,7 +2,11 @@
 //! requests take. The device is a real one ([`crate::device_probe`]) or a modeled one in virtual
 //! time ([`crate::modelled_probe`]), so that the figures of both can be compared.
 
-use crate::modelled_image::percentiles;
+mod cycle_times;
+
+pub(crate) use cycle_times::PARTS;
+pub use cycle_times::{CycleTime, CycleTimes};
+
 use crate::storage_model::NS_PER_S;
 use serde::Serialize;
 use std::fmt;
@@ -29,9 +33,6 @@ const BURST_DEPTH: u32 = 16;
 
 /// The large writes before a flush, a load each.
 const DIRTY_WRITES: [u64; 5] = [1, 4, 16, 64, 256];
-
-/// The parts of a load's time whose rates are told apart.
-pub(crate) const PARTS: usize = 10;
 
 /// What the requests of a load do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -177,17 +178,6 @@ impl ProbePlan {
     }
 }
 
-/// The times of a client's cycle, nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CycleTime {
-    /// Its end, counted from the beginning of the load.
-    pub end_ns: u64,
-    /// The duration of its requests.
-    pub requests_ns: u64,
-    /// The duration of its flush; 0 without one.
-    pub flush_ns: u64,
-}
-
 /// What was measured of a load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LoadMeasurement {
@@ -209,24 +199,16 @@ pub struct LoadMeasurement {
 
 impl LoadMeasurement {
     /// Sums up the cycles of a load.
-    fn of(load: ProbeLoad, cycles: &[CycleTime]) -> Self {
-        let last_ns = cycles.iter().map(|cycle| cycle.end_ns).max();
-        let elapsed_ns = last_ns.unwrap_or(0).max(1);
-        let mut rates_per_s = [0.0; PARTS];
-        let elapsed_s = elapsed_ns as f64 / NS_PER_S;
-        for cycle in cycles {
-            let part = cycle.end_ns.saturating_mul(PARTS as u64) / elapsed_ns;
-            rates_per_s[(part as usize).min(PARTS - 1)] += PARTS as f64 / elapsed_s;
-        }
-        let times = |of: fn(&CycleTime) -> u64| percentiles(cycles.iter().map(of).collect());
+    fn of(load: ProbeLoad, times: &CycleTimes) -> Self {
+        let elapsed_s = times.elapsed_s();
         Self {
             load,
             elapsed_s,
-            per_s: cycles.len() as f64 / elapsed_s,
-            rates_per_s,
-            requests: times(|cycle| cycle.requests_ns),
-            flush: times(|cycle| cycle.flush_ns),
-            cycle: times(|cycle| cycle.requests_ns + cycle.flush_ns),
+            per_s: times.count() as f64 / elapsed_s,
+            rates_per_s: times.rates_per_s(),
+            requests: times.requests(),
+            flush: times.flushes(),
+            cycle: times.cycles(),
         }
     }
 }
@@ -256,12 +238,12 @@ pub trait ProbedDevice {
     /// The device's own.
     fn flush(&mut self) -> Result<(), Self::Error>;
 
-    /// Runs a load for a time, nanoseconds, each client for a cycle at least, and returns the
-    /// cycles.
+    /// Runs a load for a time, nanoseconds, each client for a cycle at least, and returns the times
+    /// of the cycles.
     ///
     /// # Errors
     /// The device's own.
-    fn run(&mut self, load: ProbeLoad, span_ns: u64) -> Result<Vec<CycleTime>, Self::Error>;
+    fn run(&mut self, load: ProbeLoad, span_ns: u64) -> Result<CycleTimes, Self::Error>;
 }
 
 /// Runs the loads of a plan. `progress` gets each load before it begins, and the time that it and
@@ -283,8 +265,8 @@ pub fn measure<D: ProbedDevice>(
         // What an earlier load has left in a write cache is none of this one's.
         device.flush()?;
         let span_s = plan.duration_s * load.kind.share() / shares;
-        let cycles = device.run(load, (span_s * NS_PER_S) as u64)?;
-        loads.push(LoadMeasurement::of(load, &cycles));
+        let times = device.run(load, (span_s * NS_PER_S) as u64)?;
+        loads.push(LoadMeasurement::of(load, &times));
         left_s -= span_s;
     }
     Ok(DeviceMeasurement { loads })
@@ -309,8 +291,11 @@ mod tests {
             requests_ns: 10,
             flush_ns: 30,
         };
-        let cycles: Vec<_> = early.chain(late).map(cycle).collect();
-        let found = LoadMeasurement::of(load, &cycles);
+        let mut times = CycleTimes::default();
+        early
+            .chain(late)
+            .for_each(|end_ns| times.add(cycle(end_ns)));
+        let found = LoadMeasurement::of(load, &times);
         assert_eq!((found.elapsed_s, found.per_s), (10.0, 11.0));
         assert_eq!(found.rates_per_s.iter().sum::<f64>(), 110.0);
         assert_eq!((found.rates_per_s[0], found.rates_per_s[9]), (100.0, 2.0));

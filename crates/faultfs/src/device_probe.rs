@@ -1,6 +1,6 @@
 //! The loads of a fit on a real device: with direct I/O on a file of the caller's.
 
-use crate::device_measurement::{CycleTime, LARGE_BYTES, ProbeLoad, ProbedDevice};
+use crate::device_measurement::{CycleTime, CycleTimes, LARGE_BYTES, ProbeLoad, ProbedDevice};
 use nix::libc;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -99,16 +99,16 @@ impl<'s> DeviceProbe<'s> {
         client: u32,
         began: Instant,
         span_ns: u64,
-    ) -> io::Result<Vec<CycleTime>> {
+    ) -> io::Result<CycleTimes> {
         let mut random = SplitMix64::for_use(SEED, u64::from(client));
         let mut block = PageBuffer::zeroed(load.kind.bytes() as usize);
         fill(block.bytes_mut(), &mut random);
-        let mut cycles = Vec::new();
+        let mut times = CycleTimes::default();
         loop {
             let start_ns = elapsed_ns(began);
             for _ in 0..load.requests {
                 if self.stop.load(Relaxed) {
-                    return Ok(cycles);
+                    return Ok(times);
                 }
                 let number = self.number.fetch_add(1, Relaxed);
                 let position = load.position(number, self.bytes, &mut random);
@@ -123,13 +123,13 @@ impl<'s> DeviceProbe<'s> {
                 self.file.sync_data()?;
             }
             let end_ns = elapsed_ns(began);
-            cycles.push(CycleTime {
+            times.add(CycleTime {
                 end_ns,
                 requests_ns: requests_end_ns - start_ns,
                 flush_ns: end_ns - requests_end_ns,
             });
             if end_ns >= span_ns || self.stop.load(Relaxed) {
-                return Ok(cycles);
+                return Ok(times);
             }
         }
     }
@@ -142,7 +142,7 @@ impl ProbedDevice for DeviceProbe<'_> {
         self.check(self.file.sync_data())
     }
 
-    fn run(&mut self, load: ProbeLoad, span_ns: u64) -> Result<Vec<CycleTime>, ProbeError> {
+    fn run(&mut self, load: ProbeLoad, span_ns: u64) -> Result<CycleTimes, ProbeError> {
         self.number.store(0, Relaxed);
         let probe = &*self;
         let began = Instant::now();
@@ -150,13 +150,14 @@ impl ProbedDevice for DeviceProbe<'_> {
             let clients: Vec<_> = (0..load.depth)
                 .map(|client| scope.spawn(move || probe.cycles(load, client, began, span_ns)))
                 .collect();
-            let done = clients.into_iter().map(|client| {
-                let ended = client.join();
-                ended.unwrap_or_else(|_| Err(io::Error::other("a client of the probe panicked")))
-            });
-            done.collect::<io::Result<Vec<_>>>()
+            let mut times = CycleTimes::default();
+            for client in clients {
+                let panicked = |_| io::Error::other("a client of the probe panicked");
+                times.join(client.join().map_err(panicked)??);
+            }
+            io::Result::Ok(times)
         });
-        self.check(done).map(|cycles| cycles.concat())
+        self.check(done)
     }
 }
 

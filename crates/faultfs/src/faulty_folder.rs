@@ -40,7 +40,8 @@
 //! - What the storage holds in place of written pages is kept in memory, up to
 //!   [`MAX_PRE_IMAGE_BYTES`]. An engine that writes more in place between two flushes gets all its
 //!   pages as without faults from then on: [`FaultReport::untracked`] says so, and to lose caches
-//!   or power is refused.
+//!   or power is refused. So it is from the start where nothing is to be lost
+//!   ([`FaultyFolders::can_lose`]): nothing is remembered then.
 //! - One thread serves all requests, so that a flush keeps other requests waiting as a disk without
 //!   a queue does.
 

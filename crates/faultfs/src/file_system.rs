@@ -5,9 +5,10 @@ use crate::layer::{Layer, WriteOrigin};
 use crate::operation::{Entry, Inode, Operation};
 use crate::state::{Handle, State};
 use fuser::{
-    Errno, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, LockOwner, OpenFlags,
-    RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
-    ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
+    Errno, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
+    KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData,
+    ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite,
+    Request, TimeOrNow, WriteFlags,
 };
 use rustix::fs::{AtFlags, Mode, OFlags, SeekFrom};
 use std::ffi::OsStr;
@@ -63,11 +64,26 @@ fn flushes(flags: OpenFlags) -> bool {
     flags.0 & nix::libc::O_DSYNC != 0
 }
 
+/// Returns whether a write is past the kernel's cache.
+fn is_direct(flags: OpenFlags) -> bool {
+    flags.0 & nix::libc::O_DIRECT != 0
+}
+
 fn error(error: io::Error) -> Errno {
     Errno::from(error)
 }
 
 impl<L: Layer> Filesystem for PassThroughFileSystem<L> {
+    fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        if let Some(requests) = L::MAX_BACKGROUND {
+            // Only zero is refused.
+            let _ = config.set_max_background(requests);
+            // A kernel without it waits for the reply to each.
+            let _ = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
+        }
+        Ok(())
+    }
+
     fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let mut state = self.state();
         let found = state.inodes.find(Inode(parent.0), name);
@@ -318,6 +334,7 @@ impl<L: Layer> Filesystem for PassThroughFileSystem<L> {
         let origin = match () {
             () if write_flags.contains(WriteFlags::FUSE_WRITE_CACHE) => WriteOrigin::Cache,
             () if flushes(flags) => WriteOrigin::FlushingCall(request.pid()),
+            () if is_direct(flags) => WriteOrigin::DirectCall,
             () => WriteOrigin::Call,
         };
         let at = (handle, offset);

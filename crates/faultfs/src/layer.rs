@@ -1,4 +1,4 @@
-//! What a pass-through file system does besides passing through: it records, or fails.
+//! What a pass-through file system does besides passing through: it records, fails, or waits.
 
 use crate::flush_watch::Thread;
 use crate::inodes::InodeTable;
@@ -15,6 +15,8 @@ pub(crate) enum WriteOrigin {
     Call,
     /// A call of this thread that writes and flushes.
     FlushingCall(Thread),
+    /// A call of write past the kernel's cache, by direct I/O.
+    DirectCall,
     /// A page of the kernel's cache, which is written back.
     Cache,
 }
@@ -29,12 +31,20 @@ pub(crate) struct OpenFile<'f> {
     pub(crate) below: &'f File,
 }
 
-/// The time that a reply waits after its request is done.
-pub(crate) struct Stall {
-    /// Waits.
-    pub(crate) wait: Box<dyn FnOnce() + Send>,
-    /// Whether all other requests wait, too.
-    pub(crate) holds_all: bool,
+/// Sends the reply to a request.
+pub(crate) type ReplySender = Box<dyn FnOnce() + Send>;
+
+/// What a reply waits for after its request is done.
+pub(crate) enum Stall {
+    /// The return of a function.
+    Wait {
+        /// The function.
+        wait: Box<dyn FnOnce() + Send>,
+        /// Whether all other requests wait, too.
+        holds_all: bool,
+    },
+    /// Whoever gets the reply, and sends it when it is due.
+    HandOver(Box<dyn FnOnce(ReplySender) + Send>),
 }
 
 /// The result of a request, and when it is told.
@@ -57,14 +67,18 @@ impl<T: Send + 'static> Answer<T> {
         let Self { result, stall } = self;
         match stall {
             None => reply(result),
+            Some(Stall::HandOver(hand_over)) => hand_over(Box::new(move || reply(result))),
             // This is the only thread that serves.
-            Some(stall) if stall.holds_all => {
-                (stall.wait)();
+            Some(Stall::Wait {
+                wait,
+                holds_all: true,
+            }) => {
+                wait();
                 reply(result);
             }
-            Some(stall) => {
+            Some(Stall::Wait { wait, .. }) => {
                 let later = move || {
-                    (stall.wait)();
+                    wait();
                     reply(result);
                 };
                 // Without a thread the reply is dropped, which answers EIO.
@@ -77,6 +91,10 @@ impl<T: Send + 'static> Answer<T> {
 /// What happens at the requests of a pass-through file system. Requests that change or read content
 /// are done by the layer; it hears of the others before or after them.
 pub(crate) trait Layer: Send + 'static {
+    /// The requests that the kernel makes at once ahead of readers, and by direct I/O; `None`: the
+    /// usual number, and by direct I/O one after the other for each client.
+    const MAX_BACKGROUND: Option<u16> = None;
+
     /// Returns how a file below is opened for a process that asks for this access.
     fn access(asked: OFlags) -> OFlags {
         asked

@@ -25,8 +25,9 @@
 //! run takes; [`modelled_device::ModelledDevice`] computes it in virtual time, and
 //! [`modelled_image`] shows an image file with these delays, below the file system of a trial.
 //!
-//! Both file systems of folders pass through by a layer: one records, the other fails requests as
-//! faults say, and knows what the storage would then hold ([`faulty_folder`]).
+//! The file systems of folders pass through by a layer: one records, one fails requests as faults
+//! say, and knows what the storage would then hold ([`faulty_folder`]), one has the delays of a
+//! model ([`modelled_folder`]).
 //! [`model_fit`] fits a model to what [`device_probe`] measures of a real device.
 
 mod check;
@@ -46,6 +47,7 @@ mod mapped_ranges;
 pub mod model_fit;
 pub mod model_prediction;
 pub mod modelled_device;
+pub mod modelled_folder;
 pub mod modelled_image;
 pub mod modelled_probe;
 pub mod mount;

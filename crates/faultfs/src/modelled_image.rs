@@ -37,15 +37,20 @@
 //!
 //! # Time
 //!
-//! The clock is `CLOCK_MONOTONIC`. Before the first client, the server measures its own cost: the
-//! round trip of a request without delay from a file of its own. The lowest tenth of those
-//! ([`OwnCost::transport_ns`]) is counted as part of the modeled time: a request is submitted to
-//! the model as if it had come so much earlier. A model that makes a write durable faster than the
-//! server passes a write and a flush on is refused. Reads and writes of several sizes, and several
-//! at once, are measured as well, for the report. What a loop device adds to a round trip is not
-//! measured.
+//! The clock is `CLOCK_MONOTONIC`. Before the first client, the server attaches a loop device to
+//! its own image, as a trial does, and detaches it again. Through it, it measures reads, writes and
+//! flushes without delay, and what each kind takes longer than the server waits before it replies:
+//! the way there, the lateness of the reply, and the time until the client has woken. This is
+//! counted as part of the modeled time ([`OwnCost::transport`]): a request is submitted to the
+//! model as if it had come so much earlier, so that the median of a client's requests is the time
+//! of the model. Requests that come together share some of the way, so that each of them may
+//! complete earlier by what it is spared. Where no loop device can be attached, the lowest tenth of
+//! the round trips to the server alone is counted instead.
 //!
-//! [`OwnCost::transport_ns`]: trueput_record::service_report::OwnCost::transport_ns
+//! A model that reads, or makes a write durable, faster than the way there and back is refused.
+//! Reads and writes of several sizes, and several at once, are measured as well, for the report.
+//!
+//! [`OwnCost::transport`]: trueput_record::service_report::OwnCost::transport
 //! [`ServiceReport`]: trueput_record::service_report::ServiceReport
 
 mod delays;
@@ -55,7 +60,10 @@ mod served_image;
 mod server;
 mod service_report;
 
+pub(crate) use delays::{Answer, Delays, ServedRequest};
 pub use own_cost::check_speed;
-pub(crate) use own_cost::percentiles;
+pub(crate) use own_cost::measure_file;
 pub use served_image::ServedImage;
 pub use server::{ImageFolders, SERVER_COMMAND, serve_image};
+pub(crate) use server::{become_storage, serve_with_delays, set_model};
+pub(crate) use service_report::RequestKind;

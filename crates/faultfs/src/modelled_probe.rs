@@ -1,7 +1,7 @@
 //! The loads of a fit on a modeled device, in virtual time.
 
 use crate::device_measurement::{
-    CycleTime, DeviceMeasurement, ProbeLoad, ProbePlan, ProbedDevice, measure,
+    CycleTime, CycleTimes, DeviceMeasurement, ProbeLoad, ProbePlan, ProbedDevice, measure,
 };
 use crate::modelled_device::{DeviceRequest, ModelledDevice};
 use crate::storage_model::StorageModel;
@@ -62,15 +62,15 @@ impl ProbedDevice for ModelledProbe {
         Ok(())
     }
 
-    fn run(&mut self, load: ProbeLoad, span_ns: u64) -> Result<Vec<CycleTime>, Infallible> {
+    fn run(&mut self, load: ProbeLoad, span_ns: u64) -> Result<CycleTimes, Infallible> {
         let begin_ns = self.now_ns;
         let mut clients: BinaryHeap<_> = (0..load.depth).map(|_| Reverse(begin_ns)).collect();
-        let (mut cycles, mut number) = (Vec::new(), 0);
+        let (mut times, mut number) = (CycleTimes::default(), 0);
         // Clients submit in the order of time: those of a deep load have one request a cycle.
         while let Some(Reverse(start_ns)) = clients.pop() {
             let [requests_end_ns, end_ns] = self.cycle(load, start_ns, number);
             number += load.requests;
-            cycles.push(CycleTime {
+            times.add(CycleTime {
                 end_ns: end_ns - begin_ns,
                 requests_ns: requests_end_ns - start_ns,
                 flush_ns: end_ns - requests_end_ns,
@@ -80,6 +80,6 @@ impl ProbedDevice for ModelledProbe {
                 clients.push(Reverse(end_ns));
             }
         }
-        Ok(cycles)
+        Ok(times)
     }
 }

@@ -31,7 +31,7 @@ pub enum NamedModelError {
     },
 }
 
-/// Returns the model that the value of a condition names.
+/// Returns the model that the value of a condition names, in whichever form.
 ///
 /// # Errors
 /// [`NamedModelError`]: there is no such model, or the file has another text than the trial was
@@ -40,9 +40,17 @@ pub fn find_model(text: &str) -> Result<StorageModel, NamedModelError> {
     let reference = ModelReference::of(text);
     match reference.file() {
         Some(path) => Ok(read_planned(&reference, path)?.0),
-        // A built-in model has no hash: one after its name belongs to no model.
-        None => Ok(StorageModel::built_in(text)?),
+        None => built_in(&reference),
     }
+}
+
+/// Returns a built-in model. It has no hash: one after its name belongs to no model.
+fn built_in(reference: &ModelReference<'_>) -> Result<StorageModel, NamedModelError> {
+    let name = match reference.digest {
+        Some(digest) => ModelReference::pinned(reference.source, digest),
+        None => reference.source.to_owned(),
+    };
+    Ok(StorageModel::built_in(&name)?)
 }
 
 /// Returns the value that a trial's condition has for this value of a plan's: a file by its full
@@ -53,7 +61,7 @@ pub fn find_model(text: &str) -> Result<StorageModel, NamedModelError> {
 pub fn pin_model(text: &str) -> Result<String, NamedModelError> {
     let reference = ModelReference::of(text);
     let Some(path) = reference.file() else {
-        StorageModel::built_in(text)?;
+        built_in(&reference)?;
         return Ok(text.to_owned());
     };
     // A plan's folder may have a name that no condition can hold.
@@ -64,7 +72,7 @@ pub fn pin_model(text: &str) -> Result<String, NamedModelError> {
     // So may the current folder: then the path stays relative to it.
     let full = full.filter(|full| parse_model(full).is_ok());
     let full = full.unwrap_or_else(|| reference.source.to_owned());
-    Ok(ModelReference::pinned(&full, &sha256))
+    Ok(reference.in_same_form(&ModelReference::pinned(&full, &sha256)))
 }
 
 /// Reads the model in a file, with the SHA-256 of its text in hexadecimal digits.
@@ -138,6 +146,23 @@ mod tests {
         let said = find_model(&pinned).unwrap_err().to_string();
         assert!(said.contains("has changed"), "{said}");
         assert_ne!(pin_model(path.to_str().unwrap()).unwrap(), pinned);
+    }
+
+    #[test]
+    fn a_model_in_its_folder_form_is_the_same_model_and_stays_in_this_form() {
+        assert_eq!(pin_model("folder:hdd-7200").unwrap(), "folder:hdd-7200");
+        assert_eq!(
+            find_model("folder:hdd-7200").unwrap(),
+            find_model("hdd-7200").unwrap()
+        );
+        let said = find_model("folder:hdd-720").unwrap_err().to_string();
+        assert!(said.contains("'hdd-720'"), "{said}");
+        let (_folder, path) = file();
+        let usual = pin_model(path.to_str().unwrap()).unwrap();
+        let pinned = pin_model(&format!("folder:{}", path.display())).unwrap();
+        assert_eq!(pinned, format!("folder:{usual}"));
+        assert_eq!(pin_model(&pinned).unwrap(), pinned);
+        assert_eq!(find_model(&pinned).unwrap(), find_model(&usual).unwrap());
     }
 
     #[test]

@@ -9,14 +9,21 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+use trueput_host::end_connection;
+
+/// The time that a server has to mount, and to measure what it takes itself.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The time that a server has to write back and unmount.
 const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The time that a server has to do what a line asks for. One that is stopped does nothing.
 const ORDER_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// The time that a server that was killed has to end.
+const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The device by which a server speaks with the kernel.
 const FUSE_DEVICE: &str = "/dev/fuse";
@@ -64,9 +71,18 @@ impl ServerProcess {
     /// [`MountError::NoFuse`] if this kernel or user has no FUSE, [`MountError::Failed`] otherwise.
     pub(crate) fn start(
         name: &'static str,
-        mut command: Command,
+        command: Command,
         mount_point: &Path,
         removal: UnmountFlags,
+    ) -> Result<Self, MountError> {
+        Self::start_within(START_TIMEOUT, name, command, (mount_point, removal))
+    }
+
+    fn start_within(
+        limit: Duration,
+        name: &'static str,
+        mut command: Command,
+        (mount_point, removal): (&Path, UnmountFlags),
     ) -> Result<Self, MountError> {
         if let Err(error) = std::fs::File::open(FUSE_DEVICE) {
             return Err(MountError::NoFuse(format!("{FUSE_DEVICE}: {error}")));
@@ -92,13 +108,16 @@ impl ServerProcess {
             mount_point: mount_point.to_owned(),
             removal,
         };
-        if process.read_line().is_ok_and(|line| line == READY) {
-            Ok(process)
-        } else {
-            drop(process.socket.take());
-            let words = process.last_words();
-            Err(process.error(format!("it cannot be mounted: {words}")))
-        }
+        let answered = process.await_output(limit);
+        let reason = match answered.and_then(|()| process.read_line()) {
+            Ok(line) if line == READY => return Ok(process),
+            Ok(_) => process.end().unwrap_or_else(|| "it has ended".to_owned()),
+            Err(error) => {
+                process.kill();
+                error.to_string()
+            }
+        };
+        Err(process.error(format!("it cannot be mounted: {reason}")))
     }
 
     /// Returns the folder on which the file system is mounted.
@@ -187,23 +206,9 @@ impl ServerProcess {
     pub(crate) fn end(&mut self) -> Option<String> {
         let child = self.child.as_mut()?;
         drop(self.socket.take());
-        let deadline = Instant::now() + STOP_TIMEOUT;
-        let mut pause = Duration::from_millis(1);
-        let status = loop {
-            match child.try_wait() {
-                Ok(Some(status)) => break status,
-                Ok(None) if Instant::now() < deadline => {
-                    std::thread::sleep(pause);
-                    pause = (pause * 2).min(Duration::from_millis(50));
-                }
-                _ => {
-                    let _ = child.kill();
-                    let _ = child.wait();
-                    let _ = remove_mount(&self.mount_point, self.removal);
-                    self.child = None;
-                    return Some("it did not end in time and was killed".to_owned());
-                }
-            }
+        let Some(status) = await_end(child, STOP_TIMEOUT) else {
+            self.kill();
+            return Some("it did not end in time and was killed".to_owned());
         };
         if status.success() {
             self.child = None;
@@ -212,6 +217,18 @@ impl ServerProcess {
         // A server that was killed leaves its mount behind.
         let _ = remove_mount(&self.mount_point, self.removal);
         Some(self.last_words())
+    }
+
+    /// Kills the server and removes its mount. One that was killed while it uses a file of its own
+    /// waits for itself, until the kernel ends its connection.
+    fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            // Without the right to do this, it may still end.
+            let _ = end_connection(&self.mount_point);
+            await_end(&mut child, KILL_TIMEOUT);
+            let _ = remove_mount(&self.mount_point, self.removal);
+        }
     }
 
     /// Waits for a server that has ended, and returns its error.
@@ -234,5 +251,54 @@ impl ServerProcess {
 impl Drop for ServerProcess {
     fn drop(&mut self) {
         let _ = self.end();
+    }
+}
+
+/// Waits until a process has ended; `None` if it does not within the limit.
+fn await_end(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
+    let deadline = Instant::now() + limit;
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match child.try_wait() {
+            Ok(None) if Instant::now() < deadline => {
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_millis(50));
+            }
+            ended => return ended.ok().flatten(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Starts a shell script as a server, and returns its error and whether its process is left.
+    fn fail(script: &str) -> (String, bool) {
+        let folder = tempfile::tempdir().unwrap();
+        let number = folder.path().join("number");
+        let mut command = Command::new("sh");
+        let script = format!("echo $$ > \"$0\"; {script}");
+        command.args(["-c", &script]).arg(&number);
+        let at = (folder.path(), UnmountFlags::empty());
+        let limit = Duration::from_secs(2);
+        let error = ServerProcess::start_within(limit, "test", command, at).unwrap_err();
+        let number = std::fs::read_to_string(number).unwrap();
+        let process = format!("/proc/{}", number.trim());
+        (error.to_string(), Path::new(&process).exists())
+    }
+
+    #[test]
+    fn a_server_that_does_not_become_ready_is_killed() {
+        if std::fs::File::open(FUSE_DEVICE).is_err() {
+            return;
+        }
+        let (error, is_left) = fail("exec sleep 600");
+        assert_eq!(error, "test: it cannot be mounted: no answer within 2 s");
+        assert!(!is_left);
+        // The control: one that ends says why itself.
+        let (error, is_left) = fail("echo full >&2; exit 3");
+        assert_eq!(error, "test: it cannot be mounted: full");
+        assert!(!is_left);
     }
 }

@@ -42,6 +42,9 @@ pub struct ModelServers {
     pub requests: Vec<RequestLateness>,
     /// The cost of requests without delay.
     pub own_cost: Vec<RequestCost>,
+    /// Whether that is the cost through a loop device, as the clients of trials have it, and not
+    /// that of the server alone.
+    pub is_through_loop: bool,
 }
 
 /// The lateness of the replies to one kind of request: medians over the images.
@@ -49,7 +52,7 @@ pub struct ModelServers {
 pub struct RequestLateness {
     /// The kind.
     pub request: RequestKind,
-    /// The requests of all images.
+    /// The requests of all images that had a reply of their own.
     pub count: u64,
     /// The time that the model gave one, the mean, nanoseconds; `None` if it is not known.
     pub modeled_ns: Option<f64>,
@@ -134,17 +137,18 @@ impl ModelServers {
             max_late_share: shares.iter().copied().reduce(f64::max),
             requests: lateness.collect(),
             own_cost: own_cost(reports),
+            is_through_loop: reports.iter().all(|it| it.own_cost.through_loop.is_some()),
         }
     }
 }
 
-/// The lateness of one kind; `None` if no image was asked for it.
+/// The lateness of one kind; `None` if no image answered one.
 fn lateness(request: RequestKind, counts: &[RequestCounts]) -> Option<RequestLateness> {
-    let asked = counts.iter().filter(|counts| counts.requests > 0);
+    let asked = counts.iter().filter(|counts| counts.replies() > 0);
     let asked: Vec<_> = asked.collect();
     let middle = |of: fn(&RequestCounts) -> u64| median(asked.iter().map(|it| of(it) as f64));
     let sum = |of: fn(&RequestCounts) -> u64| asked.iter().map(|it| of(it) as f64).sum::<f64>();
-    let (count, modeled_ns) = (sum(|it| it.requests), sum(|it| it.modeled_ns));
+    let (count, modeled_ns) = (sum(RequestCounts::replies), sum(|it| it.modeled_ns));
     Some(RequestLateness {
         request,
         count: count as u64,
@@ -157,21 +161,23 @@ fn lateness(request: RequestKind, counts: &[RequestCounts]) -> Option<RequestLat
 /// A request without delay: its kind, its bytes, and how many were made at once.
 type CostKey = (RequestKind, u64, u32);
 
-/// The medians that a server measured, nanoseconds. Older ones know one size, one at a time.
+/// The medians that a server measured, nanoseconds: through a loop device if it had one. Older ones
+/// know one size, one at a time.
 fn samples(report: &ServiceReport) -> Vec<(CostKey, u64)> {
     let cost = &report.own_cost;
+    let [read, write, flush] = cost.client_trips();
     let single = SizeCost {
         bytes: SMALL_BYTES,
         depth: 1,
-        read: cost.read,
-        write: cost.write,
+        read,
+        write,
     };
     let sizes = if cost.by_size.is_empty() {
         std::slice::from_ref(&single)
     } else {
         &cost.by_size
     };
-    let mut found = vec![((RequestKind::Flush, 0, 1), cost.flush.median_ns)];
+    let mut found = vec![((RequestKind::Flush, 0, 1), flush.median_ns)];
     for one in sizes {
         let key = |kind| (kind, one.bytes, one.depth);
         found.push((key(RequestKind::Read), one.read.median_ns));
@@ -208,7 +214,7 @@ fn own_cost(reports: &[ServiceReport]) -> Vec<RequestCost> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trueput_record::service_report::{OwnCost, REPORTS, RoundTrip};
+    use trueput_record::service_report::{LoopCost, OwnCost, REPORTS, RoundTrip};
     use trueput_record::testing::{manifest, spec, valid};
     use trueput_record::{Conditions, Durability};
 
@@ -241,10 +247,16 @@ mod tests {
                 read: trip(29),
                 write: trip(59),
                 flush: trip(late_percent),
+                through_loop: None,
                 by_size: vec![size(4096, 1, 30), size(4096, 4, 70), size(1 << 20, 1, 900)],
             },
             reads: RequestCounts::default(),
-            writes: RequestCounts::default(),
+            // Those of a folder's flushes.
+            writes: RequestCounts {
+                requests: 10,
+                without_reply: 10,
+                ..RequestCounts::default()
+            },
             flushes,
             discards: RequestCounts::default(),
         }
@@ -293,7 +305,7 @@ mod tests {
         assert_eq!(late(0), (1, 0, Some(0.04)));
         assert_eq!(late(1), (3, 2, Some(0.3)));
         let flushes = &found[1].requests[0];
-        assert_eq!(found[1].requests.len(), 1, "no image was read or written");
+        assert_eq!(found[1].requests.len(), 1, "no other request was answered");
         assert_eq!((flushes.request, flushes.count), (RequestKind::Flush, 30));
         assert_eq!(flushes.modeled_ns, Some(1_000.0));
         assert_eq!((flushes.median_ns, flushes.p99_ns), (120.0, 240.0));
@@ -326,6 +338,25 @@ mod tests {
             (RequestKind::Flush, 0, vec![(1, 4.0)]),
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn the_cost_is_that_through_the_loop_device_where_there_was_one() {
+        let mut report = report(4);
+        let servers = |report: &ServiceReport| {
+            let reports = std::slice::from_ref(report);
+            ModelServers::of("sd-card".to_owned(), reports)
+        };
+        assert!(!servers(&report).is_through_loop);
+        report.own_cost.through_loop = Some(LoopCost {
+            flush: trip(70),
+            ..LoopCost::default()
+        });
+        let found = servers(&report);
+        assert!(found.is_through_loop);
+        let flush = found.own_cost.last().unwrap();
+        assert_eq!(flush.request, RequestKind::Flush);
+        assert_eq!(flush.by_depth[0].median_ns, 70.0);
     }
 
     #[test]

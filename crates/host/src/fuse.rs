@@ -55,6 +55,21 @@ pub(crate) fn find_own_at(mount_point: &Path) -> Option<FuseMount> {
     mounts.find(|mount| mount.mount_point == mount_point && mount.is_own())
 }
 
+/// Ends the connection to the server of the file system of this program that is mounted on that
+/// folder, if there is one: whoever waits for it gets an error, which may be the server itself. No
+/// file on it is looked at.
+///
+/// # Errors
+/// The system's own.
+pub fn end_connection(mount_point: &Path) -> io::Result<()> {
+    // The mount table has no links in its paths.
+    let (parent, name) = (mount_point.parent(), mount_point.file_name());
+    let parent = parent.and_then(|parent| parent.canonicalize().ok());
+    let path = parent.and_then(|parent| Some(parent.join(name?)));
+    let mount = find_own_at(path.as_deref().unwrap_or(mount_point));
+    mount.map_or(Ok(()), |mount| mount.abort())
+}
+
 /// Returns whether a file system of this kind, mounted from `source`, is this program's: audits
 /// record on it, or it shows an image on modeled storage, or a folder that fails.
 pub(crate) fn is_own(kind: &str, source: &str) -> bool {

@@ -1,5 +1,5 @@
-//! Image files that a server shows with the delays of a storage model. The server is another
-//! crate's; a trial's file systems need no more of it than this.
+//! Image files that a server shows with the delays of a storage model, and folders. The server is
+//! another crate's; a trial's file systems need no more of it than this.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -7,14 +7,14 @@ use std::path::Path;
 /// The name of the file that a server shows in its mount point.
 pub const SERVED_IMAGE: &str = "image";
 
-/// An image file that is to be served.
+/// An image file that is to be served, or for a model in its folder form a folder.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelledImage<'a> {
-    /// The file with the bytes.
+    /// The file with the bytes, or the folder with the files.
     pub backing: &'a Path,
-    /// Its size, which stays.
+    /// Its size, which stays; that of the device below a folder.
     pub bytes: u64,
-    /// The empty folder in which [`SERVED_IMAGE`] shows it.
+    /// The empty folder in which [`SERVED_IMAGE`] shows it, or which shows the files.
     pub mount_point: &'a Path,
     /// The storage model, as the condition `storage_model` names it.
     pub model: &'a str,

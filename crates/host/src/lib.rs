@@ -7,6 +7,7 @@ pub mod cluster;
 pub mod disk;
 mod facts;
 mod file_system;
+pub mod fit_file;
 pub mod flush_counts;
 pub mod folder_copy;
 pub mod freezer;
@@ -46,4 +47,5 @@ pub use facts::{
 pub use file_system::{
     FreeSpace, find_file_system, find_nearest_existing, read_free_bytes, read_free_space,
 };
+pub use fuse::end_connection;
 pub use user::is_root;

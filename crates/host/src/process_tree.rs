@@ -62,14 +62,23 @@ pub(crate) fn find_stopped_users(folder: &Path) -> Vec<u32> {
         .collect()
 }
 
-/// Waits until no process has its working folder or an open file in a folder, for a limit at most.
-/// Processes that this user cannot inspect do not count.
-pub fn await_no_users(folder: &Path, limit: Duration) {
+/// Waits until no process has its working folder or an open file in a folder, for a limit at most,
+/// and returns whether that is so. Processes that this user cannot inspect do not count, nor do
+/// those that see other mounts: a folder of the same name is another one to them.
+#[must_use]
+pub fn await_no_users(folder: &Path, limit: Duration) -> bool {
     let until = Instant::now() + limit;
-    let is_used = || list_all().any(|pid| can_inspect(pid) && uses(pid, folder));
-    while is_used() && Instant::now() < until {
+    let mounts = read_link("/proc/thread-self/ns/mnt").ok();
+    let sees_same = |pid: u32| read_link(format!("/proc/{pid}/ns/mnt")).ok() == mounts;
+    let is_user = |pid: u32| can_inspect(pid) && sees_same(pid) && uses(pid, folder);
+    let is_used = || list_all().any(is_user);
+    while is_used() {
+        if Instant::now() >= until {
+            return false;
+        }
         std::thread::sleep(USERS_PAUSE);
     }
+    true
 }
 
 /// Lists all processes.
@@ -309,10 +318,32 @@ mod tests {
         until("the program runs", || uses(child.id(), working));
         assert!(uses(child.id(), open));
         assert!(!uses(child.id(), other));
+        assert!(!await_no_users(working, Duration::ZERO));
         child.kill().unwrap();
         child.wait().unwrap();
-        await_no_users(working, Duration::from_secs(30));
-        assert!(!uses(child.id(), working));
+        assert!(await_no_users(working, Duration::from_secs(30)));
+    }
+
+    #[test]
+    fn a_process_with_other_mounts_uses_another_folder_of_the_same_name() {
+        if !nix::unistd::geteuid().is_root() {
+            eprintln!("not run: only root can give a process other mounts");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let mut command = Command::new("unshare");
+        let command = command.args(["--mount", "sleep", "60"]);
+        let mut child = command.current_dir(&folder).spawn().unwrap();
+        let mounts = |pid: &str| read_link(format!("/proc/{pid}/ns/mnt")).unwrap();
+        let own = mounts("self");
+        until("it has other mounts", || {
+            mounts(&child.id().to_string()) != own
+        });
+        assert!(uses(child.id(), &folder));
+        assert!(await_no_users(&folder, Duration::ZERO));
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     #[test]

@@ -87,18 +87,24 @@ pub struct RunMarker {
     folder: PathBuf,
     /// The process of the run.
     pub pid: u32,
+    /// Whether nothing in the folder is to outlive the run; `None`: an earlier version wrote it,
+    /// which did not say so.
+    #[serde(default)]
+    pub(crate) is_disposable: Option<bool>,
 }
 
 impl RunMarker {
-    /// Marks a folder as that of a run of this process.
+    /// Marks a folder as that of a run of this process, and says whether nothing in it is to
+    /// outlive the run.
     ///
     /// # Errors
     /// [`FolderProblem::NotUsable`] or [`FolderProblem::Marker`].
-    pub(crate) fn write(folder: &Path) -> Result<(), FolderProblem> {
+    pub(crate) fn write(folder: &Path, is_disposable: bool) -> Result<(), FolderProblem> {
         let marker = Self {
             magic: RUN_MAGIC.to_owned(),
             folder: folder.to_owned(),
             pid: std::process::id(),
+            is_disposable: Some(is_disposable),
         };
         let text = serde_json::to_vec(&marker)?;
         let written = fs::File::create(folder.join(RUN_MARKER))
@@ -192,7 +198,7 @@ impl MarkedFolder {
         let lock = fs::File::open(&path).map_err(failed)?;
         // On a file system without locks the number of the process tells whether it is at work.
         let _ = lock.try_lock();
-        RunMarker::write(&path)?;
+        RunMarker::write(&path, false)?;
         Ok(Self { path, _lock: lock })
     }
 
@@ -216,7 +222,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let run = folder.path().join("run");
         fs::create_dir(&run).unwrap();
-        RunMarker::write(&run).unwrap();
+        RunMarker::write(&run, true).unwrap();
         let notes = run.join("notes");
         fs::write(&notes, "mine").unwrap();
         let refused = RunMarker::remove_with_folder(&run);
@@ -237,8 +243,12 @@ mod tests {
             magic: FORMER_RUN_MAGIC.to_owned(),
             folder: run.clone(),
             pid: 1,
+            is_disposable: Some(true),
         };
-        fs::write(run.join(RUN_MARKER), serde_json::to_vec(&marker).unwrap()).unwrap();
-        assert!(RunMarker::read(&run).is_some());
+        let mut fields = serde_json::to_value(marker).unwrap();
+        let map = fields.as_object_mut().unwrap();
+        map.remove("is_disposable").unwrap();
+        fs::write(run.join(RUN_MARKER), fields.to_string()).unwrap();
+        assert_eq!(RunMarker::read(&run).unwrap().is_disposable, None);
     }
 }

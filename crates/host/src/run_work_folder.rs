@@ -45,45 +45,69 @@ pub enum TrialFolderError {
     },
 }
 
-/// The folder of one run in a work folder. Its contents are removed when it is closed, unless they
-/// are to be kept.
+/// The folder of one run in a work folder. It is removed when it is closed, unless there are
+/// databases in it that are to be kept, or that could not be removed.
 #[derive(Debug)]
 pub struct RunWorkFolder {
     work: WorkFolder,
     path: PathBuf,
     /// Serves images of trials on modeled storage; `None` if there are no such trials.
     images: Option<Arc<dyn ImageStore>>,
+    /// Whether nothing in it is to outlive the run.
+    is_disposable: bool,
+    /// Whether an earlier part of the run was killed, and nothing that it left is to be kept.
+    has_leftovers: bool,
     /// Locked, so that no other run of that name works here.
     _lock: fs::File,
 }
 
 impl RunWorkFolder {
     /// Makes the folder of the run `name`, or takes up the one that an earlier part of the run
-    /// left.
+    /// left. This part may keep databases if `keeps` says so.
     ///
     /// # Errors
     /// A [`WorkFolderError`].
-    pub fn open(work: WorkFolder, name: impl AsRef<Path>) -> Result<Self, WorkFolderError> {
+    pub fn open(
+        work: WorkFolder,
+        name: impl AsRef<Path>,
+        keeps: bool,
+    ) -> Result<Self, WorkFolderError> {
         let path = work.path().join(name.as_ref());
-        match make_folder(&path)
-            .and_then(|()| lock(&path))
-            .and_then(|lock| {
-                // A killed run has left them between two time slices.
-                for pid in find_stopped_users(&path) {
-                    // One that does not end keeps its files, which is noticed there.
-                    let _ = kill_server(pid);
-                }
-                RunMarker::write(&path)?;
-                Ok(lock)
-            }) {
-            Ok(lock) => Ok(Self {
+        let opened = make_folder(&path).and_then(|()| lock(&path));
+        let opened = opened.and_then(|lock| {
+            // A killed run has left them between two time slices.
+            for pid in find_stopped_users(&path) {
+                // One that does not end keeps its files, which is noticed there.
+                let _ = kill_server(pid);
+            }
+            let earlier = RunMarker::read(&path);
+            let has_leftovers = earlier
+                .as_ref()
+                .is_some_and(|mark| mark.is_disposable == Some(true));
+            // A part of the run that has ended has kept what is in it.
+            let is_new = earlier.is_none() && is_empty(&path).map_err(FolderProblem::NotRead)?;
+            let is_disposable = !keeps && (is_new || has_leftovers);
+            RunMarker::write(&path, is_disposable)?;
+            Ok((lock, is_disposable, has_leftovers))
+        });
+        match opened {
+            Ok((lock, is_disposable, has_leftovers)) => Ok(Self {
                 work,
                 path,
                 images: None,
+                is_disposable,
+                has_leftovers,
                 _lock: lock,
             }),
             Err(problem) => Err(WorkFolderError { path, problem }),
         }
+    }
+
+    /// Returns whether an earlier part of the run was killed, so that databases may be left that
+    /// are not to be kept.
+    #[must_use]
+    pub fn has_leftovers(&self) -> bool {
+        self.has_leftovers
     }
 
     /// Returns this folder with a store that serves the images of trials on modeled storage.
@@ -198,11 +222,16 @@ impl RunWorkFolder {
         Ok(trial_file_system::unmount_all(&self.path.join(id), images)?)
     }
 
-    /// Leaves the work folder as it was found, except for databases that are kept.
+    /// Leaves the work folder as it was found, except for databases that are kept. What could not
+    /// be removed keeps its marker, by which `trueput clean` finds it.
     pub fn close(self) {
-        let _ = RunMarker::remove(&self.path);
-        // Fails if a database is kept, as it should.
-        let _ = fs::remove_dir(&self.path);
+        if self.is_disposable {
+            let _ = RunMarker::remove_with_folder(&self.path);
+        } else {
+            let _ = RunMarker::remove(&self.path);
+            // Fails if a database is kept, as it should.
+            let _ = fs::remove_dir(&self.path);
+        }
         self.work.release();
     }
 }
@@ -244,16 +273,109 @@ fn make_folder(path: &Path) -> Result<(), FolderProblem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trial_file_system::{Leftover, clean, find};
     use std::time::{Duration, Instant};
+
+    /// Opens the folder of the run. A process that another test starts has a copy of the lock until
+    /// it runs its program.
+    fn reopen(work: &Path, keeps: bool) -> RunWorkFolder {
+        let until = Instant::now() + Duration::from_secs(10);
+        loop {
+            match RunWorkFolder::open(WorkFolder::claim(work).unwrap(), "run", keeps) {
+                Ok(area) => return area,
+                Err(error) => assert!(Instant::now() < until, "{error}"),
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn store(area: &RunWorkFolder, id: &str) {
+        let (folder, _) = area.trial_folder(id).unwrap();
+        fs::write(folder.join("data"), "x").unwrap();
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_told_from_what_a_run_was_to_keep() {
+        let parent = tempfile::tempdir().unwrap();
+        let work = parent.path().join("work");
+        for (keeps, is_killed, is_leftover) in [
+            (false, true, true),
+            (true, true, false),
+            (true, false, false),
+        ] {
+            let area = reopen(&work, keeps);
+            assert!(!area.has_leftovers());
+            store(&area, "0001");
+            if is_killed {
+                drop(area);
+            } else {
+                area.close();
+            }
+            let area = reopen(&work, false);
+            assert_eq!(area.has_leftovers(), is_leftover, "{keeps} {is_killed}");
+            area.remove_trial("0001").unwrap();
+            area.close();
+            assert!(!work.exists());
+        }
+    }
+
+    #[test]
+    fn what_an_earlier_part_of_the_run_kept_is_no_leftover_of_a_later_one_that_is_killed() {
+        let parent = tempfile::tempdir().unwrap();
+        let work = parent.path().join("work");
+        let area = reopen(&work, true);
+        store(&area, "0001");
+        area.close();
+        drop(reopen(&work, false));
+        let area = reopen(&work, false);
+        assert!(!area.has_leftovers());
+        let run = area.path.clone();
+        area.close();
+        assert!(run.join("0001").exists() && RunMarker::read(&run).is_none());
+    }
+
+    #[test]
+    fn what_a_killed_run_was_to_keep_stays_when_the_rest_of_it_is_removed() {
+        let parent = tempfile::tempdir().unwrap();
+        for keeps in [true, false] {
+            let work = parent.path().join(keeps.to_string());
+            let area = reopen(&work, keeps);
+            let database = area.path.join("0001");
+            store(&area, "0001");
+            let left = Leftover {
+                path: area.path.clone(),
+                pid: std::process::id(),
+                items: Vec::new(),
+            };
+            drop(area);
+            let until = Instant::now() + Duration::from_secs(10);
+            // As in `reopen`, the lock may be held a little longer.
+            while let Err(errors) = clean(&left) {
+                assert!(Instant::now() < until, "{errors:?}");
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            assert_eq!(database.exists(), keeps);
+            assert_eq!(find(&[], &[work]), []);
+        }
+    }
+
+    #[test]
+    fn what_could_not_be_removed_keeps_the_mark_by_which_it_is_found() {
+        let parent = tempfile::tempdir().unwrap();
+        let area = reopen(&parent.path().join("work"), false);
+        let run = area.path.clone();
+        store(&area, "0001");
+        area.close();
+        assert!(RunMarker::read(&run).is_some());
+    }
 
     #[test]
     fn a_bystander_in_a_marked_folder_stays_when_a_run_is_closed() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("work");
-        let area = RunWorkFolder::open(WorkFolder::claim(&path).unwrap(), "run").unwrap();
-        let (trial_folder, left) = area.trial_folder("0001").unwrap();
-        assert!(!left);
-        fs::write(trial_folder.join("data"), "x").unwrap();
+        let area = reopen(&path, false);
+        assert!(!area.trial_folder("0001").unwrap().1);
+        store(&area, "0001");
         assert!(area.trial_folder("0001").unwrap().1);
         fs::write(path.join("bystander"), "x").unwrap();
         area.remove_trial("0001").unwrap();
@@ -264,22 +386,13 @@ mod tests {
     #[test]
     fn the_area_of_a_run_is_one_runs_at_a_time() {
         let parent = tempfile::tempdir().unwrap();
-        let open = || {
-            RunWorkFolder::open(
-                WorkFolder::claim(&parent.path().join("work")).unwrap(),
-                "run",
-            )
-        };
-        let area = open().unwrap();
-        let error = open().unwrap_err();
+        let work = parent.path().join("work");
+        let area = reopen(&work, false);
+        let again = RunWorkFolder::open(WorkFolder::claim(&work).unwrap(), "run", false);
+        let error = again.unwrap_err();
         assert!(error.to_string().contains("active here"), "{error}");
         drop(area);
-        // A process that another test starts has a copy of the lock until it runs its program.
-        let until = Instant::now() + Duration::from_secs(10);
-        while let Err(error) = open() {
-            assert!(Instant::now() < until, "{error}");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        drop(reopen(&work, false));
     }
 
     #[test]
@@ -288,7 +401,7 @@ mod tests {
         let victim = tempfile::tempdir().unwrap();
         fs::write(victim.path().join("precious"), "x").unwrap();
         let work = WorkFolder::claim(&parent.path().join("work")).unwrap();
-        let area = RunWorkFolder::open(work, "run").unwrap();
+        let area = RunWorkFolder::open(work, "run", false).unwrap();
         std::os::unix::fs::symlink(victim.path(), area.path.join("0001")).unwrap();
         assert!(area.trial_folder("0001").is_err());
         // Whether or not the link itself goes, its target stays.

@@ -28,6 +28,10 @@
 //! process of the run; what it has left is then a mount that answers with errors, from which
 //! [`clean`] removes the file system as from a broken disk.
 //!
+//! A storage model in its folder form takes no image: a server shows the files of the database with
+//! the delays in `data.storage/`, above whatever file system they are on (`database/` without one),
+//! and ends before that is unmounted.
+//!
 //! With a fault of its storage ([`Conditions::fault`]), whoever runs the trial shows the database's
 //! folder through one that fails ([`FAULTY_FOLDER`]), above whatever file system it is on, and
 //! removes that one first.
@@ -57,11 +61,11 @@ use marker::{FileSystemPart, FileSystemRole, Marker};
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 use system::check_removed;
 use tools::check_fuse;
 use trueput_record::Conditions;
 use trueput_record::filesystem::{FileSystem, FileSystemKind, MountedFileSystem};
+use trueput_record::storage_model::is_in_folder;
 
 /// The size of an image beyond the trial's needs, and its minimum size: file systems reserve some
 /// space, and xfs and btrfs refuse less than 300 MiB.
@@ -73,14 +77,8 @@ const JOURNAL_BYTES: u64 = 256 << 20;
 /// The folder that is made in a user's folder.
 const USER_FOLDER: &str = "trueput-work";
 
-/// The time that the kernel may take to release a loop device after unmounting.
-const DETACH_TIMEOUT: Duration = Duration::from_secs(5);
-
 /// The name, in a trial's folder, of the mount point of a folder that fails: that of its database.
 pub const FAULTY_FOLDER: &str = "faulty";
-
-/// The file system that is made on a storage model if the conditions name none.
-const MODELLED_KIND: &str = "ext4";
 
 /// A file system that a trial's conditions ask for.
 struct PartRequest {
@@ -90,13 +88,11 @@ struct PartRequest {
 }
 
 /// Returns the file systems that are to be created for a trial, in the order in which they are
-/// mounted. A storage model takes one, of [`MODELLED_KIND`] if the conditions name none.
+/// mounted. A storage model takes one ([`FileSystem::of_storage_model`] if none is named), but for
+/// its folder form.
 fn requested_parts(conditions: &Conditions) -> Vec<PartRequest> {
     let request = |role, file_system: &Option<FileSystem>, model: &Option<String>| {
-        let modelled = model.as_ref().map(|_| FileSystem {
-            kind: FileSystemKind::Made(MODELLED_KIND.to_owned()),
-            ..FileSystem::default()
-        });
+        let modelled = model.as_ref().map(|_| FileSystem::of_storage_model());
         Some(PartRequest {
             role,
             file_system: file_system.clone().or(modelled)?,
@@ -110,7 +106,9 @@ fn requested_parts(conditions: &Conditions) -> Vec<PartRequest> {
         log_storage_model,
         ..
     } = conditions;
-    let data = request(FileSystemRole::Data, file_system, storage_model);
+    let in_image = |model: &&String| !is_in_folder(Some(model.as_str()));
+    let storage_model = storage_model.as_ref().filter(in_image).cloned();
+    let data = request(FileSystemRole::Data, file_system, &storage_model);
     let log = request(FileSystemRole::Log, log_file_system, log_storage_model);
     data.into_iter().chain(log).collect()
 }
@@ -121,6 +119,7 @@ fn requested_parts(conditions: &Conditions) -> Vec<PartRequest> {
 /// # Errors
 /// [`FileSystemError`], one sentence.
 pub fn check_conditions(conditions: &Conditions) -> Result<(), FileSystemError> {
+    modelled_storage::check_folder_form(conditions)?;
     requested_parts(conditions)
         .iter()
         .try_for_each(check_part)?;
@@ -182,10 +181,26 @@ pub fn estimate_taken_bytes(conditions: &Conditions, needed_bytes: u64) -> u64 {
 pub struct TrialFileSystems {
     /// The database's folder.
     pub database: PathBuf,
+    /// The folder in which its files lie, if that shows them with delays or a fault; `None`: they
+    /// lie in it.
+    pub files: Option<PathBuf>,
     /// The database's file system; `None` if it is the work folder's.
     pub data: Option<MountedFileSystem>,
     /// The log's file system; `None` if it is the database's.
     pub log: Option<MountedFileSystem>,
+}
+
+impl TrialFileSystems {
+    /// Returns those of a database in the trial's folder itself.
+    #[must_use]
+    pub fn in_folder(folder: &Path) -> Self {
+        Self {
+            database: folder.to_owned(),
+            files: None,
+            data: None,
+            log: None,
+        }
+    }
 }
 
 /// Creates and mounts the file systems that the conditions request in a trial's empty folder. The
@@ -201,30 +216,31 @@ pub fn create(
     service: Option<ImageService<'_>>,
 ) -> Result<TrialFileSystems, TrialFileSystemError> {
     let requests = requested_parts(conditions);
-    if requests.is_empty() {
-        return Ok(TrialFileSystems {
-            database: folder.to_owned(),
-            data: None,
-            log: None,
-        });
+    let model = conditions.storage_model.as_ref();
+    let folder_model = model.filter(|model| is_in_folder(Some(model.as_str())));
+    if requests.is_empty() && folder_model.is_none() {
+        return Ok(TrialFileSystems::in_folder(folder));
     }
-    requests.iter().try_for_each(check_part)?;
+    check_conditions(conditions)?;
     let parts = requests
         .iter()
         .map(|request| part(folder, request))
         .collect::<Result<_, TrialFileSystemError>>()?;
     let mut marker = Marker::new(folder, parts);
+    marker.folder_model = folder_model.cloned();
     marker.write()?;
     for (index, request) in requests.iter().enumerate() {
         let wanted = &request.file_system;
         let report = create_part(&marker, index, wanted, needed_bytes, service)?;
         marker.parts[index].report = report;
-        make_folder(&marker.database())?;
+        make_folder(&marker.files())?;
         let at = location_of(&marker, &marker.parts[index]);
         marker.parts[index].report.mounted = find_file_system(&at);
         marker.write()?;
     }
-    make_folder(&marker.database())?;
+    make_folder(&marker.files())?;
+    let wanted = conditions.file_system.clone().unwrap_or_default();
+    modelled_storage::serve_folder(&marker, image_bytes(&wanted, needed_bytes), service)?;
     modelled_storage::begin_delays(&marker, service)?;
     Ok(file_systems_of(&marker))
 }
@@ -245,6 +261,28 @@ pub fn mount_image(
     mounted.map_err(MountImageError::NotMounted)
 }
 
+/// Attaches an image to a loop device, as the file systems of trials are, while `use_device` has
+/// the device. It is detached before this returns, or by the kernel if the process ends before.
+/// `None` if this machine or user has no loop device with direct I/O for it.
+///
+/// # Errors
+/// [`TrialFileSystemError`] if the image cannot be found, or stays attached.
+pub fn with_loop_device<T>(
+    image: &Path,
+    use_device: impl FnOnce(&Path) -> T,
+) -> Result<Option<T>, TrialFileSystemError> {
+    // The kernel names an attached image by its full path.
+    let found = image.canonicalize();
+    let image = found.map_err(TrialFileSystemError::of_path(image, "found"))?;
+    let device = loop_device::attach(&image).ok();
+    let device = device.filter(|device| device.direct_io);
+    let used = device.as_ref().map(|device| use_device(&device.path));
+    // While this process has it open, it is not detached.
+    drop(device);
+    loop_device::wait_for_detach(&image)?;
+    Ok(used)
+}
+
 /// The reason why the file system in an image is not mounted.
 #[derive(Debug, thiserror::Error)]
 pub enum MountImageError {
@@ -260,11 +298,7 @@ pub enum MountImageError {
 pub fn find_existing(folder: &Path) -> TrialFileSystems {
     match Marker::read(folder) {
         Some(marker) => file_systems_of(&marker),
-        None => TrialFileSystems {
-            database: folder.to_owned(),
-            data: None,
-            log: None,
-        },
+        None => TrialFileSystems::in_folder(folder),
     }
 }
 
@@ -275,6 +309,7 @@ fn file_systems_of(marker: &Marker) -> TrialFileSystems {
     };
     TrialFileSystems {
         database: marker.database(),
+        files: marker.shown_folder().map(|_| marker.files()),
         data: report(FileSystemRole::Data),
         log: report(FileSystemRole::Log),
     }
@@ -450,6 +485,10 @@ pub fn unmount_all(
     for mount_point in &storage {
         modelled_storage::end_delays(store, mount_point);
     }
+    // It is above the file system of the files that it shows.
+    if let Some(shown) = marker.shown_folder() {
+        modelled_storage::unmount(store, &shown)?;
+    }
     let mut parts = marker.parts.iter().rev();
     parts.try_for_each(|part| unmount_part(&marker, part))?;
     let mut storage = storage.iter();
@@ -516,28 +555,9 @@ fn unmount_part(marker: &Marker, part: &FileSystemPart) -> Result<(), TrialFileS
         }
         mounting::unmount(&at)?;
     }
-    images.iter().try_for_each(|image| wait_for_detach(image))
-}
-
-/// Waits until no loop device is attached to the image, and detaches one that was never mounted.
-fn wait_for_detach(image: &Path) -> Result<(), TrialFileSystemError> {
-    let until = Instant::now() + DETACH_TIMEOUT;
-    loop {
-        let mut devices = loop_device::find_devices_of_image(image);
-        if devices.is_empty() {
-            return Ok(());
-        }
-        for device in &devices {
-            loop_device::detach(device)?;
-        }
-        if Instant::now() > until {
-            return Err(TrialFileSystemError::StillAttached {
-                image: image.to_owned(),
-                device: devices.swap_remove(0),
-            });
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    images
+        .iter()
+        .try_for_each(|image| loop_device::wait_for_detach(image))
 }
 
 /// Removes a trial's folder in a folder of the user's, if its path has the expected form: the

@@ -7,6 +7,7 @@ use crate::{Durability, Error, HostFacts, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs::{File, TryLockError};
 use std::path::Path;
 
 /// The name of the record.
@@ -188,7 +189,7 @@ pub struct FaultResult {
     pub failed_fsync: Option<FailedFlush>,
     /// The worst outcome of its courses.
     pub outcome: FaultOutcome,
-    /// Why it was not run.
+    /// Why it was not run, or could not come, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The courses.
@@ -372,7 +373,8 @@ pub struct FaultRecord {
     pub seed: u64,
     /// The controls, log engines whose outcomes are known ([`FAULT_CONTROLS`]).
     pub controls: Vec<FaultResult>,
-    /// The results, engine by engine, in the order of the faults.
+    /// The results, engine by engine, in the order of the faults; then those of a command that went
+    /// on.
     pub results: Vec<FaultResult>,
     /// Contenders that could not be tried, with the reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -403,6 +405,22 @@ impl FaultRecord {
         let is_clean =
             |outcome: FaultOutcome| outcome != FaultOutcome::NotRun && !outcome.is_silent();
         self.is_valid() && !self.results.is_empty() && outcomes.all(is_clean)
+    }
+}
+
+/// Makes a folder of faults this process's own for as long as the lock lives: two commands that go
+/// on with one folder would write over each other's results.
+///
+/// # Errors
+/// [`Error::Busy`] if another process has it, [`Error::Io`] if it cannot be opened.
+pub fn lock(folder: &Path) -> Result<File, Error> {
+    let opened = File::open(folder).map_err(|source| Error::io(folder, source))?;
+    match opened.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(Error::Busy {
+            path: folder.to_owned(),
+        }),
+        // A file system without locks can still hold results.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(opened),
     }
 }
 

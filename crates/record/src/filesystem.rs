@@ -24,6 +24,9 @@ use std::str::FromStr;
 /// The least size of an image, bytes: below it no mkfs makes a file system of use.
 pub const MIN_IMAGE_BYTES: u64 = 16 << 20;
 
+/// The file system that is made on a storage model if none is named.
+const MODELLED_KIND: &str = "ext4";
+
 /// Names of file systems that are no options of another.
 const KNOWN_KINDS: [&str; 12] = [
     "here", "folder", "tmpfs", "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "nilfs2",
@@ -115,6 +118,15 @@ impl FileSystem {
     #[must_use]
     pub fn is_made(&self) -> bool {
         matches!(self.kind, FileSystemKind::Made(_))
+    }
+
+    /// Returns the file system that is made in the image of a storage model if none is named.
+    #[must_use]
+    pub fn of_storage_model() -> Self {
+        Self {
+            kind: FileSystemKind::Made(MODELLED_KIND.to_owned()),
+            ..Self::default()
+        }
     }
 
     /// Returns this file system with the plan's image size, unless it states its own.

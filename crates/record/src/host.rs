@@ -37,6 +37,14 @@ pub struct HostFacts {
     pub program: ProgramFacts,
 }
 
+impl HostFacts {
+    /// Returns the words by which this machine is told from another: its name and processor.
+    #[must_use]
+    pub fn machine(&self) -> String {
+        format!("{} ({})", self.host_name, self.cpu_model)
+    }
+}
+
 /// A NUMA node: processors, and memory that is near to them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NumaNode {

@@ -35,6 +35,10 @@ pub struct ServiceReport {
 pub struct RequestCounts {
     /// Their number.
     pub requests: u64,
+    /// Those of them without a reply of their own: in a folder, what a flush writes. They have no
+    /// times here.
+    #[serde(default)]
+    pub without_reply: u64,
     /// Their bytes.
     pub bytes: u64,
     /// The sum of the times that the model gave them, waits for each other included, nanoseconds;
@@ -53,7 +57,16 @@ pub struct RequestCounts {
     pub late_max_ns: u64,
 }
 
-/// The round trips of requests without delay to a file on the server.
+impl RequestCounts {
+    /// Returns the number of those that were answered.
+    #[must_use]
+    pub fn replies(&self) -> u64 {
+        self.requests.saturating_sub(self.without_reply)
+    }
+}
+
+/// The round trips of requests without delay: one at a time to the server's file, and as clients
+/// make them, through a loop device on this file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnCost {
     /// A read of 4 KiB, one at a time.
@@ -62,10 +75,37 @@ pub struct OwnCost {
     pub write: RoundTrip,
     /// A flush, one at a time.
     pub flush: RoundTrip,
-    /// Reads and writes of several sizes, by size and by the number of requests at once; empty in
-    /// older reports.
+    /// The way through a loop device; `None` in older reports, and if none could be attached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub through_loop: Option<LoopCost>,
+    /// Reads and writes of several sizes, by size and by the number of requests at once: through
+    /// the loop device if there is one. Empty in older reports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_size: Vec<SizeCost>,
+}
+
+/// The round trips of requests by direct I/O to a loop device on the server's file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoopCost {
+    /// A read of 4 KiB, one at a time.
+    pub read: RoundTrip,
+    /// A write of 4 KiB, one at a time.
+    pub write: RoundTrip,
+    /// A flush, one at a time.
+    pub flush: RoundTrip,
+    /// What such requests take longer than the server waits before it replies.
+    pub transport: TransportTimes,
+}
+
+/// The part of the modeled time that requests spend on their way, by kind, nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TransportTimes {
+    /// Of a read.
+    pub read_ns: u64,
+    /// Of a write.
+    pub write_ns: u64,
+    /// Of a flush.
+    pub flush_ns: u64,
 }
 
 /// The round trips of requests of one size.
@@ -128,12 +168,28 @@ impl ServiceReport {
 }
 
 impl OwnCost {
-    /// Returns the time on the way of a request that hardly any request is without, nanoseconds.
+    /// Returns the round trips of a read, a write and a flush that a client makes: through the loop
+    /// device if they are known.
     #[must_use]
-    pub fn transport_ns(&self) -> u64 {
-        let trips = [self.read, self.write, self.flush];
-        let lowest = trips.map(|trip| trip.lowest_tenth_ns);
-        lowest.into_iter().min().unwrap_or(0)
+    pub fn client_trips(&self) -> [RoundTrip; 3] {
+        match &self.through_loop {
+            Some(cost) => [cost.read, cost.write, cost.flush],
+            None => [self.read, self.write, self.flush],
+        }
+    }
+
+    /// Returns the part of the modeled time that requests spend on their way. Without a loop device
+    /// it is the time that hardly any request to the server is without.
+    #[must_use]
+    pub fn transport(&self) -> TransportTimes {
+        let lowest = self.client_trips().map(|trip| trip.lowest_tenth_ns);
+        let least_ns = lowest.into_iter().min().unwrap_or(0);
+        let of_server = TransportTimes {
+            read_ns: least_ns,
+            write_ns: least_ns,
+            flush_ns: least_ns,
+        };
+        self.through_loop.map_or(of_server, |cost| cost.transport)
     }
 }
 
@@ -183,8 +239,29 @@ mod tests {
     }
 
     #[test]
-    fn the_cheapest_kind_is_the_time_on_the_way() {
+    fn the_time_on_the_way_is_that_of_the_loop_device_or_of_the_cheapest_kind() {
         let report: ServiceReport = serde_json::from_str(OLDER).unwrap();
-        assert_eq!(report.own_cost.transport_ns(), 20_000);
+        let mut cost = report.own_cost;
+        assert_eq!(cost.through_loop, None);
+        assert_eq!(cost.client_trips()[1], cost.write);
+        let cheapest = TransportTimes {
+            read_ns: 20_000,
+            write_ns: 20_000,
+            flush_ns: 20_000,
+        };
+        assert_eq!(cost.transport(), cheapest);
+        let transport = TransportTimes {
+            read_ns: 41_000,
+            write_ns: 52_000,
+            flush_ns: 63_000,
+        };
+        let through_loop = LoopCost {
+            flush: cost.write,
+            transport,
+            ..LoopCost::default()
+        };
+        cost.through_loop = Some(through_loop);
+        assert_eq!(cost.transport(), transport);
+        assert_eq!(cost.client_trips()[2], cost.write);
     }
 }

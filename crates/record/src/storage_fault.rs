@@ -164,6 +164,15 @@ pub enum FaultTrigger {
 }
 
 impl FaultTrigger {
+    /// Returns whether it may come more than once.
+    #[must_use]
+    pub fn can_repeat(self) -> bool {
+        match self {
+            Self::Request(_) | Self::Time(_) => false,
+            Self::RequestsFrom(_) | Self::Bytes(_) | Self::Rate(_) | Self::Always => true,
+        }
+    }
+
     /// Reads what follows the `@` of a fault with this effect.
     fn parse(text: &str, effect: FaultEffect) -> Option<Self> {
         let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -371,6 +380,10 @@ mod tests {
         assert_eq!(trigger("any:eio@7s"), FaultTrigger::Time(seven));
         assert_eq!(trigger("any:eio"), FaultTrigger::Always);
         assert_eq!(trigger("write:enospc@7K"), FaultTrigger::Bytes(7 << 10));
+        assert!(!trigger("any:eio@7").can_repeat() && !trigger("any:eio@7s").can_repeat());
+        for again in ["any:eio", "any:eio@7..", "any:eio@0.5", "write:enospc@7K"] {
+            assert!(trigger(again).can_repeat(), "{again}");
+        }
         let stall: StorageFault = "fsync:stall=7s".parse().unwrap();
         assert_eq!(stall.effect, FaultEffect::Stall { length: seven });
         assert_eq!(stall.operation, FaultOperation::Fsync);

@@ -11,15 +11,29 @@ use trueput_record::fault_record::{
     ReportedError,
 };
 
-/// The contenders of one table: more of them have no room beside the faults.
-const MAX_COLUMNS: usize = 5;
+/// The contenders of one table on a terminal: more of them have no room beside the faults.
+const MAX_CONTENDERS: usize = 5;
+
+/// The faults of one table in Markdown, where each contender has a line: more of them make it wider
+/// than a page.
+const MAX_FAULTS: usize = 10;
 
 /// The errors of a trial that are quoted.
 const MAX_ERRORS: usize = 3;
 
-/// The report of a record, as blocks.
+/// The report of a record, as blocks: a line for each fault.
 #[must_use]
 pub fn document(record: &FaultRecord) -> Vec<Block> {
+    blocks(record, tables)
+}
+
+/// The report of a record as Markdown: a line for each contender, as documents have it.
+#[must_use]
+pub fn markdown(record: &FaultRecord) -> String {
+    markdown::render(&blocks(record, contender_tables))
+}
+
+fn blocks(record: &FaultRecord, tables: fn(&[FaultResult]) -> Vec<Block>) -> Vec<Block> {
     let mut all = vec![Block::Text(answer(record))];
     all.extend(Block::Warnings(warnings(record)).filled());
     if record.is_valid() {
@@ -31,24 +45,23 @@ pub fn document(record: &FaultRecord) -> Vec<Block> {
     all
 }
 
-/// The report of a record as Markdown.
-#[must_use]
-pub fn markdown(record: &FaultRecord) -> String {
-    markdown::render(&document(record))
-}
-
 /// Describes the contender of a result: `sqlite sync (journal_mode=delete)`.
 #[must_use]
 pub fn subject(result: &FaultResult) -> String {
-    let name = format!("{} {}", result.contender, result.durability);
+    let knobs = knobs(result);
+    format!("{} {}{knobs}", result.contender, result.durability)
+}
+
+/// The knobs that the user set: ` (journal_mode=delete)`; empty if there are none.
+fn knobs(result: &FaultResult) -> String {
     let knobs = result.given_knobs.iter();
     let knobs: Vec<_> = knobs
         .map(|(knob, value)| format!("{knob}={value}"))
         .collect();
     if knobs.is_empty() {
-        name
+        String::new()
     } else {
-        format!("{name} ({})", knobs.join(", "))
+        format!(" ({})", knobs.join(", "))
     }
 }
 
@@ -87,15 +100,34 @@ fn answer(record: &FaultRecord) -> String {
         counted(engines.len() as u64, "engine")
     );
     let silent = names(results, FaultOutcome::is_silent);
-    let reported = names(results, |outcome| outcome == FaultOutcome::ReportedLoss);
     let silent = match silent.as_str() {
         "" => "none lost an acknowledged commit or returned wrong data without an error".to_owned(),
         names => format!("LOST OR WRONG without an error: {names}"),
     };
-    match reported.as_str() {
-        "" => format!("{scope}: {silent}."),
-        names => format!("{scope}: {silent}. Commits lost after a reported error: {names}."),
-    }
+    let others = [
+        (
+            FaultOutcome::ReportedLoss,
+            "Commits lost after a reported error",
+        ),
+        (
+            FaultOutcome::LostByDevice,
+            "Commits lost because the device lied",
+        ),
+        (FaultOutcome::RefusesToOpen, "Refuses to open afterwards"),
+        (FaultOutcome::Crashed, "Crashed, and lost nothing"),
+        (FaultOutcome::Hung, "Hung, and lost nothing"),
+    ];
+    let others = others.into_iter().filter_map(|(outcome, words)| {
+        let names = names(results, |found| found == outcome);
+        (!names.is_empty()).then(|| format!(" {words}: {names}."))
+    });
+    let others: String = others.collect();
+    let left_out = results.iter().filter(|result| !is_tried(result)).count();
+    let left_out = match left_out {
+        0 => String::new(),
+        count => format!(" Not run: {count} of {}.", results.len()),
+    };
+    format!("{scope}: {silent}.{others}{left_out}")
 }
 
 /// Names the results with some outcomes: `lmdb sync (fsync:eio@3, pages dropped); …`.
@@ -128,6 +160,29 @@ fn warnings(record: &FaultRecord) -> Vec<String> {
     interrupted.into_iter().chain(failed).collect()
 }
 
+/// The outcomes, a row for each contender with its version, in tables of a few faults.
+fn contender_tables(results: &[FaultResult]) -> Vec<Block> {
+    let faults = in_order(results.iter().map(fault));
+    let mut contenders: Vec<&FaultResult> = Vec::new();
+    for result in results {
+        if contenders.iter().all(|one| subject(one) != subject(result)) {
+            contenders.push(result);
+        }
+    }
+    let table = |faults: &[String]| {
+        let engine = Column::text("engine", 0).in_role(ColumnRole::Name);
+        let mut table = Table::of(&contenders)
+            .column(engine, |one| format!("{}{}", one.contender, knobs(one)))
+            .text("version", 0, |one| one.version.clone())
+            .text("level", 0, |one| one.durability);
+        for fault in faults {
+            table = table.text(fault, 0, |one| word(results, &subject(one), fault));
+        }
+        Block::Table(table.build())
+    };
+    faults.chunks(MAX_FAULTS).map(table).collect()
+}
+
 /// The outcomes, a row for each fault, in tables of a few contenders.
 fn tables(results: &[FaultResult]) -> Vec<Block> {
     let faults = in_order(results.iter().map(fault));
@@ -140,7 +195,7 @@ fn tables(results: &[FaultResult]) -> Vec<Block> {
         }
         Block::Table(table.build())
     };
-    contenders.chunks(MAX_COLUMNS).map(table).collect()
+    contenders.chunks(MAX_CONTENDERS).map(table).collect()
 }
 
 fn word(results: &[FaultResult], contender: &str, named: &str) -> &'static str {
@@ -169,16 +224,16 @@ fn legend(results: &[FaultResult]) -> Vec<String> {
         .collect()
 }
 
-/// What the engines said and lost, and what was not run, the worst first.
+/// What the engines said and lost, and what was not run or could not come, the worst first.
 fn details(results: &[FaultResult]) -> Vec<Block> {
     let outcomes = FaultOutcome::ALL.into_iter().rev();
-    let told = outcomes.filter(|outcome| *outcome > FaultOutcome::Harmless);
+    let told = outcomes.filter(|outcome| *outcome != FaultOutcome::Harmless);
     let blocks = told.flat_map(|outcome| {
         let with_it = results.iter().filter(|result| result.outcome == outcome);
-        let lines = if outcome == FaultOutcome::NotRun {
-            reasons(with_it)
-        } else {
-            with_it.map(detail).collect()
+        let lines = match outcome {
+            FaultOutcome::NotRun => reasons(with_it),
+            FaultOutcome::NotTriggered => reasons(with_it.filter(|it| it.reason.is_some())),
+            _ => with_it.map(detail).collect(),
         };
         let list = Block::List(lines).filled();
         let heading = list
@@ -189,7 +244,7 @@ fn details(results: &[FaultResult]) -> Vec<Block> {
     blocks.collect()
 }
 
-/// Names the faults of each contender that were not run, by reason.
+/// Names the faults of each contender that were not run or could not come, by reason.
 fn reasons<'a>(results: impl Iterator<Item = &'a FaultResult>) -> Vec<String> {
     let mut faults: BTreeMap<(String, &str), Vec<String>> = BTreeMap::new();
     for result in results {
@@ -340,6 +395,37 @@ mod tests {
             bad.contains("toy sync (fsync:eio@3, pages dropped)"),
             "{bad}"
         );
+        assert!(!bad.contains("Not run"), "{bad}");
+    }
+
+    #[test]
+    fn the_answer_names_who_refuses_crashes_or_hangs_and_what_a_lie_cost() {
+        let results = [
+            ("e", FaultOutcome::LostByDevice),
+            ("a", FaultOutcome::RefusesToOpen),
+            ("b", FaultOutcome::Crashed),
+            ("c", FaultOutcome::Hung),
+            ("d", FaultOutcome::NotRun),
+        ];
+        let results = results.map(|(name, outcome)| result(name, "write:eio@20", outcome));
+        let text = answer(&record(results.to_vec()));
+        let words = "without an error. Commits lost because the device lied: e sync \
+                     (write:eio@20). Refuses to open afterwards: a sync (write:eio@20). Crashed, \
+                     and lost nothing: b sync (write:eio@20). Hung, and lost nothing: c sync \
+                     (write:eio@20). Not run: 1 of 5.";
+        assert!(text.ends_with(words), "{text}");
+    }
+
+    #[test]
+    fn a_fault_that_cannot_come_has_its_reason() {
+        let mut never = result("lmdb", "write:enospc@1GiB", FaultOutcome::NotTriggered);
+        let came = result("lmdb", "fsync:lie", FaultOutcome::Harmless);
+        let text = markdown(&record(vec![never.clone(), came.clone()]));
+        assert!(!text.contains("### the fault never came"), "{text}");
+        never.reason = Some("the workload is short".to_owned());
+        let text = markdown(&record(vec![never, came]));
+        let line = "- lmdb sync (write:enospc@1GiB): the workload is short";
+        assert!(text.contains(line), "{text}");
     }
 
     #[test]
@@ -352,12 +438,23 @@ mod tests {
             text.contains("must be: acknowledged commits silently lost"),
             "{text}"
         );
-        assert!(!text.contains("| fault |"), "{text}");
+        assert!(!text.contains("| engine |"), "{text}");
         assert!(!invalid.is_clean() && record(Vec::new()).is_valid());
     }
 
+    /// The titles of each table of a document.
+    fn titles(document: &[Block]) -> Vec<Vec<&str>> {
+        let tables = document.iter().filter_map(|block| match block {
+            Block::Table(table) => Some(table.columns.iter()),
+            _ => None,
+        });
+        tables
+            .map(|columns| columns.map(|column| column.title.as_str()).collect())
+            .collect()
+    }
+
     #[test]
-    fn every_engine_has_a_column_and_every_loss_its_words() {
+    fn every_engine_has_a_line_or_a_column_and_every_loss_its_words() {
         let mut lost = result("b", "fsync:eio@3", FaultOutcome::ReportedLoss);
         lost.trials[0].errors = vec![ReportedError {
             during: "commit".to_owned(),
@@ -377,12 +474,20 @@ mod tests {
         results[4].given_knobs = [("size".to_owned(), "4KiB".into())].into();
         results[5].outcome = FaultOutcome::NotRun;
         results[5].reason = Some("no such server".to_owned());
-        let text = markdown(&record(results));
-        let row = "| fsync:eio@3 | harmless | lost | harmless | harmless | harmless |";
-        assert!(text.contains(row), "{text}");
-        assert!(text.contains("| fsync:eio@3 | not run |"), "{text}");
+        results.push(result("a", "fsync:lie", FaultOutcome::LostByDevice));
+        let record = record(results);
+        let document = document(&record);
+        let columns = titles(&document);
+        assert_eq!(columns.len(), 2, "{columns:?}");
+        assert_eq!(columns[0][..3], ["fault", "a sync", "b sync"]);
+        assert_eq!(columns[1], ["fault", "f sync"]);
+        let text = markdown(&record);
         for words in [
-            "| e sync (size=4KiB) |",
+            "| engine | version | level | fsync:eio@3 | fsync:lie |\n",
+            "| a | 1.2 | sync | harmless | device lied |\n",
+            "| b | 1.2 | sync | lost |  |\n",
+            "| e (size=4KiB) | 1.2 | sync | harmless |  |\n",
+            "| f | 1.2 | sync | not run |  |\n",
             "commit: \"disk I/O error\" (3 times)",
             "an acknowledged commit is missing: commit 9 of worker 1",
             "f sync (fsync:eio@3): no such server",

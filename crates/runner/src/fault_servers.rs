@@ -59,8 +59,8 @@ impl FaultServers {
     }
 
     /// Shows the database's folder of a trial with a fault through one that fails, once it is
-    /// armed. Returns that in the place of the database's folder, and the folder with the files;
-    /// `None` for a trial without a fault, which has its files where they were.
+    /// armed. Returns that in the place of the database's folder. A trial without a fault has its
+    /// database where it was.
     ///
     /// # Errors
     /// [`FaultServerError`].
@@ -69,9 +69,9 @@ impl FaultServers {
         spec: &TrialSpec,
         trial_folder: &Path,
         place: TrialFileSystems,
-    ) -> Result<(TrialFileSystems, Option<PathBuf>), FaultServerError> {
+    ) -> Result<TrialFileSystems, FaultServerError> {
         let Some(fault) = spec.conditions.fault else {
-            return Ok((place, None));
+            return Ok(place);
         };
         let files = if place.database == trial_folder {
             trial_folder.join(FILES)
@@ -91,15 +91,17 @@ impl FaultServers {
             report: self.reports.join(format!("{}-faults.json", spec.id)),
             faults: vec![fault],
             failed_flush: FailedFlush::default(),
+            // A trial ends with its processes: its machine does not start again.
+            can_lose: false,
             seed: spec.seed,
         };
         let folder = FaultyFolder::start(folders.server_command(&self.program), folders)?;
         self.folders().insert(spec.id.clone(), folder);
-        let place = TrialFileSystems {
+        Ok(TrialFileSystems {
             database: mount_point,
+            files: Some(files),
             ..place
-        };
-        Ok((place, Some(files)))
+        })
     }
 
     /// Lets the fault of a trial come from now on, if it has one.
@@ -156,14 +158,11 @@ mod tests {
     fn a_trial_without_a_fault_keeps_its_folder_and_one_whose_server_fails_says_so() {
         let folder = tempfile::tempdir().unwrap();
         let servers = FaultServers::new(Path::new("/bin/false"), Path::new("/nowhere"));
-        let place = || TrialFileSystems {
-            database: folder.path().to_owned(),
-            data: None,
-            log: None,
-        };
+        let place = || TrialFileSystems::in_folder(folder.path());
         let mut spec = testing::spec(0, "lmdb", Durability::Sync, 1);
-        let (plain, files) = servers.serve(&spec, folder.path(), place()).unwrap();
-        assert_eq!((plain.database.as_path(), files), (folder.path(), None));
+        let plain = servers.serve(&spec, folder.path(), place()).unwrap();
+        let found = (plain.database.as_path(), plain.files);
+        assert_eq!(found, (folder.path(), None));
         assert!(servers.arm(&spec.id).is_ok() && servers.disarm(&spec.id).is_ok());
         assert_eq!(servers.end(&spec.id).unwrap(), None);
         spec.conditions.fault = "fsync:eio@3".parse().ok();

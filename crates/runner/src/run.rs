@@ -14,7 +14,7 @@ use crate::program::collect_program_facts;
 use crate::storage_servers::StorageServers;
 use crate::trial::conformance;
 use crate::trial::database_folder::compute_load_key;
-use crate::trial::database_reuse::Follower;
+use crate::trial::database_reuse::{Follower, remove_leftovers};
 use crate::trial::group::{is_interrupted, run_undisturbed_group};
 use crate::trial::isolation_check::hung_suites;
 use crate::trial::lifecycle::TrialResult;
@@ -506,6 +506,7 @@ fn run_batches(
 ) -> Result<Option<StopReason>, Error> {
     context.remove_earlier_suites(conformance::FOLDER);
     prepared_copy::remove_earlier(context, &manifest.trials);
+    remove_leftovers(context, ended.keys());
     loop {
         let to_do = manifest.trials.iter();
         let to_do: Vec<_> = to_do.filter(|spec| !ended.contains_key(&spec.id)).collect();
@@ -552,13 +553,12 @@ fn open_work_folder(
     let default = folder.path().join(WORK);
     let named = options.work.as_deref().or(manifest.work.as_deref());
     let work = WorkFolder::claim(named.unwrap_or(&default))?;
-    let real = folder
-        .path()
-        .canonicalize()
-        .unwrap_or_else(|_| folder.path().to_owned());
+    let real = folder.path().canonicalize();
+    let real = real.unwrap_or_else(|_| folder.path().to_owned());
     let name = real.file_name().unwrap_or(std::ffi::OsStr::new("run"));
     let servers = StorageServers::new(&options.worker_program, folder.path());
-    Ok(RunWorkFolder::open(work, name)?.with_images(Arc::new(servers)))
+    let keeps = options.keep_databases || options.keep_unfinished;
+    Ok(RunWorkFolder::open(work, name, keeps)?.with_images(Arc::new(servers)))
 }
 
 /// Counts the outcomes. A configuration that a search tried and that failed is a result of the

@@ -420,7 +420,8 @@ fn rounded(number: f64) -> String {
     text
 }
 
-fn duration(left: Duration) -> String {
+/// Writes a time as people do: `4 min 10 s`.
+pub fn duration(left: Duration) -> String {
     match left.as_secs() {
         seconds @ 0..60 => format!("{seconds} s"),
         seconds @ 60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),

@@ -234,6 +234,10 @@ impl Job for InsertBenchmarkJob {
         self.settings.step != Step::Load && is_another_step && before.repeat == trial.repeat
     }
 
+    fn is_continuation(&self) -> bool {
+        self.settings.step != Step::Load
+    }
+
     /// The steps that follow have indexes, on the database that l.i0 makes.
     fn expected_bytes(&self) -> u64 {
         let row_bytes = self.row_bytes(true) as u64;

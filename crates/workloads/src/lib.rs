@@ -383,6 +383,12 @@ pub trait Job: Send + Sync {
         true
     }
 
+    /// Whether the job is about what becomes of the database that another trial has left. It then
+    /// goes on with that even where a copy is there of what an earlier repeat had to prepare.
+    fn is_continuation(&self) -> bool {
+        false
+    }
+
     /// About how many bytes the database will take on a frugal engine, for the free-disk check.
     fn expected_bytes(&self) -> u64;
 

@@ -37,7 +37,11 @@ impl Scratch {
         let usual = audit.join(WORK);
         let folder = WorkFolder::claim(work.unwrap_or(&usual))?;
         let name = audit.file_name().map_or(Path::new("audit"), Path::new);
-        let area = RunWorkFolder::open(folder, name)?;
+        let area = RunWorkFolder::open(folder, name, false)?;
+        if area.has_leftovers() {
+            // A command that was killed goes on.
+            area.remove_trial(STATES)?;
+        }
         let (path, is_used) = area.trial_folder(STATES)?;
         if is_used {
             return Err(Error::StatesInUse { folder: path });

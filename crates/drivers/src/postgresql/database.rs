@@ -345,11 +345,19 @@ impl Database for PostgresqlDatabase {
         if self.is_external {
             return Ok(None);
         }
-        self.with_own(|connection| connection.simple("VACUUM (FULL)", &mut |_, _| ()).map(drop))?;
-        self.checkpoint()?;
-        Ok(Some("VACUUM (FULL)"))
+        // On one connection: after another one its time would contain the recovery of a server that
+        // has crashed meanwhile.
+        let own = self.own.get_mut();
+        let (_, connection) = own.unwrap_or_else(PoisonError::into_inner);
+        for statement in [COMPACTION, "CHECKPOINT"] {
+            connection.simple(statement, &mut |_, _| ())?;
+        }
+        Ok(Some(COMPACTION))
     }
 }
+
+/// The statement that gives space back.
+const COMPACTION: &str = "VACUUM (FULL)";
 
 /// Returns the use of the server's shared buffers so far for this database.
 fn cache_use(connection: &mut PostgresqlConnection) -> Result<Option<CacheUse>> {

@@ -6,7 +6,7 @@ use crate::faulty_folder::counted_faults::{
 use crate::faulty_folder::free_space::FreeSpace;
 use crate::faulty_folder::report::FaultReport;
 use crate::faulty_folder::switch::ArmingSwitch;
-use crate::faulty_folder::volatile_pages::{Loss, MAX_PRE_IMAGE_BYTES, VolatilePages};
+use crate::faulty_folder::volatile_pages::{Loss, VolatilePages};
 use crate::flush_watch::Thread;
 use crate::inodes::InodeTable;
 use crate::layer::{Answer, Layer, OpenFile, Stall, WriteOrigin, read_up_to};
@@ -35,10 +35,11 @@ pub(super) struct FaultyLayer {
 }
 
 impl FaultyLayer {
-    /// Creates the layer over a folder, given by its whole path.
+    /// Creates the layer over the folder that holds the files, given by its whole path.
     pub(super) fn new(
         folder: &Path,
         faults: &[StorageFault],
+        pages: VolatilePages,
         failed_flush: FailedFlush,
         seed: u64,
     ) -> Self {
@@ -46,7 +47,7 @@ impl FaultyLayer {
         Self {
             free_space: FreeSpace::new(folder, counted.space_limit()),
             faults: counted,
-            pages: VolatilePages::new(MAX_PRE_IMAGE_BYTES),
+            pages,
             switch: Arc::default(),
             failed_flush,
             folder: folder.to_owned(),
@@ -66,7 +67,7 @@ impl FaultyLayer {
     /// Returns what came of the faults so far.
     pub(super) fn report(&self) -> FaultReport {
         FaultReport {
-            untracked: self.pages.untracked(),
+            untracked: self.pages.untracked().map(str::to_owned),
             ..self.faults.report()
         }
     }
@@ -119,7 +120,7 @@ impl FaultyLayer {
     ) -> Answer<T> {
         let stall = faults.stall().map(|(length, holds_all)| {
             let switch = self.switch();
-            Stall {
+            Stall::Wait {
                 wait: Box::new(move || switch.wait(length)),
                 holds_all,
             }
@@ -279,7 +280,9 @@ impl Layer for FaultyLayer {
         };
         let kind = match origin {
             WriteOrigin::Cache => RequestKind::WriteBack,
-            WriteOrigin::Call | WriteOrigin::FlushingCall(_) => RequestKind::Write,
+            WriteOrigin::Call | WriteOrigin::FlushingCall(_) | WriteOrigin::DirectCall => {
+                RequestKind::Write
+            }
         };
         let request = FaultRequest {
             kind,

@@ -64,7 +64,7 @@ impl FaultyFolder {
     ///
     /// # Errors
     /// [`MountError::Failed`] if the server has ended, does not know what the storage holds
-    /// ([`FaultReport::untracked`]), or cannot write it.
+    /// ([`FaultReport::untracked`], [`FaultyFolders::can_lose`]), or cannot write it.
     pub fn lose_caches(&mut self) -> Result<(), MountError> {
         self.server.order(FolderOrder::LoseCaches.word())
     }

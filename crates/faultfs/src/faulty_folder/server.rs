@@ -2,7 +2,7 @@
 
 use crate::faulty_folder::faulty_layer::FaultyLayer;
 use crate::faulty_folder::switch::ArmingSwitch;
-use crate::faulty_folder::volatile_pages::Loss;
+use crate::faulty_folder::volatile_pages::{Loss, MAX_PRE_IMAGE_BYTES, VolatilePages};
 use crate::file_system::{PassThroughFileSystem, SharedState};
 use crate::inodes::InodeTable;
 use crate::report_file;
@@ -48,19 +48,23 @@ pub struct FaultyFolders {
     pub faults: Vec<StorageFault>,
     /// What becomes of the pages that a failed flush did not write.
     pub failed_flush: FailedFlush,
+    /// Whether caches or power may be lost. If not, it is not remembered what the storage holds,
+    /// which takes time and memory.
+    pub can_lose: bool,
     /// Decides which requests fail where a fault comes at a rate, and which bits flip.
     pub seed: u64,
 }
 
 impl FaultyFolders {
     /// Returns the command that serves them: `PROGRAM fault-server BACKING MOUNT_POINT REPORT
-    /// FAILED_FLUSH SEED FAULT…`.
+    /// FAILED_FLUSH CAN_LOSE SEED FAULT…`.
     #[must_use]
     pub fn server_command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.arg(SERVER_COMMAND);
         command.args([&self.backing, &self.mount_point, &self.report]);
-        command.args([self.failed_flush.to_string(), self.seed.to_string()]);
+        command.arg(self.failed_flush.to_string());
+        command.args([self.can_lose.to_string(), self.seed.to_string()]);
         command.args(self.faults.iter().map(ToString::to_string));
         command
     }
@@ -76,8 +80,13 @@ pub fn serve_folder(folders: &FaultyFolders) -> io::Result<()> {
     report_file::remove_earlier(&folders.report)?;
     let backing = folders.backing.canonicalize()?;
     let inodes = InodeTable::new(&backing)?;
+    let pages = if folders.can_lose {
+        VolatilePages::new(MAX_PRE_IMAGE_BYTES)
+    } else {
+        VolatilePages::never_lost()
+    };
     let (faults, failed_flush) = (&folders.faults, folders.failed_flush);
-    let layer = FaultyLayer::new(&backing, faults, failed_flush, folders.seed);
+    let layer = FaultyLayer::new(&backing, faults, pages, failed_flush, folders.seed);
     let switch = layer.switch();
     let file_system = PassThroughFileSystem::new(inodes, layer);
     let state = file_system.shared_state();

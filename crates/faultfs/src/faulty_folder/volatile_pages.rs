@@ -35,7 +35,8 @@ pub(super) struct VolatilePages {
     /// The memory that they take.
     bytes: u64,
     max_bytes: u64,
-    is_full: bool,
+    /// Why it is not known what the storage holds, and no page is noted; `None` if it is.
+    untracked: Option<String>,
 }
 
 /// The pages of a file.
@@ -69,19 +70,22 @@ impl VolatilePages {
             files: HashMap::new(),
             bytes: 0,
             max_bytes,
-            is_full: false,
+            untracked: None,
+        }
+    }
+
+    /// Those of files whose caches and power are never lost: nothing is remembered of them.
+    pub(super) fn never_lost() -> Self {
+        let reason = "what the storage holds is not known: nothing was to be lost";
+        Self {
+            untracked: Some(reason.to_owned()),
+            ..Self::new(0)
         }
     }
 
     /// Returns why it is not known what the storage holds; `None` if it is.
-    pub(super) fn untracked(&self) -> Option<String> {
-        let mib = self.max_bytes >> 20;
-        self.is_full.then(|| {
-            format!(
-                "what the storage holds is not known: pages with {mib} MiB were written in place \
-                 and not flushed, more than are remembered"
-            )
-        })
+    pub(super) fn untracked(&self) -> Option<&str> {
+        self.untracked.as_deref()
     }
 
     /// Makes the pages dirty in which a part of a file lies that is about to be written. The file
@@ -92,7 +96,7 @@ impl VolatilePages {
         file: &File,
         range: ByteRange,
     ) -> io::Result<()> {
-        if self.is_full || range.end <= range.start {
+        if self.untracked.is_some() || range.end <= range.start {
             return Ok(());
         }
         let tracked = match self.files.entry(inode) {
@@ -101,7 +105,11 @@ impl VolatilePages {
         };
         self.bytes += tracked.before_write(file, range)?;
         if self.bytes > self.max_bytes {
-            self.is_full = true;
+            self.untracked = Some(format!(
+                "what the storage holds is not known: pages with {} MiB were written in place and \
+                 not flushed, more than are remembered",
+                self.max_bytes >> 20
+            ));
             self.files.clear();
             self.bytes = 0;
         }
@@ -405,5 +413,17 @@ mod tests {
         let Fixture { inodes, pages, .. } = &mut fixture;
         let refused = pages.lose(inodes, Loss::Power).unwrap_err().to_string();
         assert!(refused.contains("is not known"), "{refused}");
+    }
+
+    #[test]
+    fn files_that_are_never_lost_take_no_memory() {
+        let mut fixture = Fixture::new();
+        fixture.pages = VolatilePages::never_lost();
+        fixture.write(0, &[2; 2 * PAGE]);
+        fixture.pages.lost(fixture.inode);
+        assert_eq!((fixture.pages.bytes, fixture.pages.files.len()), (0, 0));
+        let Fixture { inodes, pages, .. } = &mut fixture;
+        let refused = pages.lose(inodes, Loss::Caches).unwrap_err().to_string();
+        assert!(refused.contains("nothing was to be lost"), "{refused}");
     }
 }

@@ -1,7 +1,7 @@
 //! The delays of a modeled device: when each reply is due, and the thread that sends it then.
 
 use crate::modelled_device::DeviceRequest;
-use crate::modelled_image::service_report::{RequestKind, ServiceCounts};
+use crate::modelled_image::service_report::{KINDS, RequestKind, ServiceCounts};
 use nix::sys::prctl::set_timerslack;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -17,28 +17,31 @@ use trueput_record::service_report::{OwnCost, ServiceReport};
 const SPIN_NS: u64 = 60_000;
 
 /// Says when a request that comes at a moment completes, nanoseconds on one clock.
-pub(super) type DeviceModel = Box<dyn FnMut(u64, DeviceRequest) -> u64 + Send>;
+pub(crate) type DeviceModel = Box<dyn FnMut(u64, DeviceRequest) -> u64 + Send>;
 
 /// What is sent when a request completes.
-pub(super) trait Answer: Send + 'static {
+pub(crate) trait Answer: Send + 'static {
     /// Sends it.
     fn send(self);
 }
 
-/// A request that was done on the image file.
+/// A request that was done on the image, or on a file of a folder.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ServedRequest {
+pub(crate) struct ServedRequest {
     pub(super) kind: RequestKind,
     pub(super) bytes: u64,
     /// The request to the device; `None` if the model does not know its kind, which takes no time.
     pub(super) on_device: Option<DeviceRequest>,
     /// When it came, on the clock of [`Delays::now_ns`].
     pub(super) arrived_ns: u64,
+    /// The kind of the request by which it came, whose way is part of its modeled time; `None`: it
+    /// had no way.
+    pub(crate) came_by: Option<RequestKind>,
 }
 
 impl ServedRequest {
     /// Returns a request that is one to the device.
-    pub(super) fn to_device(on_device: DeviceRequest, arrived_ns: u64) -> Self {
+    pub(crate) fn to_device(on_device: DeviceRequest, arrived_ns: u64) -> Self {
         let (kind, bytes) = match on_device {
             DeviceRequest::Read { bytes, .. } => (RequestKind::Read, bytes),
             DeviceRequest::Write { bytes, .. } => (RequestKind::Write, bytes),
@@ -49,16 +52,17 @@ impl ServedRequest {
             bytes,
             on_device: Some(on_device),
             arrived_ns,
+            came_by: Some(kind),
         }
     }
 }
 
 /// The delays of one device, at first off.
-pub(super) struct Delays<A> {
+pub(crate) struct Delays<A> {
     device: Mutex<DeviceModel>,
     began: Instant,
-    /// The part of the modeled time that a request spends on the way.
-    transport_ns: AtomicU64,
+    /// The part of the modeled time that a request spends on the way, by its kind.
+    transport_ns: [AtomicU64; KINDS],
     is_on: AtomicBool,
     waiting: Mutex<WaitingReplies<A>>,
     /// Tells the thread that the first reply is another one, or that the delays have ended.
@@ -117,11 +121,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl<A: Answer> Delays<A> {
     /// Starts the thread that sends replies, which lasts as long as the process.
-    pub(super) fn start(device: DeviceModel) -> io::Result<Arc<Self>> {
+    pub(crate) fn start(device: DeviceModel) -> io::Result<Arc<Self>> {
         let delays = Arc::new(Self {
             device: Mutex::new(device),
             began: Instant::now(),
-            transport_ns: AtomicU64::new(0),
+            transport_ns: Default::default(),
             is_on: AtomicBool::new(false),
             waiting: Mutex::new(WaitingReplies {
                 replies: BinaryHeap::new(),
@@ -138,17 +142,24 @@ impl<A: Answer> Delays<A> {
     }
 
     /// Returns the time since the start, nanoseconds of the monotonic clock.
-    pub(super) fn now_ns(&self) -> u64 {
+    pub(crate) fn now_ns(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Counts so much of each request's modeled time as spent on the way.
-    pub(super) fn set_transport(&self, transport_ns: u64) {
-        self.transport_ns.store(transport_ns, Relaxed);
+    /// Serves on another device from now on, and forgets what was counted. No request may be under
+    /// way.
+    pub(crate) fn set_device(&self, device: DeviceModel) {
+        *lock(&self.device) = device;
+        *lock(&self.counts) = ServiceCounts::default();
+    }
+
+    /// Counts so much of the modeled time of each request of a kind as spent on the way.
+    pub(crate) fn set_transport(&self, kind: RequestKind, transport_ns: u64) {
+        self.transport_ns[kind as usize].store(transport_ns, Relaxed);
     }
 
     /// Begins or ends the delays. At their end, all replies that wait are sent.
-    pub(super) fn set_on(&self, is_on: bool) {
+    pub(crate) fn set_on(&self, is_on: bool) {
         let _waiting = lock(&self.waiting);
         self.is_on.store(is_on, Release);
         self.changed.notify_one();
@@ -159,33 +170,22 @@ impl<A: Answer> Delays<A> {
     }
 
     /// Returns what was answered while the delays were on.
-    pub(super) fn report(&self, model: &str, own_cost: OwnCost) -> ServiceReport {
+    pub(crate) fn report(&self, model: &str, own_cost: OwnCost) -> ServiceReport {
         lock(&self.counts).report(model, own_cost)
     }
 
     /// Answers a request when its modeled time is over: now, or later by the thread.
-    pub(super) fn answer(&self, request: ServedRequest, answer: A) {
+    pub(crate) fn answer(&self, request: ServedRequest, answer: A) {
         if !self.is_on() {
             answer.send();
             return;
         }
-        let ServedRequest {
-            kind,
-            bytes,
-            on_device,
-            arrived_ns,
-        } = request;
-        let (due_ns, modeled_ns) = on_device.map_or((arrived_ns, 0), |on_device| {
-            let sent_ns = arrived_ns.saturating_sub(self.transport_ns.load(Relaxed));
-            let mut device = lock(&self.device);
-            let due_ns = (*device)(sent_ns, on_device);
-            (due_ns, due_ns.saturating_sub(sent_ns))
-        });
+        let (due_ns, modeled_ns) = self.time(request);
         let reply = DueReply {
             due_ns,
             sequence: 0,
-            kind,
-            bytes,
+            kind: request.kind,
+            bytes: request.bytes,
             modeled_ns,
             answer,
         };
@@ -194,6 +194,31 @@ impl<A: Answer> Delays<A> {
         } else {
             self.delay(reply);
         }
+    }
+
+    /// Gives the device a request that has no reply of its own: what waits for it comes behind it.
+    pub(crate) fn submit(&self, request: ServedRequest) {
+        if self.is_on() {
+            self.time(request);
+            lock(&self.counts).add_without_reply(request.kind, request.bytes);
+        }
+    }
+
+    /// Gives the device a request, and returns when it is due, and how long after it was sent.
+    fn time(&self, request: ServedRequest) -> (u64, u64) {
+        let ServedRequest {
+            on_device,
+            arrived_ns,
+            came_by,
+            ..
+        } = request;
+        on_device.map_or((arrived_ns, 0), |on_device| {
+            let transport_ns = |kind: RequestKind| self.transport_ns[kind as usize].load(Relaxed);
+            let sent_ns = arrived_ns.saturating_sub(came_by.map_or(0, transport_ns));
+            let mut device = lock(&self.device);
+            let due_ns = (*device)(sent_ns, on_device);
+            (due_ns, due_ns.saturating_sub(sent_ns))
+        })
     }
 
     fn delay(&self, reply: DueReply<A>) {
@@ -400,16 +425,54 @@ mod tests {
     #[test]
     fn the_time_on_the_way_is_part_of_the_modelled_time() {
         let fixture = Fixture::new();
-        fixture.delays.set_transport(3_600_000 * MS);
+        let delays = &fixture.delays;
+        delays.set_transport(RequestKind::Read, 3_600_000 * MS);
         std::thread::sleep(Duration::from_millis(20));
         // To the device, it came when the fixture began: it has been over for 10 ms.
         fixture.read("sent at the start", 10);
-        let report = fixture.delays.report("none", OwnCost::default());
+        let report = delays.report("none", OwnCost::default());
         assert!(report.reads.late_max_ns >= 10 * MS);
-        // The control: what comes now is not yet over.
-        fixture.delays.set_transport(0);
+        // The controls: what comes now is not yet over, and the way of another kind is its own.
+        delays.set_transport(RequestKind::Read, 0);
+        delays.set_transport(RequestKind::Write, 3_600_000 * MS);
         fixture.read("sent now", 3_600_000);
-        let report = fixture.delays.report("none", OwnCost::default());
+        let report = delays.report("none", OwnCost::default());
         assert_eq!(report.reads.requests, 1);
+    }
+
+    #[test]
+    fn what_has_no_reply_is_counted_and_dilutes_no_lateness() {
+        let fixture = Fixture::new();
+        let write = DeviceRequest::Write {
+            position: 0,
+            bytes: 512,
+        };
+        let request = ServedRequest::to_device(write, fixture.delays.now_ns());
+        fixture.delays.submit(request);
+        let writes = fixture.delays.report("none", OwnCost::default()).writes;
+        assert_eq!((writes.requests, writes.bytes), (1, 512));
+        assert_eq!((writes.replies(), writes.modeled_ns), (0, 0));
+        // The controls: one with a reply has lateness, and without delays nothing is counted.
+        let probe = Probe("answered", fixture.sender.clone());
+        fixture.delays.answer(request, probe);
+        fixture.delays.set_on(false);
+        fixture.delays.submit(request);
+        let writes = fixture.delays.report("none", OwnCost::default()).writes;
+        assert_eq!((writes.requests, writes.replies()), (2, 1));
+        assert!(writes.late_ns > 0);
+    }
+
+    #[test]
+    fn another_device_begins_with_counts_of_its_own() {
+        let fixture = Fixture::new();
+        fixture.read("now", 0);
+        assert_eq!(fixture.counted(1), 1);
+        fixture.delays.set_device(Box::new(|now_ns, _| now_ns));
+        assert_eq!(fixture.counted(0), 0);
+        // An hour on the other one.
+        fixture.read("at once", 3_600_000);
+        assert_eq!(fixture.next().0, "now");
+        assert_eq!(fixture.next().0, "at once");
+        assert_eq!(fixture.counted(1), 1);
     }
 }

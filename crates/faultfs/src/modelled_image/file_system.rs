@@ -265,6 +265,7 @@ impl Filesystem for ImageFileSystem {
                 bytes: length,
                 on_device: None,
                 arrived_ns,
+                came_by: None,
             }
         };
         self.delays.answer(request, ImageReply::Done(reply));

@@ -1,12 +1,14 @@
 //! The process that serves one image.
 
 use crate::modelled_device::ModelledDevice;
-use crate::modelled_image::delays::Delays;
+use crate::modelled_image::delays::{Answer, Delays};
 use crate::modelled_image::file_system::ImageFileSystem;
 use crate::modelled_image::own_cost::{check_speed, measure};
+use crate::modelled_image::service_report::RequestKind;
 use crate::report_file;
 use crate::server::{READY, mount, say, unmount};
 use crate::storage_model::StorageModel;
+use fuser::BackgroundSession;
 use nix::libc::{self, c_int, c_ulong};
 use rustix::mount::UnmountFlags;
 use std::fs::{File, OpenOptions};
@@ -15,6 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use trueput_host::image_store::SERVED_IMAGE;
+use trueput_record::service_report::OwnCost;
 
 /// The command of this program that runs [`serve_image`].
 pub const SERVER_COMMAND: &str = "storage-server";
@@ -35,14 +38,15 @@ const PRIORITY: i32 = -20;
 /// What a server serves, and where.
 #[derive(Debug, Clone)]
 pub struct ImageFolders {
-    /// The file with the bytes of the image. A missing one is created, sparse.
+    /// The file with the bytes of the image. A missing one is created, sparse. Of a folder with
+    /// delays, the folder that holds the files.
     pub backing: PathBuf,
     /// The folder on which the file system is mounted.
     pub mount_point: PathBuf,
     /// The file of the [`ServiceReport`](trueput_record::service_report::ServiceReport), whose
     /// folder is created.
     pub report: PathBuf,
-    /// The size of the image, which stays.
+    /// The size of the image, which stays, or of the device below a folder.
     pub size_bytes: u64,
     /// The model of the device.
     pub model: StorageModel,
@@ -51,7 +55,7 @@ pub struct ImageFolders {
 }
 
 /// What a server waits for.
-enum ServerEvent {
+pub(crate) enum ServerEvent {
     /// Standard input asks for delays, or for none.
     Order(bool),
     /// Standard input or the file system has ended.
@@ -64,16 +68,13 @@ enum ServerEvent {
 /// errors from then on, and the mount stays for those who remove what is above it first.
 ///
 /// # Errors
-/// If FUSE is not available, a file or folder cannot be used, the model is faster than this server,
-/// the image is in use at the end, or the report cannot be written.
+/// If FUSE is not available, a file or folder cannot be used, the model is faster than this server
+/// and a loop device on it, the image is in use at the end, or the report cannot be written.
 pub fn serve_image(folders: &ImageFolders) -> io::Result<()> {
     become_storage();
     report_file::remove_earlier(&folders.report)?;
     let (image, size_bytes) = (open_image(folders)?, folders.size_bytes);
-    let mut device = ModelledDevice::new(&folders.model, size_bytes, folders.seed);
-    let delays = Delays::start(Box::new(move |now_ns, request| {
-        device.submit(now_ns, request)
-    }))?;
+    let delays = Delays::start(Box::new(|now_ns, _| now_ns))?;
     let (sender, events) = channel();
     let end = sender.clone();
     let on_end = Box::new(move || {
@@ -82,9 +83,26 @@ pub fn serve_image(folders: &ImageFolders) -> io::Result<()> {
     });
     let file_system = ImageFileSystem::new(image, size_bytes, Arc::clone(&delays), on_end);
     let session = mount(file_system, &folders.mount_point)?;
-    let own_cost = measure(&folders.mount_point.join(SERVED_IMAGE))?;
-    check_speed(&own_cost, &folders.model)?;
-    delays.set_transport(own_cost.transport_ns());
+    let own_cost = prepare_delays(folders, &delays);
+    serve_with_delays(folders, &delays, own_cost, session, (sender, events))
+}
+
+/// Serves what is mounted as [`serve_image`] does, once its delays are prepared.
+pub(crate) fn serve_with_delays<A: Answer>(
+    folders: &ImageFolders,
+    delays: &Delays<A>,
+    own_cost: io::Result<OwnCost>,
+    session: BackgroundSession,
+    (sender, events): (Sender<ServerEvent>, Receiver<ServerEvent>),
+) -> io::Result<()> {
+    let own_cost = match own_cost {
+        Ok(own_cost) => own_cost,
+        Err(error) => {
+            // For a moment, the image may still be in use by the loop device that was detached.
+            let _ = unmount(session, &folders.mount_point, UnmountFlags::empty());
+            return Err(error);
+        }
+    };
     std::thread::spawn(move || read_orders(&sender));
     say(READY)?;
     let obeyed = obey(&events, |is_delayed| delays.set_on(is_delayed));
@@ -95,10 +113,48 @@ pub fn serve_image(folders: &ImageFolders) -> io::Result<()> {
     obeyed.and(written).and(unmounted)
 }
 
+/// Measures what the way of a request takes, and lets the delays be those of the modeled device
+/// without it.
+fn prepare_delays<A: Answer>(folders: &ImageFolders, delays: &Delays<A>) -> io::Result<OwnCost> {
+    let model = &folders.model;
+    let hold = |held_ns: Option<u64>| {
+        if let Some(held_ns) = held_ns {
+            delays.set_device(Box::new(move |now_ns, _| now_ns.saturating_add(held_ns)));
+        }
+        delays.set_on(held_ns.is_some());
+    };
+    let image = folders.mount_point.join(SERVED_IMAGE);
+    let own_cost = measure(&image, &model.minimum_service_times(), &hold)?;
+    set_model(folders, delays, &own_cost)?;
+    Ok(own_cost)
+}
+
+/// Lets the delays be those of the modeled device without the way of a request.
+///
+/// # Errors
+/// If the model is faster than that.
+pub(crate) fn set_model<A: Answer>(
+    folders: &ImageFolders,
+    delays: &Delays<A>,
+    own_cost: &OwnCost,
+) -> io::Result<()> {
+    let model = &folders.model;
+    check_speed(own_cost, model)?;
+    let mut device = ModelledDevice::new(model, folders.size_bytes, folders.seed);
+    delays.set_device(Box::new(move |now_ns, request| {
+        device.submit(now_ns, request)
+    }));
+    let transport = own_cost.transport();
+    delays.set_transport(RequestKind::Read, transport.read_ns);
+    delays.set_transport(RequestKind::Write, transport.write_ns);
+    delays.set_transport(RequestKind::Flush, transport.flush_ns);
+    Ok(())
+}
+
 /// Gives this process the rights of storage: it waits for the processor behind none of its clients,
 /// and its memory is not reclaimed by writing to file systems that wait for it. Without the right
 /// to do so it is later, and the report says so.
-fn become_storage() {
+pub(crate) fn become_storage() {
     let (on, unused): (c_ulong, c_ulong) = (1, 0);
     // SAFETY: the call takes plain numbers and changes a mark of this thread, which later ones
     // inherit.

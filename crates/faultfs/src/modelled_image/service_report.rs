@@ -4,7 +4,7 @@ use trueput_record::service_report::{OwnCost, RequestCounts, ServiceReport};
 
 /// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RequestKind {
+pub(crate) enum RequestKind {
     Read,
     Write,
     Flush,
@@ -12,7 +12,7 @@ pub(super) enum RequestKind {
 }
 
 /// The number of kinds.
-const KINDS: usize = 4;
+pub(super) const KINDS: usize = 4;
 
 /// Requests that are counted while they are answered.
 #[derive(Debug, Default)]
@@ -21,6 +21,7 @@ pub(super) struct ServiceCounts([KindCounts; KINDS]);
 #[derive(Debug, Default)]
 struct KindCounts {
     requests: u64,
+    without_reply: u64,
     bytes: u64,
     modeled_ns: u64,
     late_ns: u64,
@@ -37,6 +38,14 @@ impl ServiceCounts {
         counts.modeled_ns = counts.modeled_ns.saturating_add(modeled_ns);
         counts.late_ns = counts.late_ns.saturating_add(late_ns);
         counts.lateness.add(late_ns);
+    }
+
+    /// Counts a request that has no reply of its own.
+    pub(super) fn add_without_reply(&mut self, kind: RequestKind, bytes: u64) {
+        let counts = &mut self.0[kind as usize];
+        counts.requests += 1;
+        counts.without_reply += 1;
+        counts.bytes += bytes;
     }
 
     /// Returns what was counted so far.
@@ -57,6 +66,7 @@ impl KindCounts {
     fn summary(&self) -> RequestCounts {
         RequestCounts {
             requests: self.requests,
+            without_reply: self.without_reply,
             bytes: self.bytes,
             modeled_ns: self.modeled_ns,
             late_ns: self.late_ns,

@@ -61,6 +61,7 @@ pub fn serve(arguments: &[&str]) -> ExitCode {
         mount_point,
         report,
         failed_flush,
+        can_lose,
         seed,
         faults @ ..,
     ] = arguments
@@ -73,6 +74,7 @@ pub fn serve(arguments: &[&str]) -> ExitCode {
         report: report.into(),
         faults: faults.iter().map(|fault| fault.parse().unwrap()).collect(),
         failed_flush: failed_flush.parse().unwrap(),
+        can_lose: can_lose.parse().unwrap(),
         seed: seed.parse().unwrap(),
     };
     match serve_folder(&folders) {
@@ -108,6 +110,7 @@ impl Fixture {
             report: parent.path().join("reports/faults.json"),
             faults: faults.iter().map(|fault| fault.parse().unwrap()).collect(),
             failed_flush,
+            can_lose: true,
             seed: 1,
         };
         let command = folders.server_command(&std::env::current_exe().unwrap());

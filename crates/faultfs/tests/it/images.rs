@@ -10,12 +10,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use trueput_faultfs::modelled_folder::serve_modelled_folder;
 use trueput_faultfs::modelled_image::{ImageFolders, SERVER_COMMAND, ServedImage, serve_image};
 use trueput_faultfs::mount::MountError;
 use trueput_faultfs::named_model::find_model;
 use trueput_faultfs::storage_model::{FlushTime, ModelSource, ServiceTime, StorageModel};
 use trueput_host::mount_namespace::{enter_private, mount_memory};
+use trueput_host::trial_file_system::with_loop_device;
 use trueput_record::service_report::ServiceReport;
+use trueput_record::storage_model::is_in_folder;
 
 pub const ALL: &[(&str, fn())] = &[
     ("what_is_written_is_in_the_image", written_bytes),
@@ -33,6 +36,10 @@ pub const ALL: &[(&str, fn())] = &[
     ),
     ("a_model_faster_than_its_server_is_refused", fast_model),
     (
+        "the_way_through_a_loop_device_is_measured_and_leaves_nothing",
+        way_through_loop,
+    ),
+    (
         "without_fuse_nothing_is_served_and_the_reason_is_told",
         no_fuse,
     ),
@@ -41,11 +48,11 @@ pub const ALL: &[(&str, fn())] = &[
 const SIZE: u64 = 64 << 20;
 
 /// The file of the report, in the folder of a test.
-const REPORT: &str = "reports/data.json";
+pub const REPORT: &str = "reports/data.json";
 
 const BLOCK: usize = 4096;
 
-/// Serves an image as the command line of this test's program says.
+/// Serves an image or a folder as the command line of this test's program says.
 pub fn serve(paths: &[&str], size: &str, model: &str, seed: &str) -> ExitCode {
     let [backing, mount_point, report] = paths else {
         return ExitCode::FAILURE;
@@ -58,7 +65,12 @@ pub fn serve(paths: &[&str], size: &str, model: &str, seed: &str) -> ExitCode {
         model: find_model(model).unwrap(),
         seed: seed.parse().unwrap(),
     };
-    match serve_image(&folders) {
+    let served = if is_in_folder(Some(model)) {
+        serve_modelled_folder(&folders)
+    } else {
+        serve_image(&folders)
+    };
+    match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
@@ -142,7 +154,7 @@ fn start(folder: &Path, model: &StorageModel) -> Result<ServedImage, MountError>
 }
 
 fn written_bytes() {
-    let fixture = Fixture::new(&device(1, 100.0, 100.0, 5_000.0));
+    let fixture = Fixture::new(&device(1, 1_000.0, 100.0, 5_000.0));
     let (file, position) = (fixture.open(), 3 * BLOCK as u64 + 5);
     file.write_all_at(b"text", position).unwrap();
     file.sync_all().unwrap();
@@ -162,7 +174,7 @@ fn written_bytes() {
 }
 
 fn discard() {
-    let fixture = Fixture::delayed(&device(1, 100.0, 100.0, 5_000.0));
+    let fixture = Fixture::delayed(&device(1, 1_000.0, 100.0, 5_000.0));
     let file = fixture.open();
     let bytes = vec![7; 1 << 20];
     file.write_all_at(&bytes, 0).unwrap();
@@ -196,7 +208,7 @@ fn time_of_flushes(file: &File) -> Duration {
 }
 
 fn flushes() {
-    let mut fixture = Fixture::new(&device(1, 100.0, 100.0, 5_000.0));
+    let mut fixture = Fixture::new(&device(1, 1_000.0, 100.0, 5_000.0));
     let file = fixture.open();
     let modeled = Duration::from_millis(500);
     // The controls: before the delays and after them.
@@ -211,7 +223,7 @@ fn flushes() {
     assert_eq!((flushes.requests, flushes.bytes), (100, 0));
     assert_eq!((report.reads.requests, report.writes.requests), (0, 0));
     // The time on the way that is counted as modeled time was measured before: it may be shorter.
-    let on_the_way = Duration::from_nanos(100 * own.transport_ns());
+    let on_the_way = Duration::from_nanos(100 * own.transport().flush_ns);
     let shortest = modeled.saturating_sub(on_the_way);
     assert!(delayed >= shortest, "{delayed:?}: {report:?}");
     // What came on top is the server's lateness and the rest of its cost.
@@ -221,7 +233,7 @@ fn flushes() {
         "{delayed:?}: {report:?}"
     );
     assert!(flushes.late_median_ns > 0 && flushes.late_p99_ns >= flushes.late_median_ns);
-    assert!(own.flush.median_ns > 0 && own.transport_ns() <= own.flush.lowest_tenth_ns);
+    assert!(own.flush.median_ns > 0 && own.transport().flush_ns > 0);
     assert_eq!(own.by_size.len(), 9);
     // Each of them had its time of the model.
     let modeled_ns = Duration::from_nanos(flushes.modeled_ns);
@@ -265,7 +277,7 @@ fn killed() {
     // An earlier attempt at the trial has left one.
     std::fs::create_dir(report.parent().unwrap()).unwrap();
     std::fs::write(&report, "{}").unwrap();
-    let image = start(folder.path(), &device(1, 100.0, 100.0, 5_000.0)).unwrap();
+    let image = start(folder.path(), &device(1, 1_000.0, 100.0, 5_000.0)).unwrap();
     let mut fixture = Fixture { image, folder };
     fixture.image.set_delayed(true).unwrap();
     let (file, mount_point) = (fixture.open(), fixture.path("mount"));
@@ -293,7 +305,7 @@ fn killed() {
 }
 
 fn stopped() {
-    let Fixture { mut image, folder } = Fixture::new(&device(1, 100.0, 100.0, 5_000.0));
+    let Fixture { mut image, folder } = Fixture::new(&device(1, 1_000.0, 100.0, 5_000.0));
     let mount_point = folder.path().join("mount");
     let file = File::open(image.image()).unwrap();
     kill_process(server_of(&mount_point).unwrap(), Signal::STOP).unwrap();
@@ -312,7 +324,7 @@ fn stopped() {
 }
 
 fn image_in_use() {
-    let Fixture { image, folder } = Fixture::new(&device(1, 100.0, 100.0, 5_000.0));
+    let Fixture { image, folder } = Fixture::new(&device(1, 1_000.0, 100.0, 5_000.0));
     let path = image.image();
     let file = File::open(&path).unwrap();
     let said = image.stop().unwrap_err().to_string();
@@ -326,6 +338,53 @@ fn image_in_use() {
     unmount(mount_point, UnmountFlags::empty()).unwrap();
     assert!(!is_mounted(mount_point));
     assert!(ServiceReport::read(folder.path(), REPORT.as_ref()).is_ok());
+}
+
+/// Returns the loop devices that are attached to a file.
+fn loop_devices(file: &Path) -> Vec<PathBuf> {
+    let devices = std::fs::read_dir("/sys/block").unwrap().flatten();
+    let devices = devices.map(|device| device.path().join("loop/backing_file"));
+    let is_on = |device: &PathBuf| {
+        let attached = std::fs::read_to_string(device).unwrap_or_default();
+        Path::new(attached.trim_end()) == file
+    };
+    devices.filter(is_on).collect()
+}
+
+fn way_through_loop() {
+    let folder = tempfile::tempdir().unwrap();
+    let data: Vec<u8> = (0..SIZE).map(|at| (at % 251) as u8).collect();
+    let backing = folder.path().join("data.img");
+    std::fs::write(&backing, &data).unwrap();
+    let image = start(folder.path(), &device(1, 1_000.0, 1_000.0, 5_000.0)).unwrap();
+    let path = image.image().canonicalize().unwrap();
+    assert_eq!(loop_devices(&path), [] as [PathBuf; 0]);
+    // The control: one that is attached is found.
+    let attached = with_loop_device(&path, |_| loop_devices(&path).len()).unwrap();
+    assert!(attached.is_none_or(|count| count == 1), "{attached:?}");
+    assert_eq!(loop_devices(&path), [] as [PathBuf; 0]);
+    assert!(std::fs::read(&backing).unwrap() == data, "bytes changed");
+    let report = Fixture { image, folder }.stop();
+    // What was measured is no request of a client.
+    let requests = [report.reads, report.writes, report.flushes].map(|it| it.requests);
+    assert_eq!(requests, [0; 3]);
+    let own = report.own_cost;
+    assert_eq!(own.by_size.len(), 9);
+    assert_eq!(own.through_loop.is_some(), attached.is_some());
+    let Some(cost) = own.through_loop else {
+        println!("skipped: there is no loop device");
+        return;
+    };
+    let trips = own.client_trips();
+    assert!(trips.iter().all(|trip| trip.lowest_tenth_ns > 0));
+    // Each kind came through the device to the server: it took longer than the server waited.
+    let way = cost.transport;
+    assert!(
+        [way.read_ns, way.write_ns, way.flush_ns]
+            .iter()
+            .all(|ns| *ns > 0),
+        "{cost:?}"
+    );
 }
 
 fn fast_model() {

@@ -13,6 +13,7 @@ mod ends;
 mod faults;
 mod flushes;
 mod images;
+mod modelled_folders;
 mod replay;
 mod support;
 
@@ -65,7 +66,7 @@ fn run_claims(arguments: &[&str]) -> ExitCode {
         .unwrap_or(&"");
     let all = claims::ALL.iter().chain(edges::ALL).chain(ends::ALL);
     let all = all.chain(faults::ALL).chain(flushes::ALL);
-    let all = all.chain(images::ALL);
+    let all = all.chain(images::ALL).chain(modelled_folders::ALL);
     let claims = all.filter(|(name, _)| name.contains(filter));
     if arguments.contains(&"--list") {
         claims.for_each(|(name, _)| println!("{name}: test"));

@@ -65,6 +65,18 @@ fn storage_models_never_share_a_ranking_and_each_says_its_own() {
 }
 
 #[test]
+fn a_model_in_its_folder_form_has_a_ranking_of_its_own() {
+    let trials = ["hdd-7200", "folder:hdd-7200"].into_iter().zip([0, 2]);
+    let trials = trials.flat_map(|(model, cell)| {
+        let engines = [("lmdb", cell), ("redb", cell + 1)];
+        engines.map(|(engine, cell)| on(cell, engine, Some(model), 60.0))
+    });
+    let mut found = places(&rank(&trials.collect::<Vec<_>>()));
+    found.sort();
+    assert_eq!(found, ["on model folder:hdd-7200", "on model hdd-7200"]);
+}
+
+#[test]
 fn a_log_on_another_model_and_another_text_of_one_file_make_rankings_of_their_own() {
     let own = Some("/a/my.toml@00000001");
     let change = |change: &dyn Fn(&mut Conditions)| {

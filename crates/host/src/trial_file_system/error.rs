@@ -72,6 +72,15 @@ pub enum FileSystemError {
          system that is made in an image, as ext4"
     )]
     NoModelBelow(String),
+    /// A storage model in its folder form is with something else below or above it.
+    #[error(
+        "a storage model with folder: does not go with {0}: remove {0}, or name the model without \
+         folder:"
+    )]
+    FolderFormWith(&'static str),
+    /// The log of an engine is in the folder of its database.
+    #[error("the storage model of a log has no folder form: name it without folder:")]
+    FolderFormOfLog,
     /// This user may not mount the image of a storage model.
     #[error("a storage model needs root (CAP_SYS_ADMIN): run trueput as root")]
     ModelNeedsRoot,
@@ -94,6 +103,8 @@ impl FileSystemError {
                 | Self::UnknownKind { .. }
                 | Self::NoExternalJournal(_)
                 | Self::NoModelBelow(_)
+                | Self::FolderFormWith(_)
+                | Self::FolderFormOfLog
         )
     }
 }

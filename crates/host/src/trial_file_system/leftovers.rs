@@ -10,9 +10,13 @@
 //! ```
 
 use super::marker::{FileSystemPart, Marker};
-use super::{TrialFileSystemError, loop_device, mounting, remove as remove_file_systems};
+use super::system::may_mount;
+use super::{
+    TrialFileSystemError, loop_device, mounting, remove as remove_file_systems, unmount_all,
+};
 use crate::cgroup::thaw;
 use crate::file_system::read_mounts;
+use crate::fit_file;
 use crate::fuse::{FuseMount, find_own_at, fuse_mounts, lies_on};
 use crate::process::is_alive;
 use crate::process_tree::find_stopped_users;
@@ -46,10 +50,11 @@ const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 /// The depth to which control groups are searched. Those of a desktop's programs are seven deep.
 const MAX_CGROUP_DEPTH: u32 = 12;
 
-/// The leftovers of one killed run: its folder in a work folder, or a control group.
+/// The leftovers of one killed run: its folder in a work folder, or a control group; or the file of
+/// a killed fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leftover {
-    /// The run's folder in its work folder, or the control group.
+    /// The run's folder in its work folder, the control group, or the file.
     pub path: PathBuf,
     /// The process that made it, which has ended.
     pub pid: u32,
@@ -70,6 +75,8 @@ pub enum LeftoverKind {
     Folder,
     /// The recording of an audit, with its contents.
     Recording,
+    /// The file that a fit of a storage model measured.
+    FitFile,
     /// A control group.
     ControlGroup,
     /// Shared memory of a server that was killed.
@@ -88,6 +95,7 @@ impl LeftoverKind {
             Self::Image => "image",
             Self::Folder => "folder",
             Self::Recording => "recording",
+            Self::FitFile => "file of a fit",
             Self::ControlGroup => "control group",
             Self::SharedMemory => "shared memory",
             Self::StoppedProcess => "stopped process",
@@ -135,7 +143,7 @@ pub enum HelperError {
 }
 
 /// Finds leftovers of ended runs in the work folders of the runs in `results` and in the folders
-/// `work`.
+/// `work`, and in the latter those of fits of storage models.
 ///
 /// A name alone is not enough: each run's folder has a marker, and so has each trial's folder in
 /// which a file system was created.
@@ -147,7 +155,18 @@ pub fn find(results: &[PathBuf], work: &[PathBuf]) -> Vec<Leftover> {
     }
     let mut found = in_work_folders(&folders);
     found.extend(results.iter().flat_map(|results| recordings(results)));
+    found.extend(work.iter().flat_map(|folder| fit_files(folder)));
     found
+}
+
+fn fit_files(folder: &Path) -> Vec<Leftover> {
+    let found = canonical(folder).map(|folder| fit_file::find_abandoned(&folder));
+    let leftovers = found.into_iter().flatten().map(|file| Leftover {
+        path: file.path.clone(),
+        pid: file.pid,
+        items: vec![(LeftoverKind::FitFile, file.path)],
+    });
+    leftovers.collect()
 }
 
 /// Finds leftovers of ended runs as [`find`] does for `results`, and also from mounted file systems
@@ -243,7 +262,7 @@ fn remove_recording(path: &Path) -> Result<(), RemovalError> {
     Ok(())
 }
 
-/// Returns the leftovers in a run's folder if the run has ended.
+/// Returns the leftovers in a run's folder if the run has ended. What it was to keep is none.
 fn leftover_of_run(path: &Path) -> Option<Leftover> {
     let run_marker = RunMarker::read(path)?;
     if run_marker.is_active(path) {
@@ -253,6 +272,9 @@ fn leftover_of_run(path: &Path) -> Option<Leftover> {
     trials.sort();
     let mut items = Vec::new();
     for marker in trials.iter().filter_map(|trial| Marker::read(trial)) {
+        let shown = marker.shown_folder();
+        let shown = shown.filter(|folder| find_own_at(folder).is_some());
+        items.extend(shown.map(|folder| (LeftoverKind::Mount, folder)));
         for part in marker.parts.iter().rev() {
             items.extend(leftover_items(&marker, part));
         }
@@ -269,11 +291,19 @@ fn leftover_of_run(path: &Path) -> Option<Leftover> {
     let recordings = recording_mounts(path, &storage_mount_points(path)).into_iter();
     items.extend(recordings.map(|mount| (LeftoverKind::Mount, mount.mount_point)));
     items.push((LeftoverKind::Folder, path.to_owned()));
-    Some(Leftover {
+    if keeps_databases(&run_marker) {
+        items.retain(|(kind, _)| !matches!(kind, LeftoverKind::Image | LeftoverKind::Folder));
+    }
+    (!items.is_empty()).then(|| Leftover {
         path: path.to_owned(),
         pid: run_marker.pid,
         items,
     })
+}
+
+/// Returns whether a run was to keep databases, or an earlier part of it has kept some.
+fn keeps_databases(marker: &RunMarker) -> bool {
+    marker.is_disposable == Some(false)
 }
 
 /// Finds the recording file systems and the faulty folders below a folder, the last mounted first:
@@ -406,8 +436,9 @@ fn runner_of_group(name: &str) -> Option<u32> {
     pid.parse().ok()
 }
 
-/// Removes a leftover. A run's folder is locked first, which fails if the run is active. The
-/// processes of a control group end by themselves, since their runner has.
+/// Removes a leftover. A run's folder is locked first, which fails if the run is active. The folder
+/// of one that was to keep databases stays; its file systems are unmounted. The processes of a
+/// control group end by themselves, since their runner has.
 ///
 /// # Errors
 /// A [`CleanError`] for each part that cannot be removed; the rest is removed.
@@ -418,6 +449,10 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<CleanError>> {
         .any(|(kind, _)| *kind == LeftoverKind::ControlGroup)
     {
         return remove_group(&left.path).map_err(|error| vec![error.into()]);
+    }
+    if let [(LeftoverKind::FitFile, path)] = left.items.as_slice() {
+        let removed = fs::remove_file(path).map_err(RemovalError::of_path(path));
+        return removed.map_err(|error| vec![error.into()]);
     }
     let Some(run_marker) = RunMarker::read(&left.path) else {
         return Ok(());
@@ -431,8 +466,14 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<CleanError>> {
     for pid in find_stopped_users(&left.path) {
         failures.extend(kill_server(pid).err().map(CleanError::from));
     }
-    // Modeled storage is unmounted with the file systems above it.
-    let recordings = recording_mounts(&left.path, &storage_mount_points(&left.path));
+    // Modeled storage is unmounted with the file systems above it. Without root there are none, and
+    // it takes the helper, too.
+    let storage = if may_mount() {
+        storage_mount_points(&left.path)
+    } else {
+        Vec::new()
+    };
+    let recordings = recording_mounts(&left.path, &storage);
     let unmounted = recordings.iter().map(unmount_recording);
     failures.extend(unmounted.filter_map(Result::err));
     if !failures.is_empty() {
@@ -440,13 +481,18 @@ pub fn clean(left: &Leftover) -> Result<(), Vec<CleanError>> {
         return Err(failures);
     }
     SharedMemory::listed_below(&left.path).remove();
+    let is_kept = keeps_databases(&run_marker);
     for trial in entries(&left.path)
         .map(|entry| entry.path())
         .filter(|path| is_folder(path))
     {
-        failures.extend(remove_trial(&trial).err());
+        failures.extend(if is_kept {
+            unmount_all(&trial, None).err().map(CleanError::from)
+        } else {
+            remove_trial(&trial).err()
+        });
     }
-    if failures.is_empty() {
+    if failures.is_empty() && !is_kept {
         let work = left.path.parent().and_then(WorkFolder::open_marked);
         match RunMarker::remove_with_folder(&left.path) {
             Ok(()) => work.into_iter().for_each(WorkFolder::release),
@@ -495,6 +541,22 @@ mod tests {
         for name in ["trueput-123", "trueput-x-1", "trueput-1-x", "mine-1-2"] {
             assert_eq!(runner_of_group(name), None, "{name}");
         }
+    }
+
+    #[test]
+    fn the_file_of_a_killed_fit_is_found_in_a_folder_that_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(".trueput-fit-7");
+        fs::write(&file, "measured").unwrap();
+        let named = [folder.path().to_owned()];
+        let found = find(&[], &named);
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            (found[0].pid, found[0].items[0].0),
+            (7, LeftoverKind::FitFile)
+        );
+        clean(&found[0]).unwrap();
+        assert!(!file.exists() && find(&[], &named).is_empty());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 // From linux/loop.h.
 const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4C82;
@@ -18,6 +19,9 @@ const LO_FLAGS_DIRECT_IO: u32 = 16;
 
 /// Attempts to take a free device, which another process may take first.
 const ATTEMPTS: u32 = 64;
+
+/// The time that the kernel may take to release a device after its last user.
+const DETACH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The control device of loop devices.
 pub(super) const CONTROL: &str = "/dev/loop-control";
@@ -151,7 +155,7 @@ fn attribute(device: &Path, name: &str) -> Option<String> {
 ///
 /// # Errors
 /// [`TrialFileSystemError::Path`].
-pub(super) fn detach(device: &Path) -> Result<(), TrialFileSystemError> {
+fn detach(device: &Path) -> Result<(), TrialFileSystemError> {
     let open = open_file(device, true)?;
     // SAFETY: the request takes no argument, and the descriptor is open.
     let done = unsafe { libc::ioctl(open.as_raw_fd(), LOOP_CLR_FD) };
@@ -161,6 +165,30 @@ pub(super) fn detach(device: &Path) -> Result<(), TrialFileSystemError> {
         Ok(())
     } else {
         Err(TrialFileSystemError::of_path(device, "detached")(error))
+    }
+}
+
+/// Waits until no loop device is attached to the image, and detaches one that was never mounted.
+///
+/// # Errors
+/// [`TrialFileSystemError`] if one cannot be detached, or is not within [`DETACH_TIMEOUT`].
+pub(super) fn wait_for_detach(image: &Path) -> Result<(), TrialFileSystemError> {
+    let until = Instant::now() + DETACH_TIMEOUT;
+    loop {
+        let mut devices = find_devices_of_image(image);
+        if devices.is_empty() {
+            return Ok(());
+        }
+        for device in &devices {
+            detach(device)?;
+        }
+        if Instant::now() > until {
+            return Err(TrialFileSystemError::StillAttached {
+                image: image.to_owned(),
+                device: devices.swap_remove(0),
+            });
+        }
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 

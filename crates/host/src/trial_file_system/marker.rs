@@ -10,6 +10,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use trueput_record::filesystem::{FileSystemKind, MountedFileSystem};
 
+/// The mount point, in a trial's folder, of a server that shows the database's files with delays.
+/// An image in this folder has the same one, and there is only one of both.
+const SHOWN_FOLDER: &str = "data.storage";
+
 /// The marker's name in a trial's folder.
 pub(super) const MARKER: &str = ".trueput-file-system";
 
@@ -46,6 +50,10 @@ pub(super) struct Marker {
     pub pid: u32,
     /// In the order in which they are mounted.
     pub parts: Vec<FileSystemPart>,
+    /// The storage model of the database's folder, in its folder form; `None`: it has none, or one
+    /// below a file system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder_model: Option<String>,
 }
 
 /// One file system of a trial.
@@ -112,7 +120,14 @@ impl Marker {
             let images = [part.image(&self.folder), part.journal(&self.folder)];
             images.map(|image| part.storage_of(&image))
         });
-        images.flatten().collect()
+        images.flatten().chain(self.shown_folder()).collect()
+    }
+
+    /// Returns the folder in which a server shows the database's files with delays; `None` without
+    /// one.
+    pub fn shown_folder(&self) -> Option<PathBuf> {
+        let model = self.folder_model.as_ref();
+        model.map(|_| self.folder.join(SHOWN_FOLDER))
     }
 
     /// Creates a marker for a folder with these parts, without writing it.
@@ -122,6 +137,7 @@ impl Marker {
             folder: folder.to_owned(),
             pid: std::process::id(),
             parts,
+            folder_model: None,
         }
     }
 
@@ -158,8 +174,14 @@ impl Marker {
         &self.folder
     }
 
-    /// Returns the database's folder: on the file system created for it, or next to the marker.
+    /// Returns the database's folder: that with its files, or what shows them with delays.
     pub fn database(&self) -> PathBuf {
+        self.shown_folder().unwrap_or_else(|| self.files())
+    }
+
+    /// Returns the folder of the database's files: on the file system created for it, or next to
+    /// the marker.
+    pub fn files(&self) -> PathBuf {
         let data = self
             .parts
             .iter()
@@ -246,6 +268,28 @@ mod tests {
         let marker = Marker::new(Path::new("/w/run/1"), parts());
         let text = serde_json::to_string(&marker).unwrap();
         assert!(!text.contains("storage_model"), "{text}");
+        assert_eq!(serde_json::from_str::<Marker>(&text).unwrap(), marker);
+    }
+
+    #[test]
+    fn a_folder_with_delays_shows_the_files_of_the_database() {
+        let mut marker = Marker::new(Path::new("/w/run/1"), Vec::new());
+        let files = Path::new("/w/run/1/database");
+        assert_eq!(
+            (marker.database().as_path(), marker.shown_folder()),
+            (files, None)
+        );
+        marker.folder_model = Some("folder:hdd-7200".to_owned());
+        let shown = PathBuf::from("/w/run/1/data.storage");
+        assert_eq!(
+            (marker.database(), marker.files()),
+            (shown.clone(), files.to_owned())
+        );
+        assert_eq!(marker.storage_mount_points(), [shown]);
+        marker.parts = parts().split_off(1);
+        marker.parts[0].role = FileSystemRole::Data;
+        assert_eq!(marker.files(), Path::new("/w/run/1/mnt/database"));
+        let text = serde_json::to_string(&marker).unwrap();
         assert_eq!(serde_json::from_str::<Marker>(&text).unwrap(), marker);
     }
 

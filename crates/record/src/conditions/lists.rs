@@ -1,8 +1,8 @@
 //! The conditions of a plan. A condition with several values is a dimension.
 
-use super::{ConditionLists, TimeSlice};
+use super::{ConditionLists, Conditions, TimeSlice};
 use crate::filesystem::FileSystem;
-use crate::storage_model::ModelReference;
+use crate::storage_model::{ModelReference, is_in_folder};
 use std::path::Path;
 
 impl ConditionLists {
@@ -18,17 +18,51 @@ impl ConditionLists {
     /// Returns the image size if one is set and no file system uses it.
     #[must_use]
     pub fn unused_image(&self) -> Option<u64> {
-        let takes_it = |wanted: &FileSystem| wanted.with_image(Some(1)).image_bytes == Some(1);
-        let mut wanted = self.file_system.iter().chain(&self.log_file_system);
-        self.image_bytes.filter(|_| !wanted.any(takes_it))
+        let lists = Self {
+            image_bytes: Some(1),
+            ..self.clone()
+        };
+        let takes_it = |conditions: &Conditions| {
+            let wanted = [&conditions.file_system, &conditions.log_file_system];
+            let mut wanted = wanted.into_iter().flatten();
+            wanted.any(|wanted| wanted.image_bytes == Some(1))
+        };
+        self.image_bytes
+            .filter(|_| !lists.combinations().iter().any(takes_it))
+    }
+
+    /// Gives the image size to the file systems that storage models take where none is named.
+    pub(super) fn size_modelled_images(&self, conditions: &mut Conditions) {
+        let Conditions {
+            storage_model,
+            file_system,
+            log_storage_model,
+            log_file_system,
+            ..
+        } = conditions;
+        for (model, file_system) in [
+            (storage_model, file_system),
+            (log_storage_model, log_file_system),
+        ] {
+            let has_image = model.is_some() && !is_in_folder(model.as_deref());
+            if has_image && file_system.is_none() && self.image_bytes.is_some() {
+                *file_system = Some(FileSystem::of_storage_model().with_image(self.image_bytes));
+            }
+        }
     }
 
     /// Finds the files of storage models in the folder of the plan that names them.
     pub fn resolve_model_files(&mut self, folder: &Path) {
         let log = self.log_storage_model.iter_mut();
         for model in self.storage_model.iter_mut().chain(log).flatten() {
-            if ModelReference::of(model).file().is_some() {
-                *model = folder.join(&*model).display().to_string();
+            let reference = ModelReference::of(model);
+            if reference.file().is_some() {
+                // A plan has no hash yet: one in a file's name stays.
+                let name = model
+                    .strip_prefix(&reference.in_same_form(""))
+                    .unwrap_or(model);
+                let path = folder.join(name).display().to_string();
+                *model = reference.in_same_form(&path);
             }
         }
     }
@@ -45,7 +79,8 @@ impl ConditionLists {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conditions::{Allocator, Conditions};
+    use crate::conditions::Allocator;
+    use crate::storage_model::parse_model;
 
     #[test]
     fn a_plan_without_conditions_has_the_default_alone() {
@@ -97,13 +132,19 @@ mod tests {
     fn the_file_of_a_storage_model_is_in_the_folder_of_its_plan() {
         let model = |text: &str| Some(text.to_owned());
         let mut lists = ConditionLists {
-            storage_model: vec![None, model("hdd-7200"), model("my.toml")],
+            storage_model: vec![
+                None,
+                model("hdd-7200"),
+                model("my.toml"),
+                model("folder:a/b"),
+            ],
             log_storage_model: vec![model("/abs/my.toml")],
             ..ConditionLists::default()
         };
         lists.resolve_model_files(Path::new("plans"));
-        let expected = [None, model("hdd-7200"), model("plans/my.toml")];
-        assert_eq!(lists.storage_model, expected);
+        let files = ["plans/my.toml", "folder:plans/a/b"].map(model);
+        assert_eq!(lists.storage_model[..2], [None, model("hdd-7200")]);
+        assert_eq!(lists.storage_model[2..], files);
         assert_eq!(lists.log_storage_model, [model("/abs/my.toml")]);
     }
 
@@ -132,5 +173,46 @@ mod tests {
         assert_eq!(log.unused_image(), None);
         let none = ConditionLists::default();
         assert_eq!(none.unused_image(), None);
+    }
+
+    #[test]
+    fn the_image_of_a_storage_model_has_the_size_of_the_plan() {
+        let lists = |models: &[&str]| ConditionLists {
+            storage_model: models
+                .iter()
+                .map(|text| parse_model(text).unwrap())
+                .collect(),
+            image_bytes: Some(1 << 30),
+            ..ConditionLists::default()
+        };
+        let shown = |lists: &ConditionLists| {
+            let all = lists.combinations().into_iter();
+            all.map(|one| one.file_system.map(|wanted| wanted.to_string()))
+                .collect::<Vec<_>>()
+        };
+        let sized = || Some("ext4:size=1GiB".to_owned());
+        let both = lists(&["none", "hdd-7200"]);
+        assert_eq!(
+            (shown(&both), both.unused_image()),
+            (vec![None, sized()], None)
+        );
+        // What the plan names stays.
+        let named = ConditionLists {
+            file_system: vec!["xfs:size=2GiB".parse().unwrap()],
+            ..lists(&["hdd-7200"])
+        };
+        assert_eq!(shown(&named), [Some("xfs:size=2GiB".to_owned())]);
+        assert_eq!(named.unused_image(), Some(1 << 30));
+        // The controls: without an image, or without a size, there is none.
+        let folder = lists(&["folder:hdd-7200"]);
+        assert_eq!(
+            (shown(&folder), folder.unused_image()),
+            (vec![None], Some(1 << 30))
+        );
+        let unsized_image = ConditionLists {
+            image_bytes: None,
+            ..lists(&["hdd-7200"])
+        };
+        assert_eq!(shown(&unsized_image), [None]);
     }
 }

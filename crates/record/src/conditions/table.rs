@@ -205,6 +205,8 @@ impl ConditionLists {
         for condition in slowest_first {
             (condition.vary)(self, &mut all);
         }
+        all.iter_mut()
+            .for_each(|conditions| self.size_modelled_images(conditions));
         all
     }
 
@@ -507,7 +509,8 @@ conditions! {
     /// it up (see docs/STORAGE_MODELS.md)
     "storage_model" "MODEL" List(list::split): storage_model {
         Text<Option<String>> = "none" by parse_model as
-            "none, a name as hdd-7200 (see 'trueput storage list'), or a path as ./my.toml"
+            "none, a name as hdd-7200 (see 'trueput storage list'), or a path as ./my.toml; \
+             folder: before it is the folder form"
     },
         /// The storage model below the database, as [`ModelReference`] takes it apart; `None`: this
         /// machine's own storage.
@@ -532,7 +535,8 @@ conditions! {
         /// The fault of the storage below the database; `None`: it has none.
         #[serde(skip_serializing_if = "Option::is_none")]
         trial fault: Option<StorageFault>, as or_none;
-    /// Size of the image files that hold file systems, as in 4GiB; auto: what a trial needs
+    /// Size of the image files that hold file systems, also those of storage models, as in 4GiB;
+    /// auto: what a trial needs
     "image" "SIZE" One: image_bytes {Option<Bytes> or "auto" in MIN_IMAGE_BYTES B..};
     /// Kill the workers and the engine's server at the end of each trial, time the restart, and
     /// verify what survived

@@ -36,7 +36,7 @@ const LATENESS: &str = "A server answers each request when the modeled device wo
     replies were, by kind; medians over the images of a model. Requests of the load are included.";
 
 const OWN_COST: &str = "The time of a request without any delay, from a client's call to its \
-    return, measured before each trial without the loop device; medians over the images.";
+    return, measured before each trial";
 
 impl Section for StorageComparisons {
     fn parts(&self, input: &SectionInput<'_>) -> Vec<Part> {
@@ -320,16 +320,32 @@ fn lateness(models: &[ModelServers]) -> Table {
         .build()
 }
 
-/// Says which numbers of requests at once the times of a cell are of.
+/// Says on which way the times of which models were measured.
+fn measured_way(models: &[ModelServers]) -> String {
+    let without = models.iter().filter(|model| !model.is_through_loop);
+    let without: Vec<String> = without.map(|model| model.model.clone()).collect();
+    if without.is_empty() {
+        "through a loop device".to_owned()
+    } else if without.len() == models.len() {
+        "without a loop device".to_owned()
+    } else {
+        let without = listed(&without);
+        format!("through a loop device, on {without} without one")
+    }
+}
+
+/// Says how the times were measured, and which numbers of requests at once those of a cell are of.
 fn own_cost_text(models: &[ModelServers]) -> String {
+    let way = measured_way(models);
+    let text = format!("{OWN_COST} {way}; medians over the images.");
     let costs = models.iter().flat_map(|model| &model.own_cost);
     let depths = costs.flat_map(|cost| &cost.by_depth);
     let depths: BTreeSet<u32> = depths.map(|cost| cost.depth).collect();
     if depths.len() < 2 {
-        return OWN_COST.to_owned();
+        return text;
     }
     let depths: Vec<_> = depths.iter().map(u32::to_string).collect();
-    format!("{OWN_COST} With {} requests at once.", listed(&depths))
+    format!("{text} With {} requests at once.", listed(&depths))
 }
 
 /// A row for each kind and size, a column for each model.

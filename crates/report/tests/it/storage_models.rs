@@ -3,11 +3,14 @@
 
 use crate::support::pages::charts;
 use crate::support::{flat, report, terminal, terminal_line};
+use std::path::Path;
+use tempfile::TempDir;
 use trueput_findings::Run;
 use trueput_record::TrialRecord;
 use trueput_record::service_report::{
-    OwnCost, REPORTS, RequestCounts, RoundTrip, ServiceReport, SizeCost,
+    LoopCost, OwnCost, REPORTS, RequestCounts, RoundTrip, ServiceReport, SizeCost,
 };
+use trueput_record::storage_model::is_in_folder;
 use trueput_record::testing::storage::{count_commits, modeled};
 use trueput_report::{Format, RunReport, Style};
 
@@ -166,6 +169,10 @@ fn service(late_percent: u64) -> ServiceReport {
         model: "hdd-7200".to_owned(),
         own_cost: OwnCost {
             flush: trip(21_000),
+            through_loop: Some(LoopCost {
+                flush: trip(51_000),
+                ..LoopCost::default()
+            }),
             by_size: vec![size(4_096, 1, 30_000), size(4_096, 4, 70_000)],
             ..OwnCost::default()
         },
@@ -183,25 +190,70 @@ fn service(late_percent: u64) -> ServiceReport {
     }
 }
 
-#[test]
-fn the_cost_of_the_servers_is_shown_and_late_replies_are_a_warning() {
+/// A run folder for reports of servers.
+fn run_folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join(REPORTS)).unwrap();
+    folder
+}
+
+/// Writes what the server of a trial reported into a run folder.
+fn write_service(folder: &Path, trial: &TrialRecord, report: &ServiceReport) {
+    let file = format!("{REPORTS}/{}-data.json", trial.spec.id);
+    let text = serde_json::to_string(report).unwrap();
+    std::fs::write(folder.join(file), text).unwrap();
+}
+
+/// The section of a run on these models, whose servers had a loop device but in the folder form.
+fn cost_on(models: &[&str]) -> String {
+    let folder = run_folder();
+    let cells = (0..).step_by(2).zip(models);
+    let trials = cells.flat_map(|(cell, model)| pair(cell, Some(*model), [110.0, 40.0], 0.96));
+    let mut run = report(trials.collect());
+    run.folder = folder.path().to_owned();
+    for trial in &run.trials {
+        let mut service = service(3);
+        if is_in_folder(trial.spec.conditions.storage_model.as_deref()) {
+            service.own_cost.through_loop = None;
+        }
+        write_service(folder.path(), trial, &service);
+    }
+    flat(&section(&run, COST))
+}
+
+#[test]
+fn the_cost_without_a_loop_device_is_said_of_the_models_that_had_none() {
+    let both = cost_on(&["hdd-7200", "folder:hdd-7200"]);
+    assert_has!(
+        both,
+        "before each trial through a loop device, on folder:hdd-7200 without one; medians over",
+        "flush 51.0 µs 21.0 µs",
+    );
+    let alone = cost_on(&["folder:hdd-7200"]);
+    assert_has!(
+        alone,
+        "before each trial without a loop device; medians over"
+    );
+}
+
+#[test]
+fn the_cost_of_the_servers_is_shown_and_late_replies_are_a_warning() {
+    let folder = run_folder();
     let mut run = report(pair(0, Some("hdd-7200"), [110.0, 40.0], 0.96));
     // The control: a run without reports has no such section.
     assert!(!terminal_line(&run).contains(COST));
     run.folder = folder.path().to_owned();
     for (trial, late_percent) in run.trials.iter().zip([3, 4, 12, 30]) {
-        let file = format!("{REPORTS}/{}-data.json", trial.spec.id);
-        let text = serde_json::to_string(&service(late_percent)).unwrap();
-        std::fs::write(folder.path().join(file), text).unwrap();
+        write_service(folder.path(), trial, &service(late_percent));
     }
     let text = flat(&section(&run, COST));
     assert_has!(
         text,
         "hdd-7200: on 2 of 4 images the replies were late by more than 10.0 % of the modeled time, \
          at most by 30.0 %: these rates are below those of the model",
-        "With 1 and 4 requests at once.",
+        "measured before each trial through a loop device; medians over the images. With 1 and 4 \
+         requests at once.",
+        "flush 51.0 µs",
         "read of 4 KiB 30.0 µs / 70.0 µs",
         "write of 4 KiB 60.0 µs / 140 µs",
     );

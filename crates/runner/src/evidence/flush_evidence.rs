@@ -9,6 +9,7 @@ use trueput_host::count_configured_processors;
 use trueput_host::flush_counts::{CompletedRequests, FlushCounts, UncountedFlushes};
 use trueput_record::flush_evidence::{FlushEvidence, FlushVerdict};
 use trueput_record::measurement::Measurement;
+use trueput_record::storage_model::is_in_folder;
 use trueput_record::{Durability, TrialSpec};
 
 /// The reason for having no counters below a trial.
@@ -26,14 +27,17 @@ pub(crate) enum NoFlushCounts {
 pub(crate) type FlushCountsResult = Result<FlushCounts, NoFlushCounts>;
 
 /// Finds the counters below a trial whose database is created in `directory` or is closed there;
-/// `None` if its level waits for no flush, the engine retains no data, or a fault may keep flushes
-/// from the storage.
+/// `None` if its level waits for no flush, the engine retains no data, or a fault or a storage
+/// model in its folder form keeps flushes from the storage.
 pub(crate) fn prepare_flush_counting(
     spec: &TrialSpec,
     resolved: &ResolvedTrial,
     directory: &Path,
 ) -> Option<FlushCountsResult> {
-    let is_flushed = spec.durability == Durability::Sync && spec.conditions.fault.is_none();
+    let conditions = &spec.conditions;
+    let is_passed =
+        conditions.fault.is_none() && !is_in_folder(conditions.storage_model.as_deref());
+    let is_flushed = spec.durability == Durability::Sync && is_passed;
     if !is_flushed || !resolved.engine.capabilities().retains_data {
         return None;
     }

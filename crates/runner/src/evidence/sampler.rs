@@ -13,7 +13,9 @@ use trueput_host::pressure::{CpuSet, ProcessorTimes, read_pressure, read_process
 use trueput_host::process::{self, MemoryUsage, ThreadContextSwitches};
 use trueput_host::process_tree::ProcessTree;
 use trueput_host::usage::ResourceUsage;
+use trueput_record::Conditions;
 use trueput_record::accounting::{Device, OtherPrograms, Pressure};
+use trueput_record::storage_model::is_in_folder;
 
 /// The maximum number of files of a database that are counted every second.
 const MAX_FILES: u64 = 10_000;
@@ -372,9 +374,13 @@ impl Sampler {
         }
     }
 
-    /// Omits disks, pressure and neighbors: the trial runs on other machines.
-    pub fn omit_host_activity(&mut self) {
-        self.reports_host_activity = false;
+    /// Omits disks, pressure and neighbors of a trial whose work is on other machines; and disks of
+    /// one whose files are shown with the delays of a model, which is not on these.
+    pub fn omit_foreign_activity(&mut self, conditions: &Conditions, has_server: bool) {
+        self.reports_host_activity = conditions.hosts.is_none() || has_server;
+        if is_in_folder(conditions.storage_model.as_deref()) {
+            (self.probes.disk, self.probes.log) = (None, LogDisk::Same);
+        }
     }
 
     /// Notes the counters of the machine: from now on they count for other contenders.
@@ -646,6 +652,22 @@ mod tests {
             return;
         }
         assert_eq!(device(Some(memory)), Some(Device::default()));
+    }
+
+    #[test]
+    fn a_folder_with_delays_is_on_no_disk_of_this_machine() {
+        let folder = tempfile::tempdir().unwrap();
+        let (pids, log) = ([std::process::id()], Some(Path::new("/dev/shm")));
+        let mut sampler = Sampler::new(&pids, &[], folder.path(), log);
+        let conditions = Conditions {
+            storage_model: Some("folder:hdd-7200".to_owned()),
+            ..Conditions::default()
+        };
+        sampler.omit_foreign_activity(&conditions, false);
+        let activity = sampler.into_samples().1;
+        assert_eq!((activity.device, activity.log_device), (None, None));
+        // The control: the rest of the machine is there.
+        assert!(activity.neighbors.is_some());
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use trueput_host::storage_stack;
 use trueput_record::TrialSpec;
 use trueput_record::storage::{PowerLoss, StorageStack};
+use trueput_record::storage_model::is_in_folder;
 
 /// The entries of a database's folder that are looked at.
 const MAX_ENTRIES: usize = 100_000;
@@ -26,6 +27,13 @@ pub(crate) fn resolve_stack(
         return Some(StorageStack {
             layers: Vec::new(),
             power_loss: PowerLoss::Unresolved { reason },
+        });
+    }
+    if is_in_folder(spec.conditions.storage_model.as_deref()) {
+        // What is below the files does not matter: no flush goes there.
+        return Some(StorageStack {
+            layers: vec!["a folder with the delays of a storage model".to_owned()],
+            power_loss: PowerLoss::Simulated,
         });
     }
     let log = find_log_folder(&spec.knobs, directory).filter(|folder| folder.is_dir());

@@ -81,7 +81,7 @@ fn check_cold_start(conditions: &Conditions, place: &Path) -> Result<(), Infeasi
         return Ok(());
     }
     if conditions.storage_model.is_some() {
-        // It is below a file system in an image, whose pages can be dropped.
+        // It is below a file system in an image, or shown by a server: pages can be dropped.
         return Ok(());
     }
     let kind = match conditions.file_system.as_ref().map(|wanted| &wanted.kind) {

@@ -190,6 +190,15 @@ pub(crate) enum Refusal {
         /// The engine.
         engine: &'static str,
     },
+    /// The server is the user's, and so are its other tables.
+    #[error(
+        "compact: this {engine} is your server, whose files are not in the work folder, and which \
+         others may use: remove compact, or let the trial start its own server"
+    )]
+    UsersServerToCompact {
+        /// The engine.
+        engine: &'static str,
+    },
     /// The server is the user's.
     #[error(
         "this {engine} is your server and is not killed: remove crash_and_recover, or let the \

@@ -242,17 +242,19 @@ fn check_compaction(
             workload: spec.workload.clone(),
         });
     }
-    check_compactable(engine, &spec.conditions)
+    check_compactable(engine, &spec.conditions, spec)
 }
 
-/// Checks that an engine has one database that could be compacted, if these conditions ask for
-/// that. A plan's expansion uses the same check.
+/// Checks that the engine of a trial has one database that could be compacted, and whose size is
+/// seen, if these conditions ask for that. A plan's expansion uses the same check.
 ///
 /// # Errors
-/// [`Refusal::NothingToCompact`] or [`Refusal::ClusterToCompact`].
+/// [`Refusal::NothingToCompact`], [`Refusal::ClusterToCompact`] or
+/// [`Refusal::UsersServerToCompact`].
 pub(crate) fn check_compactable(
     engine: &dyn Engine,
     conditions: &Conditions,
+    spec: &TrialSpec,
 ) -> Result<(), Refusal> {
     let name = engine.info().name;
     if !conditions.compact {
@@ -261,6 +263,8 @@ pub(crate) fn check_compactable(
         Err(Refusal::NothingToCompact { engine: name })
     } else if engine.cluster().is_some() {
         Err(Refusal::ClusterToCompact { engine: name })
+    } else if spec.is_on_users_server() {
+        Err(Refusal::UsersServerToCompact { engine: name })
     } else {
         Ok(())
     }
@@ -579,7 +583,9 @@ mod tests {
 
     #[test]
     fn a_compaction_needs_one_database_with_data() {
-        let mut spec = testing::spec(0, "described", Durability::None, 1);
+        let mut private = testing::spec(0, "postgresql", Durability::None, 1);
+        let mut of_user = private.clone();
+        of_user.build = Some("postgres://me@db/test".into());
         let library = DescribedEngine {
             retains_data: true,
             is_cluster: false,
@@ -599,10 +605,13 @@ mod tests {
             (&library, of_storage, "measures the storage itself"),
         ];
         for compact in [false, true] {
-            spec.conditions.compact = compact;
-            assert!(check_compaction(&library, of_engine, &spec).is_ok());
-            for (engine, subject, reason) in refused {
-                let refusal = check_compaction(engine, subject, &spec).err();
+            (private.conditions.compact, of_user.conditions.compact) = (compact, compact);
+            assert!(check_compaction(&library, of_engine, &private).is_ok());
+            let trials =
+                refused.map(|(engine, subject, reason)| (engine, subject, &private, reason));
+            let of_user = (&library, of_engine, &of_user, "described is your server");
+            for (engine, subject, spec, reason) in trials.into_iter().chain([of_user]) {
+                let refusal = check_compaction(engine, subject, spec).err();
                 let said = refusal.map_or_else(String::new, |refusal| refusal.to_string());
                 assert_eq!(said.contains(reason), compact, "{said}");
                 assert_eq!(said.starts_with("compact: "), compact, "{said}");

@@ -5,7 +5,6 @@ use crate::plan::resolution::ResolvedTrial;
 use crate::trial::prepared_copy;
 use crate::trial::prepared_database::PreparedDatabase;
 use crate::trial::trial_storage::{is_in_work_folder, storage_key};
-use std::path::PathBuf;
 use trueput_host::trial_file_system::{self, TrialFileSystems};
 use trueput_record::{Conditions, TrialSpec};
 use trueput_workloads::ExistingDatabase;
@@ -18,9 +17,6 @@ pub(crate) struct TrialDatabase {
     pub generation: u32,
     /// Its folder and the file systems.
     pub place: TrialFileSystems,
-    /// The folder in which its files lie, if a fault of its storage comes between that and its own
-    /// folder.
-    pub files: Option<PathBuf>,
     /// What is in it.
     pub existing: ExistingDatabase,
     /// The copy that is in it; `None` if it is none.
@@ -57,6 +53,14 @@ fn load_key_of(spec: &TrialSpec, resolved: &ResolvedTrial) -> Option<String> {
     ))
 }
 
+/// Returns whether a trial begins with the copy that an earlier repeat of its cell has prepared,
+/// even if the trial before it has left a database.
+pub(crate) fn begins_with_copy(context: &RunContext<'_>, spec: &TrialSpec) -> bool {
+    let resolved = context.resolve(spec);
+    let is_continuation = resolved.is_ok_and(|resolved| resolved.job.is_continuation());
+    context.known.prepared.has_copy_of(spec) && !is_continuation
+}
+
 /// Returns the folder of a trial's database: one with a copy of what an earlier repeat prepared,
 /// that of an earlier trial with the same load, or a new one.
 ///
@@ -69,14 +73,13 @@ pub(crate) fn open_database_folder(
 ) -> Result<TrialDatabase, DatabaseFolderError> {
     if let Some(left) = load_key_of(spec, resolved).and_then(|key| context.take_reusable(&key)) {
         // No other trial has changed the copy.
-        let has_copy = context.known.prepared.has_copy_of(spec);
-        if !has_copy && resolved.job.goes_on_after(&left.spec, spec) {
+        let needs_none = begins_with_copy(context, spec);
+        if !needs_none && resolved.job.goes_on_after(&left.spec, spec) {
             let folder = context.area.trial_folder(&left.id)?.0;
             return Ok(TrialDatabase {
                 id: left.id,
                 generation: left.generation,
                 place: trial_file_system::find_existing(&folder),
-                files: None,
                 existing: ExistingDatabase::Loaded,
                 prepared: None,
             });
@@ -88,7 +91,6 @@ pub(crate) fn open_database_folder(
             id: copy.id.clone(),
             generation: 0,
             place: trial_file_system::find_existing(&directory),
-            files: None,
             existing: ExistingDatabase::Loaded,
             prepared: Some(copy),
         });
@@ -102,11 +104,10 @@ fn new_folder(
     spec: &TrialSpec,
     resolved: &ResolvedTrial,
 ) -> Result<TrialDatabase, DatabaseFolderError> {
-    let database = |(place, files), existing| TrialDatabase {
+    let database = |place, existing| TrialDatabase {
         id: spec.id.clone(),
         generation: 0,
         place,
-        files,
         existing,
         prepared: None,
     };
@@ -114,12 +115,8 @@ fn new_folder(
     let conditions = &spec.conditions;
     let is_here = is_in_work_folder(conditions);
     if existing && is_here && context.options.resume_databases && resolved.job.is_resumable() {
-        let place = TrialFileSystems {
-            database: directory,
-            data: None,
-            log: None,
-        };
-        return Ok(database((place, None), ExistingDatabase::Unfinished));
+        let place = TrialFileSystems::in_folder(&directory);
+        return Ok(database(place, ExistingDatabase::Unfinished));
     }
     if existing {
         context.remove_database(&spec.id, spec)?;
@@ -127,8 +124,8 @@ fn new_folder(
     let (directory, _) = context.area.trial_folder(&spec.id)?;
     let needed = needed_bytes(context, spec, resolved);
     let place = context.area.create_file_systems(&directory, spec, needed)?;
-    let served = context.faults.serve(spec, &directory, place)?;
-    Ok(database(served, ExistingDatabase::Nothing))
+    let place = context.faults.serve(spec, &directory, place)?;
+    Ok(database(place, ExistingDatabase::Nothing))
 }
 
 /// Returns the bytes that must be free before a trial's database is made.

@@ -2,7 +2,7 @@
 
 use crate::Options;
 use crate::context::{ReusableDatabase, RunContext};
-use crate::trial::database_folder::compute_load_key;
+use crate::trial::database_folder::{begins_with_copy, compute_load_key};
 use crate::trial::lifecycle::TrialResult;
 use trueput_record::TrialSpec;
 use trueput_record::measurement::Outcome;
@@ -27,9 +27,7 @@ pub(crate) fn keep_or_remove_database(
         Follower::Unknown => true,
         Follower::Known(next) => {
             // One that begins with a copy needs none.
-            let mut next = next
-                .iter()
-                .filter(|next| !context.known.prepared.has_copy_of(next));
+            let mut next = next.iter().filter(|next| !begins_with_copy(context, next));
             next.any(|next| compute_load_key(context, next) == key)
         }
     };
@@ -53,6 +51,23 @@ fn keep_database(context: &mut RunContext<'_>, trial: &TrialResult, key: String)
         generation: trial.generation + 1,
         spec: trial.record.spec.clone(),
     });
+}
+
+/// Removes what a killed part of the run has left in the folders of trials that have ended: a later
+/// trial was at work there, and makes a folder of its own when it runs again.
+pub(crate) fn remove_leftovers<'a>(
+    context: &mut RunContext<'_>,
+    ended: impl Iterator<Item = &'a String>,
+) {
+    if !context.area.has_leftovers() {
+        return;
+    }
+    for id in ended {
+        let limit = context.options.hang_limit;
+        if let Err(error) = context.area.remove_trial_within(id, limit) {
+            context.warn(error.to_string());
+        }
+    }
 }
 
 /// Removes a trial's database, unless databases are kept.

@@ -85,7 +85,8 @@ pub(crate) fn start_workers<'a>(
     }
 }
 
-/// Drops the database's pages from the page cache, also those of its files below a faulty folder.
+/// Drops the database's pages from the page cache, also those of its files below a folder that
+/// shows them with delays or a fault.
 fn drop_pages(plan: &WorkerGroupSpec<'_>) -> std::io::Result<ColdStart> {
     let dropped = page_cache::drop_pages(plan.directory)?;
     if plan.files != plan.directory {

@@ -37,6 +37,7 @@ use trueput_record::interval_log::Interval;
 use trueput_record::load_generator::LoadGenerator;
 use trueput_record::measurement::{DEBUG_BUILD, DatabaseSize, EngineReport, Outcome, Verification};
 use trueput_record::stall::TrialStall;
+use trueput_record::storage_model::is_in_folder;
 use trueput_record::{
     Conditions, FORMAT_VERSION, Survival, TrialRecord, TrialSpec, VerifyLevel, WorkerKind,
 };
@@ -117,7 +118,7 @@ pub(crate) struct TrialSetup {
     pub resolved: Arc<ResolvedTrial>,
     /// The database's folder.
     pub directory: PathBuf,
-    /// The folder in which its files lie: another one if a fault of its storage comes between.
+    /// The folder in which its files lie: another one if that shows them with delays or a fault.
     files: PathBuf,
     /// The time since which it has been used for this trial.
     pub began: SystemTime,
@@ -149,7 +150,6 @@ impl TrialSetup {
             id,
             generation,
             place,
-            files,
             existing,
             prepared,
         } = open_database_folder(context, spec, &resolved)?;
@@ -157,7 +157,7 @@ impl TrialSetup {
         trial.record.file_system = place.data;
         trial.record.log_file_system = place.log;
         let directory = place.database;
-        let files = files.unwrap_or_else(|| directory.clone());
+        let files = place.files.unwrap_or_else(|| directory.clone());
         trial.record.resumed = existing == ExistingDatabase::Unfinished;
         trial.record.storage = resolve_stack(spec, &resolved, &files);
         if existing == ExistingDatabase::Nothing {
@@ -208,7 +208,8 @@ impl TrialSetup {
             storage_model,
             ..
         } = &spec.conditions;
-        let is_apart = file_system.is_some() || storage_model.is_some();
+        let is_in_image = storage_model.is_some() && !is_in_folder(storage_model.as_deref());
+        let is_apart = file_system.is_some() || is_in_image;
         if self.existing == ExistingDatabase::Nothing && !is_apart {
             self.needed_bytes
         } else {

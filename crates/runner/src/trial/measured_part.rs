@@ -119,9 +119,7 @@ impl<'a> WorkerGroup<'a> {
         let log = find_log_folder(&monitor.spec.knobs, self.files);
         let (pids, native_pids) = (monitor.processes.local_pids(), &monitor.native_pids);
         let mut sampler = Sampler::new(&pids, native_pids, self.files, log.as_deref());
-        if monitor.spec.conditions.hosts.is_some() && self.server.is_none() {
-            sampler.omit_host_activity();
-        }
+        sampler.omit_foreign_activity(&monitor.spec.conditions, self.server.is_some());
         sampler.follow_server(self.server.or(self.own_server));
         sampler.follow_storage_servers(context.storage_server_pids());
         let planned = &monitor.spec.conditions.faults;

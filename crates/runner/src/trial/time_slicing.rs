@@ -10,6 +10,7 @@ use crate::Phase;
 use crate::concurrent_tasks::TaskThreads;
 use crate::context::{RunContext, TrialError, explain_full_disk};
 use crate::plan::disk_space::NoRoom;
+use crate::trial::database_folder::begins_with_copy;
 use crate::trial::environment::{Environment, finish_workers, start_workers};
 use crate::trial::lifecycle::{TrialResult, TrialSetup, derive_outcome, list_reasons_for_doubt};
 use crate::trial::measured_part::WorkerGroup;
@@ -75,8 +76,7 @@ fn set_up_trials(
         (specs[place], (trial, Err(TrialError::Interrupted)))
     };
     let mut trials: Vec<(&TrialSpec, FoundTrial)> = places.iter().map(begin).collect();
-    let copies = &context.known.prepared;
-    let has_copy = |spec: &&TrialSpec| spec.role.is_none() && copies.has_copy_of(spec);
+    let has_copy = |spec: &&TrialSpec| spec.role.is_none() && begins_with_copy(context, spec);
     if specs.len() > 1 && specs.iter().all(has_copy) {
         // Nobody takes what was left for them.
         context.drop_reusable_except(&[]);
@@ -118,16 +118,28 @@ fn run_slots<'scope>(
     let mut order = SliceOrder::of_repeat(slots.first().map(|slot| slot.spec));
     order.last = slots.len().checked_sub(1);
     run_slices(context, &mut slots, order);
+    resume_if_interrupted(context, &mut slots);
+    if slots.iter().all(TimeSlot::can_end_concurrently) {
+        threads.run(context, slots, |context, slot| {
+            slot.attempt(context, TimeSlot::verify);
+            slot.finish(context);
+        });
+    } else {
+        for place in 0..slots.len() {
+            slots[place].attempt(context, TimeSlot::verify);
+            resume_if_interrupted(context, &mut slots);
+            slots[place].finish(context);
+        }
+    }
+}
+
+/// Lets all contenders go on if the user has stopped the run: a second Ctrl-C ends this program at
+/// once, and nobody may be stopped then.
+fn resume_if_interrupted(context: &mut RunContext<'_>, slots: &mut [TimeSlot<'_>]) {
     if context.stopped() {
-        // A second Ctrl-C ends this program at once: nobody may be stopped then.
         slots
             .iter_mut()
             .for_each(|slot| slot.attempt(context, TimeSlot::resume));
-    }
-    if slots.iter().all(TimeSlot::can_end_concurrently) {
-        threads.run(context, slots, |context, slot| slot.end(context));
-    } else {
-        slots.iter_mut().for_each(|slot| slot.end(context));
     }
 }
 
@@ -274,7 +286,8 @@ impl<'a> TimeSlot<'a> {
             let server = &mut self.server;
             let error = match &environment {
                 Some(environment) => environment.explain(context, self.spec, server, error),
-                None => server.explain_failure(error),
+                // Whoever prepares, starts workers or verifies has added what became of the server.
+                None => error,
             };
             if !matches!(error, TrialError::Interrupted) {
                 server.kill();
@@ -299,10 +312,9 @@ impl<'a> TimeSlot<'a> {
     fn start_workers(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
         let (spec, setup) = (self.spec, self.setup);
         let plan = setup.specify_workers(spec, self.trial);
-        let (mut workers, environment) = start_workers(context, spec, &plan, &mut self.server)?;
-        workers.stop(context)?;
-        self.workers = Some((workers, environment));
-        Ok(())
+        let started = start_workers(context, spec, &plan, &mut self.server)?;
+        let (workers, _) = self.workers.insert(started);
+        workers.stop(context)
     }
 
     fn has_work(&self) -> bool {
@@ -338,18 +350,12 @@ impl<'a> TimeSlot<'a> {
         !compact && !crash_and_recover && hosts.is_none() && self.spec.role.is_none()
     }
 
-    /// Verifies its results, and stops its server.
-    fn end(&mut self, context: &mut RunContext<'_>) {
-        self.attempt(context, TimeSlot::verify);
-        self.finish(context);
-    }
-
     /// Ends the workers, and verifies their results.
     fn verify(&mut self, context: &mut RunContext<'_>) -> Result<(), TrialError> {
-        let Some((mut workers, environment)) = self.workers.take() else {
+        self.resume(context)?;
+        let Some((workers, environment)) = self.workers.take() else {
             return Err(TrialError::Interrupted);
         };
-        workers.resume()?;
         let result = finish_group(context, workers);
         let (spec, setup) = (self.spec, self.setup);
         let plan = setup.specify_workers(spec, self.trial);

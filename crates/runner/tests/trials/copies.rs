@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::Ordering::Relaxed;
 use trueput_record::{Durability, TrialRecord, TrialSpec};
-use trueput_runner::Event;
+use trueput_runner::{Event, Phase};
 
 claims![
     later_repeats_begin_with_a_copy_of_the_prepared_database,
     a_copy_that_is_lost_is_given_up_and_the_repeat_prepares_its_own,
     a_run_that_goes_on_makes_its_copies_anew,
+    what_a_killed_run_left_in_the_folder_of_a_trial_that_has_ended_goes_when_it_goes_on,
+    a_trial_that_continues_another_one_takes_no_copy,
 ];
 
 /// Three repeats of a cell, on an engine that has files.
@@ -107,4 +109,79 @@ fn a_run_that_goes_on_makes_its_copies_anew() {
     bench.run(&made, |_| {});
     all_are_valid(&made.records());
     assert_eq!(find_copy(&bench), None, "the run has left an earlier copy");
+}
+
+/// The second repeat works on a copy in the folder of the first one.
+fn what_a_killed_run_left_in_the_folder_of_a_trial_that_has_ended_goes_when_it_goes_on() {
+    let bench = Bench::new();
+    let compacting = repeats().into_iter().map(|spec| {
+        let mut spec = on("compacts", spec);
+        spec.durability = Durability::None;
+        spec.conditions.compact = true;
+        spec
+    });
+    let made = bench.create(compacting.collect()).unwrap();
+    let run = made.folder.path();
+    let (work, left) = (run.join("work"), bench.folder.path().join("left"));
+    bench.run(&made, |event| {
+        let now = Phase::Compact;
+        let is_second =
+            matches!(event, Event::TrialProgress { id, phase, .. } if *phase == now && id == "r2");
+        if is_second && !left.exists() {
+            // What the run would leave if it were killed now.
+            copy_folder(&work, &left);
+            bench.options.stop.store(true, Relaxed);
+        }
+    });
+    assert_eq!(made.ids(), ["r1", "r2"]);
+    copy_folder(&left, &work);
+    let area = work.join(run.file_name().unwrap());
+    assert!(area.join("r1").exists() && !area.join("r2").exists());
+    bench.options.stop.store(false, Relaxed);
+    bench.run(&made, |_| {});
+    assert_eq!(made.ids(), ["r1", "r2", "r2", "r3"]);
+    assert!(is_empty_or_absent(&work), "something is left");
+}
+
+/// Two repeats of a trial and of one that continues it.
+fn continued_trials() -> Vec<TrialSpec> {
+    let repeats = [1, 2].map(|repeat| ["begin", "continue"].map(|act| (act, repeat)));
+    let trial = |(act, repeat): (&str, u32)| TrialSpec {
+        repeat,
+        cell: u32::from(act == "continue"),
+        durability: Durability::Sync,
+        ..on("keeper", threads(spec(&format!("{act}-r{repeat}"), act)))
+    };
+    repeats.into_iter().flatten().map(trial).collect()
+}
+
+fn a_trial_that_continues_another_one_takes_no_copy() {
+    let bench = Bench::new();
+    let made = bench.create(continued_trials()).unwrap();
+    bench.run(&made, |event| {
+        if let Event::TrialEnded { .. } = event {
+            bench.options.stop.store(true, Relaxed);
+        }
+    });
+    assert_eq!(made.ids(), ["begin-r1"]);
+    // Nothing is there that the next trial could continue. It prepares that, and a copy is kept.
+    bench.options.stop.store(false, Relaxed);
+    let run = made.folder.path();
+    let area = run.join("work").join(run.file_name().unwrap());
+    let mut databases = Vec::new();
+    bench.run(&made, |event| {
+        if let Event::TrialEnded { record } = event {
+            let id = record.spec.id.clone();
+            let is_there = !is_empty_or_absent(&area.join(&id));
+            databases.push((id, is_there));
+        }
+    });
+    // The last one works in the folder of the one before it.
+    let expected = [
+        ("continue-r1", true),
+        ("begin-r2", true),
+        ("continue-r2", false),
+    ];
+    assert_eq!(databases, expected.map(|(id, it)| (id.to_owned(), it)));
+    assert!(is_empty_or_absent(&run.join("work")));
 }

@@ -1,10 +1,13 @@
 //! A phase that hangs ends by its limit, and the next trial runs.
 
 use crate::claims::claims;
-use crate::support::{Bench, doubts, failure, is_empty_or_absent, lives, on, spec, threads, with};
+use crate::support::{
+    Bench, CreatedRun, doubts, failure, is_empty_or_absent, lives, on, spec, threads, with,
+};
 use crate::toy::{HANGING, HANGS, SLOW_STEP, SLOW_STEPS};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use trueput_record::measurement::{IsolationCheck, Outcome};
@@ -18,6 +21,7 @@ claims![
     an_anomaly_suite_that_hung_is_not_waited_for_again_when_the_run_is_resumed,
     a_stopped_worker_fails_the_trial_and_is_named,
     a_stopped_preparation_is_named_and_killed,
+    a_killed_verification_fails_the_trial_and_keeps_what_was_measured,
     a_slow_load_that_gets_on_is_not_ended,
     a_close_after_long_work_without_a_duration_may_take_long,
     a_failed_trial_keeps_its_reason_if_its_files_cannot_be_stored,
@@ -53,8 +57,34 @@ pub fn children() -> Vec<u32> {
     pids.collect()
 }
 
+/// The one of them that started last. Numbers of processes begin anew at some time.
+pub fn youngest_child() -> Option<u32> {
+    let started_ticks = |pid: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The name before it may hold anything.
+        let (_, fields) = stat.rsplit_once(')')?;
+        fields.split_whitespace().nth(19)?.parse::<u64>().ok()
+    };
+    children().into_iter().max_by_key(started_ticks)
+}
+
+fn send(pid: u32, signal: Signal) {
+    kill(Pid::from_raw(pid.cast_signed()), signal).unwrap();
+}
+
 fn stop(pid: u32) {
-    kill(Pid::from_raw(pid.cast_signed()), Signal::SIGSTOP).unwrap();
+    send(pid, Signal::SIGSTOP);
+}
+
+pub fn kill_process(pid: u32) {
+    send(pid, Signal::SIGKILL);
+}
+
+/// The file by which the trial `a` says that it hangs.
+fn hang_file(made: &CreatedRun) -> PathBuf {
+    let run = made.folder.path();
+    let area = run.join("work").join(run.file_name().unwrap());
+    area.join("a").join(HANGING)
 }
 
 fn a_hang_in_any_phase_fails_the_trial_by_its_limit_and_the_plan_goes_on() {
@@ -233,6 +263,35 @@ fn a_stopped_preparation_is_named_and_killed() {
     assert!(!lives(stopped.unwrap()));
 }
 
+fn a_killed_verification_fails_the_trial_and_keeps_what_was_measured() {
+    let bench = Bench::new();
+    let made = bench
+        .create(vec![spec("a", "hang-verify"), spec("b", "store")])
+        .unwrap();
+    let hanging = hang_file(&made);
+    let killed = std::thread::spawn(move || {
+        while !hanging.exists() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // The workers have ended before.
+        let pids = children();
+        pids.iter().copied().for_each(kill_process);
+        pids
+    });
+    bench.run(&made, |_| {});
+    let records = made.records();
+    let killed = killed.join().unwrap();
+    let [pid] = killed[..] else {
+        panic!("{killed:?}");
+    };
+    let said = format!("verification (process {pid}): it was killed by SIGKILL");
+    assert!(failure(&records[0]).starts_with(&said), "{:?}", records[0]);
+    let measured = records[0].measurement.as_ref().unwrap();
+    assert!(measured.operations[1].count > 0 && records[0].verification.is_none());
+    assert!(doubts(&records[1]).is_empty());
+    assert!(is_empty_or_absent(&made.folder.path().join("work")));
+}
+
 fn a_slow_load_that_gets_on_is_not_ended() {
     let bench = bench();
     assert!(SLOW_STEP * SLOW_STEPS > TIMEOUT);
@@ -295,10 +354,9 @@ fn a_hang_is_interrupted_by_the_user_at_once() {
             .create(vec![spec("a", act), spec("b", "store")])
             .unwrap();
         let stop = bench.options.stop.clone();
-        let run = made.folder.path();
-        let hanging = run.join("work").join(run.file_name().unwrap()).join("a");
+        let hanging = hang_file(&made);
         std::thread::spawn(move || {
-            while !hanging.join(HANGING).exists() {
+            while !hanging.exists() {
                 std::thread::sleep(Duration::from_millis(20));
             }
             stop.store(true, Relaxed);

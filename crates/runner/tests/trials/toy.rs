@@ -13,7 +13,7 @@ use trueput_engine::{
     Parameter, ParameterValues, Promise, Result, Value, ValueVisitor, parameters,
 };
 use trueput_record::measurement::Check;
-use trueput_record::{Conditions, Survival, VerifyLevel};
+use trueput_record::{Conditions, Survival, TrialSpec, VerifyLevel};
 use trueput_workloads::{
     Error, ErrorContext, ExecutionSummary, ExistingDatabase, Job, JobDatabase, JobError,
     JobResults, JobTask, LoadSummary, WorkerFindings, Workload,
@@ -317,7 +317,7 @@ parameters! {
         act: Choice = "store" of [
             "store", "abort", "exit", "fail", "panic", "callback", "wrong", "endless", "hang",
             "hoard", "flush", "hang-prepare", "slow-prepare", "hang-prime", "hang-verify",
-            "meet-verify",
+            "meet-verify", "begin", "continue",
         ],
         /// Wait after each operation.
         pause_ms: Integer = 0 in 0..=1_000, unit "ms",
@@ -427,6 +427,19 @@ impl Job for Act {
 
     fn check_crash(&self, _survival: Survival) -> std::result::Result<(), JobError> {
         Ok(())
+    }
+
+    fn load_key(&self) -> Option<String> {
+        let shares = ["begin", "continue"].contains(&self.act);
+        shares.then(|| "begun".to_owned())
+    }
+
+    fn goes_on_after(&self, before: &TrialSpec, trial: &TrialSpec) -> bool {
+        self.is_continuation() && before.repeat == trial.repeat
+    }
+
+    fn is_continuation(&self) -> bool {
+        self.act == "continue"
     }
 
     fn prepare(

@@ -15,8 +15,8 @@ Examples:
   trueput clean --yes                    # unmount, detach and remove it
   trueput clean --work /fast/work        # only what is in this work folder
 
-Active runs, databases of --keep-databases, and everything without a mark of trueput are not \
-touched.
+Active runs, databases that a run was to keep (--keep-databases, threen1), and everything without \
+a mark of trueput are not touched.
 
 --yes also removes the remembered conformance results, unless --results or --work is given. The \
 next run checks conformance again.
@@ -40,7 +40,7 @@ pub struct Arguments {
     /// that is mounted or attached]
     #[arg(long, value_name = "DIR")]
     results: Vec<PathBuf>,
-    /// Look only in this work directory
+    /// Look only in this work directory, or directory of 'storage fit --on'
     #[arg(long, value_name = "DIR")]
     work: Vec<PathBuf>,
 }

@@ -1,7 +1,7 @@
 //! `trueput fault-server`: the process of a folder on storage that fails. A run starts it.
 
 use crate::failure::Failure;
-use clap::Args;
+use clap::{ArgAction, Args};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use trueput_faultfs::faulty_folder::{FaultyFolders, serve_folder};
@@ -18,6 +18,9 @@ pub struct Arguments {
     report: PathBuf,
     /// What becomes of pages that a failed flush did not write: dropped or kept
     failed_flush: FailedFlush,
+    /// Whether caches or power may be lost: true or false
+    #[arg(action = ArgAction::Set)]
+    can_lose: bool,
     /// The seed of faults that come at a rate
     seed: u64,
     /// The faults
@@ -35,6 +38,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         report: arguments.report,
         faults: arguments.faults,
         failed_flush: arguments.failed_flush,
+        can_lose: arguments.can_lose,
         seed: arguments.seed,
     };
     serve_folder(&folders).map_err(|error| Failure::Other(error.to_string()))?;

@@ -1,5 +1,7 @@
 //! `trueput faults`: lets the storage of engines fail, and says what becomes of their commits.
 
+mod progress;
+
 use crate::cmd::audit::parse_budget;
 use crate::cmd::audit::subjects::{SubjectChoice, subjects};
 use crate::failure::{FAILED, Failure, INTERRUPTED};
@@ -11,16 +13,18 @@ use crate::signals;
 use crate::size_limit::{SizeLimit, explained};
 use crate::trust::Trust;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
-use std::io::IsTerminal;
+use progress::FaultProgress;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
-use trueput_audit::{FaultEvent, FaultRequest, try_faults};
+use trueput_audit::{EarlierFaults, FaultEvent, FaultRequest, try_faults};
+use trueput_host::read_facts;
 use trueput_record::Durability;
-use trueput_record::fault_record::{self, FaultRecord};
+use trueput_record::fault_record::{self, FAULT_RECORD, FaultRecord};
+use trueput_record::host::ProgramFacts;
 use trueput_record::regular_file;
-use trueput_record::storage_fault::{FailedFlush, StorageFault};
+use trueput_record::storage_fault::{FailedFlush, FaultEffect, FaultTrigger, StorageFault};
 use trueput_report::{Format, fault_report, render_with};
 use trueput_runner::Registry;
 
@@ -30,6 +34,12 @@ const PLAN: &str = "audit";
 /// The report as Markdown, in the folder of the record.
 const MARKDOWN: &str = "faults.md";
 
+/// The longest stall, and the longest time until a fault.
+const MAX_WAIT: Duration = Duration::from_secs(600);
+
+/// The largest record that is gone on with, bytes.
+const MAX_RECORD_BYTES: u64 = 256 << 20;
+
 const EXAMPLES: &str = "\
 Examples:
   trueput faults                                       # every installed engine, every usual fault
@@ -37,6 +47,7 @@ Examples:
   trueput faults --engine sqlite --knob sqlite.journal_mode=delete --fault fsync:eio@5
   trueput faults --engine redb --fault read:flip@1e-5,read:eio@20 --seed 7
   trueput faults --engine leveldb --fault fsync:eio@3.. --failed-fsync kept --json
+  trueput faults --engine lmdb,sqlite --resume results/20261130T204500Z-faults
 
 A fault is OPERATION:EFFECT@WHEN, counted from when faults may come. The usual ones:
   fsync:eio@3         the third fsync fails; @3.. for every one from then on
@@ -79,6 +90,7 @@ pub struct Arguments {
         long,
         value_name = "FAULT",
         value_delimiter = ',',
+        value_parser = parse_fault,
         hide_default_value = true,
         default_value = "fsync:eio@3,write:eio@20,write:enospc,write:short@5,read:eio@1,read:flip,\
                          fsync:lie,any:stall=3s@0s"
@@ -105,11 +117,46 @@ pub struct Arguments {
     /// Directory for results; a folder is created in it
     #[arg(long, value_name = "DIR", default_value = "results")]
     results: PathBuf,
+    /// Go on with a folder of faults that an interrupt or --budget ended: give the same options
+    /// with it. What has a result is not tried again
+    #[arg(long, value_name = "FOLDER", conflicts_with = "results")]
+    resume: Option<PathBuf>,
     /// Directory for databases [default: in the folder of the results; in memory as root]
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
     #[command(flatten)]
     screen: Screen,
+}
+
+/// Reads a fault; a stall must come once. One that comes again and again keeps an honest engine
+/// from all progress, and would count as one that hangs. Each engine waits for the times that a
+/// fault names, so they are limited.
+fn parse_fault(text: &str) -> Result<StorageFault, Failure> {
+    let fault: StorageFault = text.parse().map_err(Failure::usage)?;
+    let is_stall = matches!(fault.effect, FaultEffect::Stall { .. });
+    if is_stall && fault.trigger.can_repeat() {
+        let StorageFault {
+            operation, effect, ..
+        } = fault;
+        return Err(Failure::usage(format!(
+            "a stall that comes again and again cannot be told from an engine that hangs; say when \
+             it comes once, as in {operation}:{effect}@5 or {operation}:{effect}@5s"
+        )));
+    }
+    let stall = match fault.effect {
+        FaultEffect::Stall { length } => length,
+        _ => Duration::ZERO,
+    };
+    let wait = match fault.trigger {
+        FaultTrigger::Time(time) => time,
+        _ => Duration::ZERO,
+    };
+    if stall.max(wait) > MAX_WAIT {
+        return Err(Failure::usage(format!(
+            "{fault}: every engine would wait for it; give 10m at most"
+        )));
+    }
+    Ok(fault)
 }
 
 /// Tries the faults.
@@ -134,8 +181,12 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
             reasons.collect::<String>()
         )));
     }
+    let earlier = arguments.resume.as_deref();
+    let earlier = earlier.map(|folder| earlier_faults(folder, arguments.seed));
+    let (earlier, _lock) = earlier.transpose()?.unzip();
     let request = FaultRequest {
         results: arguments.results.clone(),
+        earlier,
         work: arguments.work.clone(),
         faults: without_repetition(&arguments.fault),
         failed_fsync: without_repetition(&arguments.failed_fsync),
@@ -144,7 +195,7 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
         command: prepared_run::command_line(),
         stop: signals::stop_flag("databases and mounts may be left; 'trueput clean' lists them")?,
     };
-    let progress = FaultProgress::new(arguments.json);
+    let progress = FaultProgress::new(arguments.json, arguments.budget);
     let observe = |event: FaultEvent<'_>| progress.show(&event);
     let tried = try_faults(&request, &subjects, skipped, registry, &observe);
     progress.line.finish_and_clear();
@@ -162,7 +213,50 @@ pub fn run(arguments: &Arguments, registry: &Registry) -> Result<ExitCode, Failu
     } else {
         write_report(&record, &folder, arguments.screen)?;
     }
+    if record.interrupted {
+        let folder = folder.display();
+        output::note(&format!(
+            "to go on: the same options with --resume {folder}"
+        ));
+    }
     Ok(exit_code(&record))
+}
+
+/// Locks the folder of the faults to go on with, and reads them.
+///
+/// # Errors
+/// A usage error if the folder has none, or they are not comparable with those to come, or another
+/// command is at work on it.
+fn earlier_faults(folder: &Path, seed: u64) -> Result<(EarlierFaults, File), Failure> {
+    let refused = |reason: String| Failure::usage(format!("{}: {reason}", folder.display()));
+    let lock = fault_record::lock(folder)?;
+    let record = fault_record::read(folder, MAX_RECORD_BYTES)?;
+    let record = record.ok_or_else(|| refused(format!("it has no {FAULT_RECORD}")))?;
+    let version = env!("CARGO_PKG_VERSION");
+    if record.program_version != version {
+        let theirs = &record.program_version;
+        return Err(refused(format!(
+            "it is of trueput {theirs}, and this is {version}: begin anew"
+        )));
+    }
+    if record.seed != seed {
+        let theirs = record.seed;
+        return Err(refused(format!("give its --seed {theirs}")));
+    }
+    let (theirs, this) = (
+        record.host.machine(),
+        read_facts(folder, ProgramFacts::default()).machine(),
+    );
+    if theirs != this {
+        return Err(refused(format!(
+            "it is of the machine {theirs}, and this is {this}: go on there, or begin anew"
+        )));
+    }
+    let earlier = EarlierFaults {
+        folder: folder.to_owned(),
+        record,
+    };
+    Ok((earlier, lock))
 }
 
 fn exit_code(record: &FaultRecord) -> ExitCode {
@@ -204,48 +298,4 @@ fn write_report(record: &FaultRecord, folder: &Path, screen: Screen) -> Result<(
     let text = render_with(&blocks, screen.style(ChartsWhen::Never), "--width");
     output::document(&text, Format::Terminal)?;
     output::line(&format!("faults folder: {}", folder.display()))
-}
-
-/// The progress on the terminal: a line that moves, and one for each result.
-struct FaultProgress {
-    line: ProgressBar,
-    is_quiet: bool,
-}
-
-impl FaultProgress {
-    /// Shows nothing yet. A quiet one writes no line for a result.
-    fn new(is_quiet: bool) -> Self {
-        let line = if std::io::stderr().is_terminal() {
-            ProgressBar::new_spinner()
-        } else {
-            ProgressBar::hidden()
-        };
-        if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
-            line.set_style(style);
-        }
-        Self { line, is_quiet }
-    }
-
-    fn show(&self, event: &FaultEvent<'_>) {
-        match event {
-            FaultEvent::Control(control) => {
-                let does = control.does;
-                self.line
-                    .set_message(format!("control: the log engine that {does}"));
-            }
-            FaultEvent::Began(subject, fault) => {
-                let (contender, level) = (subject.contender(), subject.durability);
-                let fault = fault.map_or_else(|| "without a fault".to_owned(), |it| it.to_string());
-                self.line
-                    .set_message(format!("{contender} {level}, {fault}"));
-            }
-            FaultEvent::Ended(result) if !self.is_quiet => {
-                let (subject, fault) = (fault_report::subject(result), fault_report::fault(result));
-                let outcome = result.outcome;
-                self.line
-                    .suspend(|| output::note(&format!("{subject}, {fault}: {outcome}")));
-            }
-            FaultEvent::Ended(_) => {}
-        }
-    }
 }

@@ -182,12 +182,16 @@ fn show(arguments: &ShowArguments) -> Result<(), Failure> {
     if arguments.json {
         return output::json(&described(&model));
     }
-    match ModelReference::of(name).file() {
+    let reference = ModelReference::of(name);
+    match reference.file() {
         Some(file) => {
             let text = StorageModel::read_text(file).map_err(Failure::usage)?;
             output::write(&text)
         }
-        None => output::write_raw(StorageModel::built_in_text(name).unwrap_or_default()),
+        None => {
+            let text = StorageModel::built_in_text(reference.source);
+            output::write_raw(text.unwrap_or_default())
+        }
     }
 }
 

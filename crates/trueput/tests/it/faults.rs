@@ -1,14 +1,18 @@
 //! Storage faults at the command line: controls, outcomes, what is left behind, bad input.
 
 use crate::audit::can_audit;
-use crate::support::{Bench, assert_contains, expect_code, signal, stdout, unwrapped};
+use crate::support::{Bench, assert_contains, expect_code, signal, stderr, stdout, unwrapped};
 use nix::sys::signal::Signal::SIGINT;
+use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Duration;
-use trueput_record::fault_record::{FaultOutcome, FaultRecord, read};
+use trueput_record::fault_record::{
+    FAULT_FORMAT, FAULT_RECORD, FaultOutcome, FaultRecord, lock, read,
+};
+use trueput_record::testing::host;
 
 /// The largest record to read, bytes.
 const MAX_BYTES: u64 = 16 << 20;
@@ -69,7 +73,12 @@ fn the_controls_come_out_as_known_and_every_fault_has_an_outcome() {
     );
     assert_contains(
         &again,
-        &["| fault | lmdb sync | sqlite sync |", "Controls: "],
+        &[
+            "| engine | version | level | fsync:eio@3, pages dropped |",
+            "\n| lmdb | ",
+            "\n| sqlite | ",
+            "Controls: ",
+        ],
     );
 }
 
@@ -80,28 +89,46 @@ fn a_fault_that_never_comes_is_said_to_and_nothing_is_claimed_of_it() {
         return;
     }
     let bench = Bench::new();
-    let line = "faults --engine lmdb --fault write:enospc@1TiB";
+    let line = "faults --engine lmdb --fault write:eio@1e-12";
     let text = unwrapped(&stdout(&bench.run_expecting(0, line)));
     assert_contains(&text, &["never came", "None of the faults came"]);
 }
 
 #[test]
 #[ignore = "slow: make test runs it"]
-fn ctrl_c_keeps_what_was_tried() {
+fn a_device_that_is_full_comes_to_engines_that_use_their_files_again() {
     if !can_audit() {
         return;
     }
     let bench = Bench::new();
-    let mut command = bench.command("faults --engine lmdb,sqlite --json");
+    let line = "faults --engine lmdb,sqlite,redb --fault write:enospc,write:enospc@12MiB --json";
+    let record: FaultRecord = serde_json::from_str(&stdout(&bench.run(line))).unwrap();
+    assert!(record.is_valid(), "{:#?}", record.controls);
+    assert_eq!(record.results.len(), 3 * 2, "{record:#?}");
+    for result in &record.results {
+        let never = [FaultOutcome::NotTriggered, FaultOutcome::NotRun];
+        assert!(!never.contains(&result.outcome), "{result:#?}");
+    }
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn ctrl_c_keeps_what_was_tried_and_the_rest_can_be_tried_later() {
+    if !can_audit() {
+        return;
+    }
+    let bench = Bench::new();
+    let line = "faults --engine lmdb,sqlite --fault fsync:eio@3,fsync:lie --json";
+    let mut command = bench.command(line);
     // A terminal sends its signal to a whole group of processes.
-    let child = command.process_group(0).stdout(Stdio::piped()).spawn();
-    let child = child.unwrap();
+    let command = command.process_group(0).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     let group = i32::try_from(child.id()).unwrap();
     let has_results = || {
         let record = read(&folder(&bench)?, MAX_BYTES).ok()??;
         (!record.results.is_empty()).then_some(())
     };
-    while has_results().is_none() {
+    while has_results().is_none() && child.try_wait().unwrap().is_none() {
         sleep(Duration::from_millis(20));
     }
     signal(-group, SIGINT);
@@ -114,6 +141,17 @@ fn ctrl_c_keeps_what_was_tried() {
         record.results.iter().all(|result| is_run(result.outcome)),
         "{record:?}"
     );
+    let folder = folder(&bench).unwrap();
+    let hint = format!("--resume results/{}", folder.file_name().unwrap().display());
+    assert_contains(&stderr(&output), &[&hint]);
+    let resume = format!("{line} --resume {}", folder.display());
+    let resumed: FaultRecord = serde_json::from_str(&stdout(&bench.run(&resume))).unwrap();
+    assert!(!resumed.interrupted && resumed.is_valid(), "{resumed:?}");
+    assert_eq!(resumed.results.len(), 2 * 3, "{resumed:?}");
+    assert_eq!(resumed.results[..record.results.len()], record.results);
+    assert_eq!(read(&folder, MAX_BYTES).unwrap(), Some(resumed));
+    let other = bench.refusal_of(&format!("{resume} --seed 2"));
+    assert_contains(&other, &["give its --seed 1"]);
 }
 
 #[test]
@@ -126,8 +164,43 @@ fn bad_input_is_refused_before_anything_runs() {
         ("faults --engine lmbd", "lmdb"),
         ("faults --engine lmdb --durability none", "nothing to run"),
         ("faults --budget 0s", "a second or more"),
+        ("faults --fault write:stall=10s", "write:stall=10s@5s"),
+        ("faults --fault any:stall=1s@3..", "cannot be told from"),
+        (
+            "faults --fault any:stall=1s@720h",
+            "every engine would wait",
+        ),
+        ("faults --fault any:stall=11m@5s", "10m at most"),
+        ("faults --resume absent", "absent"),
     ] {
         assert_contains(&bench.refusal_of(line), &[words]);
     }
     assert_eq!(folder(&bench), None);
+}
+
+#[test]
+fn faults_of_another_machine_and_of_a_command_at_work_are_not_gone_on_with() {
+    let bench = Bench::new();
+    let folder = bench.path().join("other");
+    std::fs::create_dir(&folder).unwrap();
+    let record = FaultRecord {
+        format: FAULT_FORMAT,
+        command: "trueput faults".to_owned(),
+        started_at: "2026-11-30T20:45:00Z".to_owned(),
+        host: host(),
+        program_version: env!("CARGO_PKG_VERSION").to_owned(),
+        seed: 1,
+        controls: Vec::new(),
+        results: Vec::new(),
+        skipped: BTreeMap::new(),
+        interrupted: true,
+    };
+    let text = serde_json::to_string(&record).unwrap();
+    std::fs::write(folder.join(FAULT_RECORD), text).unwrap();
+    let resume = "faults --engine lmdb --resume other";
+    let words = ["it is of the machine bench (Model 9000), and this is "];
+    assert_contains(&bench.refusal_of(resume), &words);
+    let _lock = lock(&folder).unwrap();
+    let words = ["another trueput is at work"];
+    assert_contains(&bench.refusal_of(resume), &words);
 }

@@ -17,7 +17,7 @@ fn reason(record: &TrialRecord) -> &str {
 }
 
 /// The processes below `parent` whose command line contains a text.
-fn find_processes(parent: u32, text: &str) -> Vec<i32> {
+pub fn find_processes(parent: u32, text: &str) -> Vec<i32> {
     let mut found = Vec::new();
     let mut parents = vec![parent];
     while let Some(parent) = parents.pop() {

@@ -560,6 +560,34 @@ fn a_plan_of_others_that_names_hosts_is_shown_first() {
 
 #[test]
 #[ignore = "slow: make test runs it"]
+fn the_database_of_workers_on_hosts_is_compacted_once_they_have_ended() {
+    if !is_installed("postgresql") {
+        return;
+    }
+    let Some(bench) = HostBench::start() else {
+        return;
+    };
+    let output = bench.run(
+        "run micro --engine postgresql --durability process --workers 4 --hosts a,b \
+         --set test=delete-random --set records=20000 --set value_bytes=1000 \
+         --set operations=10000 --compact",
+    );
+    let record = bench.record();
+    let said = stderr(&output);
+    assert!(ended_well(&record), "{:?} {said}", record.outcome);
+    // In the compacted database.
+    assert!(record.verification.as_ref().unwrap().passed);
+    let measured = measured(&record);
+    assert_eq!(measured.load_generators.len(), 2);
+    let compaction = measured.compaction.as_ref().unwrap();
+    assert_eq!(compaction.means, "VACUUM (FULL)");
+    assert!(compaction.elapsed_s > 0.0, "{compaction:?}");
+    assert!(compaction.database.allocated_bytes > 0, "{compaction:?}");
+    bench.assert_nothing_is_left();
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
 fn workers_on_hosts_reach_the_private_server_of_the_same_machine() {
     if !is_installed("postgresql") {
         return;

@@ -33,6 +33,7 @@ mod hangs;
 mod histories;
 mod hosts;
 mod installed_engines;
+mod late_kills;
 mod listings;
 mod lying_nodes;
 mod modelled_storage;

@@ -1,7 +1,7 @@
 //! Trials on modeled storage, and what is left of them when a part of a run is killed. They need
 //! root, FUSE and loop devices, and are skipped with a message without them.
 
-use crate::support::{Bench, assert_answers, assert_contains, stderr, stdout};
+use crate::support::{ALL_WELL, Bench, assert_answers, assert_contains, stderr, stdout};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs::OpenOptions;
@@ -124,10 +124,55 @@ fn a_trial_on_a_storage_model_waits_for_its_flushes_and_says_what_the_server_cos
         report.flushes.requests >= 50 && report.writes.bytes > 0,
         "{report:?}"
     );
-    assert!(report.own_cost.read.median_ns > 0 && report.own_cost.by_size.len() == 9);
+    let own = &report.own_cost;
+    assert!(own.read.median_ns > 0 && own.by_size.len() == 9);
+    assert!(
+        own.through_loop
+            .is_some_and(|cost| cost.flush.median_ns > 0)
+    );
     assert!(report.writes.modeled_ns > 0 && report.late_share().is_some());
     let device = on_it.measurement.as_ref().unwrap().device.unwrap();
     assert!(device.flush_s.is_some(), "{device:?}");
+    assert_eq!(mount_points(bench.path()), [] as [PathBuf; 0]);
+    assert_eq!(servers(bench.path()), []);
+    assert!(!bench.run_folder().path().join("work").exists());
+}
+
+#[test]
+#[ignore = "slow: make test runs it"]
+fn a_trial_in_a_folder_with_delays_waits_for_its_flushes_and_counts_no_disk() {
+    if !may_serve() {
+        return;
+    }
+    let bench = Bench::new();
+    let run = "run threen1 --engine lmdb --durability sync --workers 1 --set finish=100 \
+               --storage-model folder:hdd-7200-no-cache,none";
+    bench.run_expecting(ALL_WELL, run);
+    let records = bench.trials();
+    assert_eq!(records.len(), 2);
+    let is_on_model = |it: &&TrialRecord| it.spec.conditions.storage_model.is_some();
+    let plain = records.iter().find(|it| !is_on_model(it)).unwrap();
+    let modeled = records.iter().find(is_on_model).unwrap();
+    let measured = [plain, modeled].map(|record| {
+        assert_answers(record, 1, 100);
+        record.measurement.as_ref().unwrap()
+    });
+    let [plain_s, modeled_s] = measured.map(|it| it.elapsed_s);
+    // A turn takes 8.33 ms, and each of the commits waits for one at least.
+    assert!(
+        modeled_s > 0.4 && modeled_s > plain_s,
+        "{modeled_s}, {plain_s}"
+    );
+    // No flush reaches a disk of this machine.
+    let storage = modeled.storage.as_ref().unwrap();
+    assert_eq!(storage.power_loss, PowerLoss::Simulated, "{storage:?}");
+    assert!(measured[1].device.is_none() && measured[1].flush_evidence.is_none());
+    assert_eq!(modeled.file_system, None);
+    let report = ServiceReport::of_trial(bench.run_folder().path(), &modeled.spec.id, "data");
+    let report = report.unwrap().unwrap();
+    assert_eq!(report.model, "hdd-7200-no-cache");
+    assert!(report.flushes.requests >= 50 && report.writes.bytes > 0);
+    assert!(report.late_share().is_some(), "{report:?}");
     assert_eq!(mount_points(bench.path()), [] as [PathBuf; 0]);
     assert_eq!(servers(bench.path()), []);
     assert!(!bench.run_folder().path().join("work").exists());

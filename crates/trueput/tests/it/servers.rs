@@ -16,22 +16,26 @@ use trueput_record::Outcome;
 const TRIAL: &str = "run micro --durability process --workers 2 --set test=overwrite \
                      --set records=2000";
 
+/// The same in SQL: each client has connections that wait for each other.
+const SQL_TRIAL: &str = "run insert-benchmark --durability process --workers 2 --set tables=2 \
+                         --set rows=1000 --set step=l.i1 --set insert_rows=0";
+
 /// A server that the program makes for a trial, and how its processes and files are known.
-struct Kind {
-    engine: &'static str,
+pub struct Kind {
+    pub engine: &'static str,
     /// The file that a running server keeps its process's number in, in its folder.
     pid: &'static str,
     /// A file that each instance has.
     file: &'static str,
 }
 
-const POSTGRESQL: Kind = Kind {
+pub const POSTGRESQL: Kind = Kind {
     engine: "postgresql",
     pid: "data/postmaster.pid",
     file: "PG_VERSION",
 };
 
-const MARIADB: Kind = Kind {
+pub const MARIADB: Kind = Kind {
     engine: "mariadb",
     pid: "data/server.pid",
     file: "ibdata1",
@@ -59,12 +63,17 @@ fn pid_file(kind: &Kind, folder: &Path) -> Option<PathBuf> {
         .find_map(|entry| pid_file(kind, &entry.path()))
 }
 
+/// The process of the server of a trial below a folder, if it has said so.
+pub fn find_server(kind: &Kind, work: &Path) -> Option<i32> {
+    let text = std::fs::read_to_string(pid_file(kind, work)?).ok()?;
+    text.lines().next()?.parse().ok()
+}
+
 /// Waits until the workers are at work on the server, and says which process that is.
 fn server_at_work(kind: &Kind, child: &mut Child, work: &Path) -> i32 {
     // Both workers are threads of one process.
     wait_for_work(child, work, 1 << 20, 1);
-    let text = std::fs::read_to_string(pid_file(kind, work).unwrap()).unwrap();
-    text.lines().next().unwrap().parse().unwrap()
+    find_server(kind, work).unwrap()
 }
 
 /// Waits until a process is gone.
@@ -77,7 +86,7 @@ pub fn assert_gone(pid: i32) {
 }
 
 /// Asserts that a run has removed its work folder.
-fn assert_nothing_is_left(bench: &Bench) {
+pub fn assert_nothing_is_left(bench: &Bench) {
     let work = bench.run_folder().path().join("work");
     assert!(!work.exists(), "something is left");
 }
@@ -125,21 +134,23 @@ fn a_trial_on_a_server_is_verified_and_what_the_server_used_is_reported() {
 #[ignore = "slow: make test runs it"]
 fn a_trial_whose_server_is_killed_fails_with_the_reason_and_leaves_nothing() {
     for kind in [&POSTGRESQL, &MARIADB] {
-        failed_once_killed(kind);
+        for work in [TRIAL, SQL_TRIAL] {
+            failed_once_killed(kind, work);
+        }
     }
 }
 
-fn failed_once_killed(kind: &Kind) {
+fn failed_once_killed(kind: &Kind, work: &str) {
     if !is_installed(kind.engine) {
         return;
     }
     let bench = Bench::new();
     let results = bench.path().join("results");
     // Its suites are remembered then: one whose server is killed runs again.
-    bench.run(&trial(kind, 1));
+    let line = |seconds: u32| format!("{work} --engine {} --duration {seconds}", kind.engine);
+    bench.run(&format!("{} --check-again", line(1)));
     std::fs::remove_dir_all(&results).unwrap();
-    let line = format!("{TRIAL} --engine {} --duration 300", kind.engine);
-    let mut child = bench.spawn_with(&line, "");
+    let mut child = bench.spawn_with(&line(300), "");
     let server = server_at_work(kind, &mut child, &results);
     signal(server, SIGKILL);
     expect_code(1, child.wait_with_output().unwrap());
@@ -218,9 +229,7 @@ fn server_between_its_slices(bench: &Bench) -> (Child, i32) {
     loop {
         assert!(Instant::now() < limit, "the server was never stopped");
         assert_eq!(child.try_wait().unwrap(), None, "the program ended early");
-        let file = pid_file(&POSTGRESQL, &bench.path().join("results"));
-        let text = file.and_then(|file| std::fs::read_to_string(file).ok());
-        let server = text.and_then(|text| text.lines().next()?.parse().ok());
+        let server = find_server(&POSTGRESQL, &bench.path().join("results"));
         if let Some(server) = server.filter(|server| is_stopped(*server)) {
             return (child, server);
         }

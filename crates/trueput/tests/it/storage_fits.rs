@@ -4,8 +4,8 @@ use crate::support::{
     Bench, LoopMount, assert_contains, assert_refused, expect_code, signal, stderr, stdout,
 };
 use nix::sys::signal::Signal::SIGINT;
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader, Lines};
+use std::process::{Child, ChildStderr, Command, Stdio};
 
 /// A fit that measures little of a small file.
 const QUICK: &str = "storage fit --on . --size 8MiB --duration 200ms --output";
@@ -73,14 +73,21 @@ fn a_fit_writes_a_model_that_can_be_shown_and_shows_measured_against_modeled() {
 fn what_cannot_be_measured_or_written_is_refused_in_one_line() {
     let bench = Bench::new();
     let file = bench.write("file", "");
+    let folder = bench.path().join("folder.toml");
+    std::fs::create_dir(&folder).unwrap();
     for (line, right) in [
         ("--on absent --output my.toml", "absent is not a directory"),
         ("--on file --output my.toml", "file is not a directory"),
         ("--on . --output my", "ends in .toml"),
         ("--on . --output a,b.toml", "without commas"),
+        ("--on . --output folder:a.toml", "without folder:"),
         (
             "--on . --output absent/my.toml",
             "absent is not a directory",
+        ),
+        (
+            "--on . --output folder.toml --force",
+            "folder.toml is not a regular file",
         ),
         ("--on . --output my.toml --size 4MiB", "8 MiB or more"),
         ("--on . --output my.toml --size 900TiB", "free"),
@@ -102,6 +109,7 @@ fn what_cannot_be_measured_or_written_is_refused_in_one_line() {
         assert!(is_known, "{line}: {refused}");
     }
     std::fs::remove_file(file).unwrap();
+    std::fs::remove_dir(folder).unwrap();
     assert!(files(&bench).is_empty(), "{:?}", files(&bench));
 }
 
@@ -124,12 +132,8 @@ fn a_file_system_without_room_or_read_only_is_refused() {
     assert_refused(&bench, &fit("8MiB"), "cannot write to mounted");
 }
 
-#[test]
-fn an_interrupted_fit_removes_its_file_and_writes_no_model() {
-    let bench = Bench::new();
-    if is_unmeasurable(&bench) {
-        return;
-    }
+/// Begins a fit of a minute, and returns it with the lines of its standard error after the first.
+fn begin(bench: &Bench) -> (Child, Lines<BufReader<ChildStderr>>) {
     let mut command = bench.command(&QUICK.replace("200ms", "60s").replace("--output", ""));
     command.args(["--output", "my.toml"]);
     command.stdout(Stdio::null()).stderr(Stdio::piped());
@@ -137,6 +141,47 @@ fn an_interrupted_fit_removes_its_file_and_writes_no_model() {
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let begun = lines.next().unwrap().unwrap();
     assert!(begun.starts_with("measuring . for about 1m"), "{begun}");
+    (child, lines)
+}
+
+#[test]
+fn what_a_killed_fit_has_left_is_removed_by_the_next_one_or_by_clean() {
+    let bench = Bench::new();
+    if is_unmeasurable(&bench) {
+        return;
+    }
+    let kill = || {
+        let (mut child, _lines) = begin(&bench);
+        // The control: the file of a fit that goes on is no leftover.
+        bench.run_expecting(0, "clean --work .");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let left = format!(".trueput-fit-{}", child.id());
+        assert!(files(&bench).contains(&left), "{left}");
+        left
+    };
+    let left = kill();
+    let listed = stdout(&bench.run_expecting(1, "clean --work ."));
+    assert_contains(&listed, &["file of a fit", &left]);
+    bench.run_expecting(0, "clean --yes --work .");
+    assert_eq!(files(&bench), ["tried.toml"]);
+    let left = kill();
+    let next = expect_code(0, bench.run(&format!("{QUICK} my.toml")));
+    let said = stderr(&next);
+    assert!(
+        said.contains(&format!("{left}, which a killed fit had left")),
+        "{said}"
+    );
+    assert_eq!(files(&bench), ["my.toml", "tried.toml"]);
+}
+
+#[test]
+fn an_interrupted_fit_removes_its_file_and_writes_no_model() {
+    let bench = Bench::new();
+    if is_unmeasurable(&bench) {
+        return;
+    }
+    let (mut child, lines) = begin(&bench);
     signal(child.id().cast_signed(), SIGINT);
     let said: Vec<_> = lines.map(Result::unwrap).collect();
     assert_eq!(said, ["interrupted: no model is written"]);

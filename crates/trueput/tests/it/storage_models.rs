@@ -51,6 +51,17 @@ fn a_model_that_is_none_is_refused_in_one_line_before_anything_runs() {
         ("--storage-model ./misspelled.toml", "unknown key 'bass_us'"),
         ("--storage-model hdd@7200", "is no storage model"),
         ("--storage-model hdd-7200 --filesystem tmpfs", "tmpfs"),
+        ("--storage-model folder:hdd-720", "did you mean 'hdd-7200'"),
+        ("--storage-model folder:", "is no storage model"),
+        (
+            "--storage-model folder:./misspelled.toml",
+            "unknown key 'bass_us'",
+        ),
+        (
+            "--storage-model folder:hdd-7200 --fault fsync:eio@3",
+            "does not go with fault",
+        ),
+        ("--log-storage-model folder:hdd-7200", "has no folder form"),
     ] {
         assert_refused(&bench, &format!("{run} {option}"), right);
     }

@@ -124,8 +124,8 @@ impl Expansion<'_> {
         }
         if let Some(bytes) = lists.unused_image() {
             let message = format!(
-                "image is {}, but no file system of the plan uses an image: name one, as in \
-                 filesystem=ext4, or remove image",
+                "image is {}, but no file system or storage model of the plan uses an image: name \
+                 one, as in filesystem=ext4, or remove image",
                 format_bytes(bytes)
             );
             return Err(self.plan_error("image", message));
@@ -196,7 +196,7 @@ pub(super) fn knobs_under(
     check_modelled(engine, conditions, spec).map_err(|refusal| unmet("storage_model", &refusal))?;
     check_faulty(engine, conditions, spec).map_err(|refusal| unmet("fault", &refusal))?;
     check_reach(engine, conditions, spec).map_err(|refusal| unmet("hosts", &refusal))?;
-    check_compactable(engine, conditions).map_err(|refusal| unmet("compact", &refusal))?;
+    check_compactable(engine, conditions, spec).map_err(|refusal| unmet("compact", &refusal))?;
     check_crashable(engine, conditions, spec)
         .map_err(|refusal| unmet("crash_and_recover", &refusal))?;
     Ok(knobs)

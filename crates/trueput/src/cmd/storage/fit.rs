@@ -4,13 +4,11 @@ mod report;
 
 use crate::failure::{Failure, INTERRUPTED};
 use crate::output;
-use crate::page::fill;
 use crate::screen::list_width;
 use crate::signals::stop_flag;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use report::{FitReport, server_cost};
-use std::fs::OpenOptions;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -22,7 +20,9 @@ use trueput_faultfs::model_fit::{ModelLabels, fit_model, model_text};
 use trueput_faultfs::modelled_probe::measure_model;
 use trueput_faultfs::storage_model::{ModelSource, StorageModel, StorageModelError};
 use trueput_host::disk::Disk;
+use trueput_host::fit_file::{FitFile, find_abandoned};
 use trueput_host::{find_file_system, read_free_bytes, read_kernel_version};
+use trueput_record::regular_file;
 use trueput_record::storage::is_memory;
 use trueput_record::storage_model::{ModelReference, parse_model};
 use trueput_record::value::{format_bytes, format_seconds, parse_bytes, parse_seconds};
@@ -39,9 +39,6 @@ Exit codes:
   1    the device cannot be read or written
   2    bad input: a folder in memory, read-only or without room, a file that exists
   130  interrupted: no model is written, and the file in FOLDER is removed";
-
-/// The beginning of the name of the file that is measured.
-const FILE_PREFIX: &str = ".trueput-fit-";
 
 /// The smallest file, bytes.
 const MIN_FILE_BYTES: u64 = 8 * LARGE_BYTES;
@@ -107,8 +104,10 @@ fn parse_duration(text: &str) -> Result<f64, Failure> {
 /// A usage error if the folder cannot be measured or the model's file exists; another error if the
 /// device fails.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    remove_abandoned(&arguments.on);
     let labels = arguments.check()?;
-    let stop = stop_flag(".trueput-fit-* may be left in the folder of --on")?;
+    let stop =
+        stop_flag(".trueput-fit-* may be left in the folder of --on; the next fit removes it")?;
     let Some(measured) = measure_device(arguments, &stop)? else {
         return Ok(interrupted());
     };
@@ -144,16 +143,25 @@ fn interrupted() -> ExitCode {
     ExitCode::from(INTERRUPTED)
 }
 
+/// Removes what killed fits have left in a folder.
+fn remove_abandoned(folder: &Path) {
+    for file in find_abandoned(folder) {
+        let path = file.path.display();
+        output::note(&match std::fs::remove_file(&file.path) {
+            Ok(()) => format!("removed {path}, which a killed fit had left"),
+            Err(error) => format!("{path}, which a killed fit has left, stays: {error}"),
+        });
+    }
+}
+
 /// Measures the device with a file that is removed in the end; `None` if the user stops it.
 fn measure_device(
     arguments: &Arguments,
     stop: &AtomicBool,
 ) -> Result<Option<DeviceMeasurement>, Failure> {
     let folder = arguments.on.display();
-    let mut builder = tempfile::Builder::new();
-    let created = builder.prefix(FILE_PREFIX).tempfile_in(&arguments.on);
-    let file =
-        created.map_err(|error| Failure::usage(format!("cannot write to {folder}: {error}")))?;
+    let file = FitFile::create(&arguments.on)
+        .map_err(|error| Failure::usage(format!("cannot write to {folder}: {error}")))?;
     let plan = arguments.plan();
     let begun = format!(
         "measuring {folder} for about {}, after writing a file of {}",
@@ -236,11 +244,19 @@ impl Arguments {
     /// Refuses a file that exists, or that no condition of a run could name.
     fn check_output(&self) -> Result<(), Failure> {
         let shown = self.output.display().to_string();
-        let is_file = ModelReference::of(&shown).file().is_some();
+        let reference = ModelReference::of(&shown);
+        // The beginning or the end of another path would be taken for a form or a hash.
+        let is_file = reference.file().is_some() && reference.source == shown;
         if !is_file || parse_model(&shown).is_err() {
             return Err(Failure::usage(format!(
                 "'{shown}' could not be named as a storage model: write a path that ends in .toml, \
-                 without commas"
+                 without commas, and without folder: before it"
+            )));
+        }
+        let found = self.output.symlink_metadata();
+        if found.is_ok_and(|found| !found.is_file()) {
+            return Err(Failure::usage(format!(
+                "{shown} is not a regular file: name another --output"
             )));
         }
         if self.output.exists() && !self.force {
@@ -279,12 +295,12 @@ impl Arguments {
         }
     }
 
-    /// Writes the model. A file that another program has made meanwhile stays.
+    /// Writes the model, whole or not at all. A file that was made meanwhile stays.
     fn write(&self, text: &str) -> Result<(), Failure> {
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        let opened = options.create_new(!self.force).open(&self.output);
-        let written = opened.and_then(|made| fill(made, &self.output, text.as_bytes()));
+        self.check_output()?;
+        let folder = self.output.parent().unwrap_or(Path::new(""));
+        let name = self.output.file_name().unwrap_or_default();
+        let written = regular_file::replace(folder, &name.to_string_lossy(), text.as_bytes());
         written.map_err(|error| other(format!("{}: {error}", self.output.display())))
     }
 }

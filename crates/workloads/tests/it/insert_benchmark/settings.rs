@@ -100,6 +100,10 @@ fn a_step_goes_on_after_an_earlier_one_of_its_repeat_and_else_begins_anew() {
     assert!(!goes_on("l.i1", ("l.i1", 2)));
     assert!(!goes_on("l.i1", ("l.x", 1)));
     assert!(!goes_on("l.i0", ("qp1000", 2)));
+    // Whatever an earlier repeat had to prepare.
+    let continues = |step: &str| job(&format!("step={step}")).unwrap().is_continuation();
+    assert!(continues("l.x") && continues("qp1000"));
+    assert!(!continues("l.i0"));
 }
 
 #[test]

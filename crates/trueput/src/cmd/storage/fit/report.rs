@@ -79,20 +79,21 @@ impl FitReport<'_> {
         }
         match &self.server_cost {
             Ok(cost) => {
-                let trips = [cost.read, cost.write, cost.flush];
+                let trips = cost.client_trips();
                 let [read, write, flush] = trips.map(|trip| nanoseconds(trip.median_ns as f64));
+                let way = match cost.through_loop {
+                    Some(_) => "with the loop device of a trial",
+                    None => "without the loop device of a trial",
+                };
                 notes.push(format!(
-                    "On this machine the server of a model itself takes {read} for a read of 4 \
-                     KiB, {write} for a write and {flush} for a flush (medians). That adds to what \
-                     the storage here takes: a trial on this model, even on this very device, is \
-                     never faster than device and server together."
+                    "On this machine the server of a model itself, {way}, takes {read} for a read \
+                     of 4 KiB, {write} for a write and {flush} for a flush (medians). That is part \
+                     of the modeled time of a trial: what takes longer than the model, is late."
                 ));
                 let refused = check_speed(cost, self.model).err();
-                notes.extend(refused.map(|reason| {
-                    format!(
-                        "trueput can run this model only on a faster machine or storage: {reason}."
-                    )
-                }));
+                notes.extend(
+                    refused.map(|reason| format!("This machine is too slow for it: {reason}.")),
+                );
             }
             Err(reason) => notes.push(format!(
                 "What the server of a model itself takes on this machine is not known: {reason}."
@@ -208,9 +209,9 @@ mod tests {
         assert!(quick.contains("2,000/s   3,000/s  1.50 *\n"), "{quick}");
         assert!(quick.contains("More than 20 % off: 1 of 2"), "{quick}");
         assert!(quick.contains("1.00 µs for a flush"), "{quick}");
-        assert!(!quick.contains("faster machine"), "{quick}");
+        assert!(!quick.contains("too slow"), "{quick}");
         let slow = report(&model, Ok(cost(100_000)));
-        let refused = "only on a faster machine or storage: nvme-datacenter makes a write";
+        let refused = "This machine is too slow for it: nvme-datacenter makes a write";
         assert!(slow.contains(refused), "{slow}");
         let unknown = report(&model, Err("no FUSE".to_owned()));
         assert!(unknown.contains("is not known: no FUSE."), "{unknown}");

@@ -62,7 +62,7 @@ mod service_report;
 
 pub(crate) use delays::{Answer, Delays, ServedRequest};
 pub use own_cost::check_speed;
-pub(crate) use own_cost::measure_file;
+pub(crate) use own_cost::{measure_file, measure_for};
 pub use served_image::ServedImage;
 pub use server::{ImageFolders, SERVER_COMMAND, serve_image};
 pub(crate) use server::{become_storage, serve_with_delays, set_model};

@@ -575,6 +575,16 @@ pub(crate) fn describe_full_disk(directory: &Path) -> Option<String> {
 }
 
 impl RunContext<'_> {
+    /// Adds to a failure what has happened to the storage of the database: it is full, or a server
+    /// of modeled storage has ended.
+    pub fn explain_storage(&self, error: TrialError, directory: &Path) -> TrialError {
+        let error = explain_full_disk(error, directory);
+        if !self.area.has_ended_storage_server() {
+            return error;
+        }
+        error.map_reason(|reason| reason.followed_by("; the server of its modeled storage ended"))
+    }
+
     /// Returns what a trial is expected to do.
     pub fn expected_work(&self, spec: &TrialSpec) -> ExpectedWork {
         let conditions = &spec.conditions;

@@ -4,7 +4,7 @@ use crate::file_system::PassThroughFileSystem;
 use crate::inodes::InodeTable;
 use crate::modelled_folder::modelled_layer::ModelledLayer;
 use crate::modelled_image::{
-    Delays, ImageFolders, become_storage, measure_file, serve_with_delays, set_model,
+    Delays, ImageFolders, become_storage, measure_file, measure_for, serve_with_delays, set_model,
 };
 use crate::report_file;
 use crate::server::{become_pass_through, mount};
@@ -41,10 +41,8 @@ pub fn serve_modelled_folder(folders: &ImageFolders) -> io::Result<()> {
         PassThroughFileSystem::new(inodes, layer),
         &folders.mount_point,
     )?;
-    let own_cost = measure(&folders.mount_point).and_then(|own_cost| {
-        set_model(folders, &delays, &own_cost)?;
-        Ok(own_cost)
-    });
+    let own_cost = measure_for(&folders.model, || measure(&folders.mount_point));
+    let own_cost = own_cost.inspect(|own_cost| set_model(folders, &delays, own_cost));
     serve_with_delays(folders, &delays, own_cost, session, channel())
 }
 

@@ -3,7 +3,7 @@
 use crate::modelled_device::ModelledDevice;
 use crate::modelled_image::delays::{Answer, Delays};
 use crate::modelled_image::file_system::ImageFileSystem;
-use crate::modelled_image::own_cost::{check_speed, measure};
+use crate::modelled_image::own_cost::{measure, measure_for};
 use crate::modelled_image::service_report::RequestKind;
 use crate::report_file;
 use crate::server::{READY, mount, say, unmount};
@@ -124,22 +124,15 @@ fn prepare_delays<A: Answer>(folders: &ImageFolders, delays: &Delays<A>) -> io::
         delays.set_on(held_ns.is_some());
     };
     let image = folders.mount_point.join(SERVED_IMAGE);
-    let own_cost = measure(&image, &model.minimum_service_times(), &hold)?;
-    set_model(folders, delays, &own_cost)?;
+    let fastest = model.minimum_service_times();
+    let own_cost = measure_for(model, || measure(&image, &fastest, &hold))?;
+    set_model(folders, delays, &own_cost);
     Ok(own_cost)
 }
 
 /// Lets the delays be those of the modeled device without the way of a request.
-///
-/// # Errors
-/// If the model is faster than that.
-pub(crate) fn set_model<A: Answer>(
-    folders: &ImageFolders,
-    delays: &Delays<A>,
-    own_cost: &OwnCost,
-) -> io::Result<()> {
+pub(crate) fn set_model<A: Answer>(folders: &ImageFolders, delays: &Delays<A>, own_cost: &OwnCost) {
     let model = &folders.model;
-    check_speed(own_cost, model)?;
     let mut device = ModelledDevice::new(model, folders.size_bytes, folders.seed);
     delays.set_device(Box::new(move |now_ns, request| {
         device.submit(now_ns, request)
@@ -148,7 +141,6 @@ pub(crate) fn set_model<A: Answer>(
     delays.set_transport(RequestKind::Read, transport.read_ns);
     delays.set_transport(RequestKind::Write, transport.write_ns);
     delays.set_transport(RequestKind::Flush, transport.flush_ns);
-    Ok(())
 }
 
 /// Gives this process the rights of storage: it waits for the processor behind none of its clients,

@@ -1,7 +1,7 @@
 //! One trial: prepare, run, measure, verify.
 
 use crate::Phase;
-use crate::context::{RunContext, TrialError, explain_full_disk};
+use crate::context::{RunContext, TrialError};
 use crate::evidence::aggregate::{self, NamedHistograms};
 use crate::evidence::contradictions;
 use crate::evidence::database_size::measure_database;
@@ -368,9 +368,9 @@ fn run_to_end(
     let setup = TrialSetup::set_up(context, spec, trial)?;
     let mut server = ServerLifecycle::new(&setup.resolved, spec, &setup.directory);
     let started = server.start(context, None, Phase::Prepare);
-    started.map_err(|error| explain_full_disk(error, &setup.directory))?;
+    started.map_err(|error| context.explain_storage(error, &setup.directory))?;
     let ended = run_with_server(context, spec, &setup, &mut server, trial);
-    let ended = ended.map_err(|error| explain_full_disk(error, &setup.directory));
+    let ended = ended.map_err(|error| context.explain_storage(error, &setup.directory));
     // The first failure is the one to report.
     let stopped = server.stop_after(context, &ended);
     ended?;

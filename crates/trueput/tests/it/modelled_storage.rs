@@ -203,6 +203,8 @@ fn a_killed_server_fails_its_trial_with_an_error_and_leaves_nothing() {
         .iter()
         .any(|word| reason.contains(word));
     assert!(has_error, "{reason}");
+    let cause = "; the server of its modeled storage ended";
+    assert!(reason.contains(cause), "{reason}");
     assert_eq!(mount_points(bench.path()), [] as [PathBuf; 0]);
     let cleaned = bench.run_expecting(0, CLEAN);
     assert_eq!(stdout(&cleaned), "nothing to clean\n");

@@ -25,6 +25,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum { PAGE = 4096, MAX_FILES = 64 };
@@ -173,6 +174,21 @@ ssize_t write(int descriptor, const void *data, size_t length) {
     off_t offset = appends && !fstat(descriptor, &status) ? status.st_size
                                                           : lseek(descriptor, 0, SEEK_CUR);
     return write_at(SYS_write, descriptor, data, length, offset < 0 ? 0 : offset);
+}
+
+/* Each part counts as a write. */
+ssize_t pwritev(int descriptor, const struct iovec *parts, int count, off_t offset) {
+    ssize_t total = 0;
+    for (int part = 0; part < count; part++) {
+        ssize_t written = write_at(SYS_pwrite64, descriptor, parts[part].iov_base,
+                                   parts[part].iov_len, offset + total);
+        if (written < 0)
+            return total ? total : written;
+        total += written;
+        if ((size_t)written < parts[part].iov_len)
+            break;
+    }
+    return total;
 }
 
 static int flush(long call, int descriptor) {

@@ -441,12 +441,13 @@ impl<L: Layer> Filesystem for PassThroughFileSystem<L> {
         let state = self.state();
         let root = state.inodes.descriptor(Inode::ROOT);
         let statistics = root.and_then(|root| Ok(rustix::fs::fstatvfs(root)?));
+        let statistics = statistics.and_then(|of| Ok((of, state.layer.free_bytes()?)));
         let narrow = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         match statistics {
-            Ok(of) => reply.statfs(
+            Ok((of, free_bytes)) => reply.statfs(
                 of.f_blocks,
-                of.f_bfree,
-                of.f_bavail,
+                of.f_bfree.min(free_blocks(free_bytes, of.f_frsize)),
+                of.f_bavail.min(free_blocks(free_bytes, of.f_frsize)),
                 of.f_files,
                 of.f_ffree,
                 narrow(of.f_bsize),
@@ -503,6 +504,11 @@ impl<L: Layer> Filesystem for PassThroughFileSystem<L> {
             Err(cause) => reply.error(error(cause)),
         }
     }
+}
+
+/// Returns how many blocks of a size are free at most.
+fn free_blocks(free_bytes: Option<u64>, block_bytes: u64) -> u64 {
+    free_bytes.map_or(u64::MAX, |bytes| bytes / block_bytes.max(1))
 }
 
 fn reply_entry(made: io::Result<(Inode, FileAttr)>, reply: ReplyEntry) {

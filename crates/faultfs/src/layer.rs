@@ -115,6 +115,11 @@ pub(crate) trait Layer: Send + 'static {
         Ok(())
     }
 
+    /// Returns how many bytes are free at most; `None`: as many as below.
+    fn free_bytes(&self) -> io::Result<Option<u64>> {
+        Ok(None)
+    }
+
     /// Called after a change of anything but content.
     fn changed(&mut self, inodes: &InodeTable, change: Operation) -> io::Result<()>;
 

@@ -1,10 +1,11 @@
 """Flips one bit of a value in a closed database, opens it again, and reads the value.
 
-Usage: python3 flipped_bit.py lmdb|sqlite|leveldb FOLDER [LIBRARY]. The folder must not exist.
-SQLite is that of Python; LIBRARY names that of another engine.
+Usage: python3 flipped_bit.py lmdb|mdbx|sqlite|turso|leveldb FOLDER [LIBRARY]. The folder must not
+exist. SQLite is that of Python, Turso its package pyturso; LIBRARY names that of another engine.
 """
 
 import ctypes
+import importlib.metadata
 import shutil
 import sqlite3
 import sys
@@ -59,6 +60,54 @@ class Lmdb:
         return self.use(folder, get)
 
 
+class Mdbx:
+    """One record in the main database of an environment, which is a file."""
+
+    class Value(ctypes.Structure):
+        _fields_ = [("data", c_void_p), ("size", c_size_t)]
+
+    variants = [()]
+    one_file = 0x4000  # MDBX_NOSUBDIR
+
+    def __init__(self, library):
+        self.library = ctypes.CDLL(library or "libmdbx.so")
+        self.library.mdbx_strerror.restype = c_char_p
+        major, minor, patch = (ctypes.c_uint16 * 3).in_dll(self.library, "mdbx_version")
+        self.version = f"libmdbx {major}.{minor}.{patch}"
+
+    def call(self, name, *arguments):
+        code = getattr(self.library, name)(*arguments)
+        if code:
+            raise RuntimeError(self.library.mdbx_strerror(code).decode())
+
+    def use(self, folder, work):
+        environment, transaction, database = c_void_p(), c_void_p(), c_uint()
+        self.call("mdbx_env_create", byref(environment))
+        path = bytes(folder / "database")
+        self.call("mdbx_env_open", environment, path, self.one_file, 0o644)
+        self.call("mdbx_txn_begin_ex", environment, None, 0, byref(transaction), None)
+        self.call("mdbx_dbi_open", transaction, None, 0, byref(database))
+        result = work(transaction, database)
+        self.call("mdbx_txn_commit_ex", transaction, None)
+        self.call("mdbx_env_close_ex", environment, False)
+        return result
+
+    def write(self, folder):
+        key, value = (self.Value(ctypes.cast(c_char_p(bytes_), c_void_p), len(bytes_))
+                      for bytes_ in (KEY, VALUE))
+        self.use(folder, lambda transaction, database: self.call(
+            "mdbx_put", transaction, database, byref(key), byref(value), 0))
+
+    def read(self, folder):
+        key, value = self.Value(ctypes.cast(c_char_p(KEY), c_void_p), len(KEY)), self.Value()
+
+        def get(transaction, database):
+            self.call("mdbx_get", transaction, database, byref(key), byref(value))
+            return ctypes.string_at(value.data, value.size)
+
+        return self.use(folder, get)
+
+
 class Sqlite:
     """One row of a table."""
 
@@ -66,21 +115,35 @@ class Sqlite:
 
     def __init__(self, library):
         self.version = f"SQLite {sqlite3.sqlite_version}"
+        self.connect = sqlite3.connect
 
     def write(self, folder):
-        with sqlite3.connect(folder / "database") as connection:
-            connection.execute("create table record (key blob primary key, value blob)")
-            connection.execute("insert into record values (?, ?)", (KEY, VALUE))
+        connection = self.connect(str(folder / "database"))
+        connection.execute("create table record (key blob primary key, value blob)")
+        connection.execute("insert into record values (?, ?)", (KEY, VALUE))
+        connection.commit()
+        # What a log in a file of its own has moves into the database.
+        connection.execute("pragma wal_checkpoint(truncate)").fetchall()
         connection.close()
 
     def read(self, folder, integrity_check=False):
-        with sqlite3.connect(folder / "database") as connection:
-            if integrity_check:
-                (result,), = connection.execute("pragma integrity_check")
-                print(f"    integrity_check: {result}")
-            (value,), = connection.execute("select value from record where key = ?", (KEY,))
+        connection = self.connect(str(folder / "database"))
+        if integrity_check:
+            (result,), = connection.execute("pragma integrity_check").fetchall()
+            print(f"    integrity_check: {result}")
+        rows = connection.execute("select value from record where key = ?", (KEY,)).fetchall()
+        (value,), = rows
         connection.close()
         return value
+
+
+class Turso(Sqlite):
+    """The same, written by Turso."""
+
+    def __init__(self, library):
+        import turso
+        self.version = f"Turso {importlib.metadata.version('pyturso')}"
+        self.connect = turso.connect
 
 
 class Leveldb:
@@ -147,7 +210,8 @@ def describe(engine, folder, variant):
     return "the value" if value == VALUE else "another value, without an error"
 
 
-engine = {"lmdb": Lmdb, "sqlite": Sqlite, "leveldb": Leveldb}[sys.argv[1]](*sys.argv[3:4] or [None])
+engines = {"lmdb": Lmdb, "mdbx": Mdbx, "sqlite": Sqlite, "turso": Turso, "leveldb": Leveldb}
+engine = engines[sys.argv[1]](*sys.argv[3:4] or [None])
 folder = Path(sys.argv[2])
 (folder / "whole").mkdir(parents=True)
 print(engine.version)

@@ -104,21 +104,20 @@ impl DatabaseFolder<'_> {
     /// The routines of this program, compiled.
     fn place_routines(&self) -> Result<()> {
         let sources = [(files::NATIVE, NATIVE), (files::ROUTINES, ROUTINES)];
-        let calls = self.file(files::CALL_INS);
+        let calls = (files::CALL_INS, CALL_INS);
         let placed = |(name, text): &(&str, &str)| {
             read_to_string(self.file(name)).is_ok_and(|is| is == *text)
         };
-        if sources.iter().all(placed) && calls.exists() {
+        if sources.iter().chain([&calls]).all(placed) {
             return Ok(());
         }
-        std::fs::write(&calls, CALL_INS).map_err(file_error(&calls))?;
-        for (name, text) in sources {
+        for (name, text) in [calls].into_iter().chain(sources) {
             let path = self.file(name);
             std::fs::write(&path, text).map_err(file_error(&path))?;
         }
         self.installation
-            .run("mumps", &sources.map(|(name, _)| name), self.path, "")
-            .map(|_| ())
+            .run("mumps", &sources.map(|(name, _)| name), self.path, "")?;
+        self.flush_files()
     }
 
     fn make(&self) -> Result<()> {
@@ -144,11 +143,24 @@ impl DatabaseFolder<'_> {
         self.start_journal()?;
         let path = self.file(SHAPE);
         std::fs::write(&path, self.layout_text()).map_err(file_error(&path))?;
-        // Flushes the folder too, so that the names of the new files survive a crash.
+        self.flush_files()
+    }
+
+    /// Stores what the tools and this program made, which flush little of it, and the names.
+    fn flush_files(&self) -> Result<()> {
+        let flush = |path: &Path| {
+            let flushed = File::open(path).and_then(|opened| opened.sync_all());
+            flushed.map_err(file_error(path))
+        };
         let log = self.layout.log_folder().map(|log| self.file(log));
         for folder in log.iter().map(PathBuf::as_path).chain([self.path]) {
-            let flushed = File::open(folder).and_then(|opened| opened.sync_all());
-            flushed.map_err(file_error(folder))?;
+            for entry in std::fs::read_dir(folder).map_err(file_error(folder))? {
+                let path = entry.map_err(file_error(folder))?.path();
+                if path.is_file() {
+                    flush(&path)?;
+                }
+            }
+            flush(folder)?;
         }
         Ok(())
     }

@@ -222,6 +222,14 @@ impl Layer for FaultyLayer {
         self.refuse_growth(inodes, file.inode, held_after)
     }
 
+    /// A program that looks whether there is room sees a full device, too.
+    fn free_bytes(&self) -> io::Result<Option<u64>> {
+        match self.switch.armed_for() {
+            Some(_) => self.free_space.left(),
+            None => Ok(None),
+        }
+    }
+
     fn changed(&mut self, inodes: &InodeTable, change: Operation) -> io::Result<()> {
         match change {
             Operation::Truncate { inode, size } => self.pages.resized(inode, size),

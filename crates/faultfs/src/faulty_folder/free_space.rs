@@ -51,6 +51,12 @@ impl FreeSpace {
         self.held_after(range.end - range.start)
     }
 
+    /// Returns how many bytes the files can grow by; `None` if no limit matters.
+    pub(super) fn left(&self) -> io::Result<Option<u64>> {
+        let left = |limit: u64| Ok(limit.saturating_sub(held_bytes(&self.folder)?));
+        self.limit.map(left).transpose()
+    }
+
     /// Returns how many bytes the files hold with so many more; `None` if no limit matters.
     pub(super) fn held_after(&mut self, growth: u64) -> io::Result<Option<u64>> {
         let Some(limit) = self.limit else {
@@ -126,6 +132,7 @@ mod tests {
         assert_eq!(after(&mut space, range(MIB, 2 * MIB)), Some(2 * MIB));
         // The first one was announced and not done: it is not there when files are counted again.
         assert_eq!(after(&mut space, range(MIB, 2 * MIB)), Some(2 * MIB));
+        assert_eq!(space.left().unwrap(), Some(MIB));
         std::fs::remove_file(&path).unwrap();
         assert_eq!(space.held_after(3 * MIB).unwrap(), Some(3 * MIB));
     }

@@ -361,7 +361,14 @@ fn full_device() {
     let mut fixture = Fixture::over(&faults, FailedFlush::Dropped, |backing| {
         fs::write(backing.join("old"), [1; HALF]).unwrap();
     });
+    let root = fixture.folder.path().to_owned();
+    let free_bytes = || {
+        let found = rustix::fs::statvfs(&root).unwrap();
+        found.f_bavail * found.f_frsize
+    };
+    assert!(free_bytes() > 16 * PAGE as u64);
     fixture.folder.arm().unwrap();
+    assert_eq!(free_bytes(), HALF as u64);
     let file = fixture.open("a");
     let mut written = 0;
     let refused = loop {
@@ -371,7 +378,7 @@ fn full_device() {
         }
     };
     assert_fails(refused, Errno::NOSPC);
-    assert_eq!(written, HALF as u64);
+    assert_eq!((written, free_bytes()), (HALF as u64, 0));
     assert_fails(File::create(fixture.path("b")), Errno::NOSPC);
     let more = fallocate(&file, FallocateFlags::empty(), written, PAGE as u64);
     assert_eq!(more, Err(Errno::NOSPC));

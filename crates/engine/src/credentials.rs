@@ -397,6 +397,15 @@ mod tests {
         let words = ["postgresql@postgres:/u:hush@h".to_owned()];
         let message = "cannot read postgres:/u:hush@h or postgresql@postgres:/u:hush@h";
         assert!(!redact_message(message, &words).contains("hush"));
+        for (word, is_kept) in [
+            ("fsync:eio@0", true),
+            ("--fault=any:stall=1s@,read:flip@2", true),
+            ("fsync:hush@0", false),
+            ("fsync:eio@0,u:hush@h", false),
+        ] {
+            let words = [word.to_owned()];
+            assert_eq!(redact_message(word, &words) == word, is_kept, "{word}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Redacts passwords in words of a command line and in messages about them.
 
 use super::syntax::{SCHEMES, mask, parts, secret_name, split, split_attributes, truncated};
+use trueput_record::storage_fault::StorageFault;
 
 /// Redacts a word that may be a malformed address.
 #[must_use]
@@ -14,7 +15,8 @@ pub fn redact_word(word: &str) -> String {
 pub fn redact_message(message: &str, words: &[String]) -> String {
     let after = |text: &'_ str, sign| text.find(sign).map_or(0, |at| at + 1);
     let mut pairs = Vec::new();
-    for word in words.iter().filter(|word| redact(word) != **word) {
+    let hides = |word: &&String| redact(word) != **word && !names_storage_faults(word);
+    for word in words.iter().filter(hides) {
         pairs.push((word.as_str(), redact(word)));
         // A message may contain part of the word: a list element, or the text after an equals sign
         // or an @.
@@ -94,4 +96,15 @@ pub fn split_list(text: &str) -> Vec<&str> {
         }
     }
     found
+}
+
+/// Returns whether a word names storage faults, perhaps at a time that does not exist, as in
+/// `fsync:eio@0`, which looks like a user, a password and a host.
+fn names_storage_faults(word: &str) -> bool {
+    let is_fault = |part: &str| {
+        let timeless = part.split('@').next().unwrap_or_default();
+        timeless.parse::<StorageFault>().is_ok()
+    };
+    let faults = word.strip_prefix("--fault=").unwrap_or(word);
+    faults.split(',').all(is_fault)
 }

@@ -14,13 +14,28 @@ const BUNDLED: [&str; 4] = [
 ];
 /// The extensions of sources, and the names of those without one. Results of builds may lie beside
 /// them.
-const SOURCES: [&str; 17] = [
-    "Makefile", "c", "cc", "cpp", "go", "h", "hpp", "json", "lock", "md", "mod", "packages", "rs",
-    "sum", "toml", "txt", "yml",
+const SOURCES: [&str; 18] = [
+    "Makefile", "c", "cc", "cpp", "go", "h", "hpp", "in", "json", "lock", "md", "mod", "packages",
+    "rs", "sum", "toml", "txt", "yml",
 ];
 
+/// Where a package has them ('make package').
+const PACKAGED: &str = "bundled";
+/// Appended there to the names of manifests: Cargo leaves out folders with another one.
+const MANIFEST_SUFFIX: &str = ".in";
+
 fn main() -> io::Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let repository = crate_folder.join("../..");
+    let root = if repository.join("scripts/engines").exists() {
+        repository
+    } else {
+        crate_folder.join(PACKAGED)
+    };
+    if !root.exists() {
+        let reason = "this package has no sources of engines: 'make package' makes a whole one";
+        return Err(io::Error::other(reason));
+    }
     let mut files = Vec::new();
     for path in BUNDLED {
         collect(&root.join(path), &mut files)?;
@@ -29,7 +44,8 @@ fn main() -> io::Result<()> {
     let mut table = String::from("[");
     for file in &files {
         println!("cargo:rerun-if-changed={}", file.display());
-        let name = file.strip_prefix(&root).unwrap_or(file);
+        let name = file.strip_prefix(&root).unwrap_or(file).to_string_lossy();
+        let name = name.strip_suffix(MANIFEST_SUFFIX).unwrap_or(&name);
         let _ = write!(table, "({name:?}, include_bytes!({file:?}).as_slice()),");
     }
     table.push(']');

@@ -22,7 +22,7 @@ macro_rules! embedded {
     ($name:literal) => {
         (
             $name,
-            include_str!(concat!("../../../devices/", $name, ".toml")),
+            include_str!(concat!("../devices/", $name, ".toml")),
         )
     };
 }

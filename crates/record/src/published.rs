@@ -19,7 +19,7 @@ macro_rules! embedded {
     ($id:literal) => {
         (
             $id,
-            include_str!(concat!("../../../published/", $id, ".toml")),
+            include_str!(concat!("../published/", $id, ".toml")),
         )
     };
 }

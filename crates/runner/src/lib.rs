@@ -46,7 +46,7 @@ pub use plan::resolution::{SelectedEngine, level_refusal};
 pub use plan::resume::{check_folder, has_worked_in};
 pub use plan::time_estimate::TimeEstimate;
 pub use plan::{disk_space, matrix};
-pub use program::collect_program_facts;
+pub use program::{collect_program_facts, describe_build};
 pub use run::{NewRun, RunSummary, TrialSource, check_proposals, run, run_search};
 pub use trial::conformance_cache::ConformanceCache;
 pub use trial::phase_limit::HANG_TIMEOUT;

@@ -13,6 +13,19 @@ pub fn collect_program_facts(command: Vec<String>) -> ProgramFacts {
     }
 }
 
+/// Returns this build in a line: its version, its commit and the date of that.
+#[must_use]
+pub fn describe_build() -> String {
+    let (version, commit) = (env!("CARGO_PKG_VERSION"), env!("TRUEPUT_COMMIT"));
+    // A build from a package knows no date.
+    let date = match env!("TRUEPUT_COMMIT_DATE") {
+        "" => String::new(),
+        date => format!(" of {date}"),
+    };
+    let profile = name_profile();
+    format!("{version} (commit {commit}{date}, {profile} build)")
+}
+
 /// Returns the profile of this build: `release` or `debug`.
 pub(crate) fn name_profile() -> &'static str {
     if cfg!(debug_assertions) {

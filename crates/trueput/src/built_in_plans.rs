@@ -23,7 +23,7 @@ macro_rules! embedded {
     ($($name:literal),* $(,)?) => {
         [$(BuiltInPlan {
             name: $name,
-            text: include_str!(concat!("../../../plans/", $name, ".toml")),
+            text: include_str!(concat!("../plans/", $name, ".toml")),
         }),*]
     };
 }

@@ -4,6 +4,7 @@ use crate::cmd;
 use crate::failure::{Failure, USAGE};
 use crate::output;
 use crate::suggestion;
+use crate::version;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
@@ -158,8 +159,12 @@ impl Command {
 /// line.
 pub fn refuse(error: &clap::Error, registry: &Registry) -> ExitCode {
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+        ErrorKind::DisplayHelp => {
             let _ = output::write(&error.render().to_string());
+            ExitCode::SUCCESS
+        }
+        ErrorKind::DisplayVersion => {
+            let _ = output::write(&version::describe(registry));
             ExitCode::SUCCESS
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {

@@ -9,8 +9,8 @@ const FILES: &str = "@FILES@";
 /// Stands for the records that a call of a scan returns.
 const SCAN_BATCH: &str = "@SCAN_BATCH@";
 
-const HEADER: &str = include_str!("../../../include/trueput_engine.h");
-const DESCRIPTION: &str = include_str!("../../../engines/template/description.json");
+const HEADER: &str = include_str!("../include/trueput_engine.h");
+const DESCRIPTION: &str = include_str!("../template/description.json");
 
 /// A file's path in the folder, and its text.
 type TemplateFile = (&'static str, &'static str);
@@ -19,7 +19,7 @@ macro_rules! file {
     ($path:literal, $source:literal) => {
         (
             $path,
-            include_str!(concat!("../../../engines/template/", $source)),
+            include_str!(concat!("../template/", $source)),
         )
     };
 }

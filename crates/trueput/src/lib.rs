@@ -49,6 +49,7 @@ mod suggestion;
 mod table;
 mod trust;
 mod tuned_plan;
+mod version;
 mod workload_files;
 mod workload_run;
 

@@ -25,7 +25,7 @@ macro_rules! embedded {
     ($($name:literal),* $(,)?) => {
         [$(BuiltInWorkload {
             name: $name,
-            text: include_str!(concat!("../../../workloads/", $name, ".toml")),
+            text: include_str!(concat!("../workloads/", $name, ".toml")),
         }),*]
     };
 }

@@ -15,7 +15,7 @@ macro_rules! embedded {
     ($engine:literal) => {
         (
             $engine,
-            include_str!(concat!("../../../presets/", $engine, ".toml")),
+            include_str!(concat!("../presets/", $engine, ".toml")),
         )
     };
 }

@@ -349,7 +349,10 @@ fn help_shows_examples_and_exit_codes() {
     ] {
         assert_contains(&listing(line), &[part]);
     }
-    assert!(listing("--version").starts_with("trueput "));
+    let version = listing("--version");
+    assert!(version.starts_with("trueput 0."), "{version}");
+    assert_contains(&version, &["(commit ", "compiled in: lmdb 0.9", ", sqlite 3."]);
+    assert!(!version.contains("rocksdb"), "{version}");
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn sources(folder: &Path, found: &mut Vec<(String, String)>) {
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
         let is_source = path.extension().is_some_and(|extension| extension == "rs");
-        if path.is_dir() {
+        if path.is_dir() && !path.is_symlink() {
             sources(&path, found);
         } else if is_source {
             let text = std::fs::read_to_string(&path).unwrap();

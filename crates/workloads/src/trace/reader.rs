@@ -17,7 +17,7 @@ use trueput_record::text::without_byte_order_mark;
 pub(super) const EXAMPLE_NAME: &str = "example";
 
 /// The trace that is part of the program.
-const EXAMPLE: &str = include_str!("../../../../traces/example.csv");
+const EXAMPLE: &str = include_str!("../../traces/example.csv");
 
 /// The first bytes of compressed files, with the program that decompresses them.
 const COMPRESSED: [(&[u8], &str); 3] = [

@@ -14,7 +14,7 @@ LINTED := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/scripts/rustc-with-lints
 # Most tests wait: for a disk, for a server, for an engine that sleeps as it closes.
 export RUST_TEST_THREADS ?= $(shell echo $$(( 2 * $$(nproc) )))
 
-.PHONY: help run test check browser lint bench build setup doc clean allocators fuse file-systems network ssh numa-guest engines engines-all engines-here
+.PHONY: help run test check browser lint bench build dist package setup doc clean allocators fuse file-systems network ssh numa-guest engines engines-all engines-here
 
 help: ## List what can be made.
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -94,6 +94,12 @@ bench: setup ## The harness's own cost: CPU per operation on the null engine, an
 
 build: setup ## Build the program.
 	$(CARGO) build --release --locked --package trueput
+
+dist: setup ## Build for any Linux since glibc 2.17, and pack it: tarball, Debian package, wheel, npm package.
+	scripts/dist $(PROCESSORS)
+
+package: setup ## Package every crate, as for a registry, and build the packages.
+	scripts/package
 
 doc: setup ## The crates' documentation.
 	$(CARGO) doc --workspace --no-deps --locked

@@ -148,8 +148,11 @@ impl ProbedDevice for DeviceProbe<'_> {
         let began = Instant::now();
         let done = std::thread::scope(|scope| {
             let clients: Vec<_> = (0..load.depth)
-                .map(|client| scope.spawn(move || probe.cycles(load, client, began, span_ns)))
-                .collect();
+                .map(|client| {
+                    let cycles = move || probe.cycles(load, client, began, span_ns);
+                    std::thread::Builder::new().spawn_scoped(scope, cycles)
+                })
+                .collect::<io::Result<_>>()?;
             let mut times = CycleTimes::default();
             for client in clients {
                 let panicked = |_| io::Error::other("a client of the probe panicked");

@@ -9,7 +9,9 @@ use crate::signals::stop_flag;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use report::{FitReport, server_cost};
-use std::io::IsTerminal;
+use std::fs::Permissions;
+use std::io::{IsTerminal, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,10 +24,12 @@ use trueput_faultfs::storage_model::{ModelSource, StorageModel, StorageModelErro
 use trueput_host::disk::Disk;
 use trueput_host::fit_file::{FitFile, find_abandoned};
 use trueput_host::{find_file_system, read_free_bytes, read_kernel_version};
-use trueput_record::regular_file;
 use trueput_record::storage::is_memory;
 use trueput_record::storage_model::{ModelReference, parse_model};
 use trueput_record::value::{format_bytes, format_seconds, parse_bytes, parse_seconds};
+
+/// Who may read a model: everybody, as a file that an editor makes.
+const MODEL_MODE: u32 = 0o644;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -243,7 +247,11 @@ impl Arguments {
 
     /// Refuses a file that exists, or that no condition of a run could name.
     fn check_output(&self) -> Result<(), Failure> {
-        let shown = self.output.display().to_string();
+        let shown = self.output.to_str().map(str::to_owned);
+        let shown = shown.ok_or_else(|| {
+            let shown = self.output.display();
+            Failure::usage(format!("{shown} is not UTF-8: name another --output"))
+        })?;
         let reference = ModelReference::of(&shown);
         // The beginning or the end of another path would be taken for a form or a hash.
         let is_file = reference.file().is_some() && reference.source == shown;
@@ -271,7 +279,10 @@ impl Arguments {
                 parent.display()
             )));
         }
-        Ok(())
+        let folder = regular_folder(parent);
+        tempfile::tempfile_in(folder).map(drop).map_err(|error| {
+            Failure::usage(format!("cannot write to {}: {error}", folder.display()))
+        })
     }
 
     fn labels(&self, file_system: &str) -> ModelLabels {
@@ -295,13 +306,35 @@ impl Arguments {
         }
     }
 
-    /// Writes the model, whole or not at all. A file that was made meanwhile stays.
+    /// Writes the model, whole or not at all. A file that was made meanwhile stays, and what was
+    /// measured is not lost: the model goes to standard output where it cannot be written.
     fn write(&self, text: &str) -> Result<(), Failure> {
-        self.check_output()?;
-        let folder = self.output.parent().unwrap_or(Path::new(""));
-        let name = self.output.file_name().unwrap_or_default();
-        let written = regular_file::replace(folder, &name.to_string_lossy(), text.as_bytes());
-        written.map_err(|error| other(format!("{}: {error}", self.output.display())))
+        let written = self.check_output().and_then(|()| {
+            let folder = regular_folder(self.output.parent().unwrap_or(Path::new("")));
+            let file = tempfile::Builder::new()
+                .permissions(Permissions::from_mode(MODEL_MODE))
+                .tempfile_in(folder);
+            let written = file.and_then(|mut file| {
+                file.write_all(text.as_bytes())?;
+                Ok(file.persist(&self.output)?)
+            });
+            written.map(drop).map_err(|error: std::io::Error| {
+                other(format!("{}: {error}", self.output.display()))
+            })
+        });
+        if written.is_err() {
+            output::write(text)?;
+        }
+        written
+    }
+}
+
+/// The folder of a path's parent, which is empty for a name alone.
+fn regular_folder(parent: &Path) -> &Path {
+    if parent.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        parent
     }
 }
 

@@ -82,7 +82,10 @@ pub enum FileSystemError {
     #[error("the storage model of a log has no folder form: name it without folder:")]
     FolderFormOfLog,
     /// This user may not mount the image of a storage model.
-    #[error("a storage model needs root (CAP_SYS_ADMIN): run trueput as root")]
+    #[error(
+        "a storage model needs root (CAP_SYS_ADMIN): run trueput as root, or name the model with \
+         folder: before it"
+    )]
     ModelNeedsRoot,
     /// This user may not mount it.
     #[error(

@@ -13,13 +13,32 @@ pub(crate) mod protocol;
 pub(crate) mod usage;
 pub(crate) mod workers;
 
-use crate::Error;
 use crate::context::sha256_of;
+use crate::plan::storage_models::check_again;
+use crate::{Error, Options};
 use connection::HostAccess;
 use std::collections::BTreeSet;
 use std::path::Path;
-use trueput_record::TrialSpec;
+use trueput_record::{RunManifest, TrialSpec};
 use workers::HostWorkers;
+
+/// Checks what may have changed since trials were planned: their storage models, and their hosts.
+///
+/// # Errors
+/// A usage error for the first of them.
+pub(crate) fn check_resumed(
+    manifest: &RunManifest,
+    to_do: &[&TrialSpec],
+    options: &Options,
+) -> Result<(), Error> {
+    // A search may add trials to any of its cells.
+    match manifest.search {
+        Some(_) => check_again(&manifest.trials.iter().collect::<Vec<_>>())?,
+        None => check_again(to_do)?,
+    }
+    let access = &options.host_access;
+    check_hosts(to_do.iter().copied(), access, &options.worker_program)
+}
 
 /// Checks that every host of these trials is reachable and has this program.
 ///

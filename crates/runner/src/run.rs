@@ -2,7 +2,7 @@
 
 use crate::context::{RunContext, default_preparations, known_files, known_loads, known_runs};
 use crate::fault_servers::FaultServers;
-use crate::hosts::check_hosts;
+use crate::hosts::{check_hosts, check_resumed};
 use crate::knowledge::Knowledge;
 use crate::plan::disk_space::{DiskSpace, RunSpace};
 use crate::plan::matrix::cache::shared_cache_bytes;
@@ -409,16 +409,15 @@ pub fn run_search(
         .iter()
         .filter(|spec| !ended.contains_key(&spec.id))
         .collect();
+    if is_resumed {
+        check_resumed(manifest, &to_do, options)?;
+    }
     observer(&Event::RunStarted {
         folder: folder.path().to_owned(),
         trials: to_do.len(),
         done_before: manifest.trials.len() - to_do.len(),
     });
     warn_of_damage(stored.damaged, observer);
-    if is_resumed {
-        let to_do = to_do.iter().copied();
-        check_hosts(to_do, &options.host_access, &options.worker_program)?;
-    }
     let area = open_work_folder(folder, manifest, options)?;
     let mut context = RunContext {
         registry,

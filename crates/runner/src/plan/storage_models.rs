@@ -1,10 +1,11 @@
 //! The storage models that trials name: whether there are such models, and whether this machine can
 //! put a database on them, or have its storage fail.
 
+use crate::Error;
 use trueput_faultfs::named_model::{NamedModelError, find_model, pin_model};
 use trueput_host::trial_file_system::{FileSystemError, check_conditions};
-use trueput_record::Conditions;
 use trueput_record::storage_model::ModelReference;
+use trueput_record::{Conditions, TrialSpec};
 
 /// The keys of the conditions that name models, in a plan.
 const KEYS: [&str; 2] = ["storage_model", "log_storage_model"];
@@ -51,6 +52,22 @@ pub(crate) fn check_models(conditions: &Conditions) -> Result<(), ModelMistake> 
     Ok(())
 }
 
+/// Checks the models of trials that were planned earlier, and that they can be had still.
+///
+/// # Errors
+/// [`Error::Trial`] for the first one whose model has changed, or cannot be had.
+pub(crate) fn check_again(trials: &[&TrialSpec]) -> Result<(), Error> {
+    for spec in trials {
+        let refuse = |message: String| Error::Trial {
+            id: spec.id.clone(),
+            message,
+        };
+        check_models(&spec.conditions).map_err(|mistake| refuse(mistake.to_string()))?;
+        check_available(&spec.conditions).map_err(|reason| refuse(reason.to_string()))?;
+    }
+    Ok(())
+}
+
 /// Returns whether conditions differ at most in the folders of their models' files: one text of one
 /// name is one model.
 pub(crate) fn are_on_same_models(one: &Conditions, other: &Conditions) -> bool {
@@ -92,6 +109,7 @@ pub(crate) fn check_available(conditions: &Conditions) -> Result<(), FileSystemE
 mod tests {
     use super::*;
     use std::path::Path;
+    use trueput_record::{Durability, testing};
 
     fn on(model: &str) -> Conditions {
         Conditions {
@@ -138,6 +156,15 @@ mod tests {
         std::fs::write(&path, format!("{text}# a remark\n")).unwrap();
         let said = check_models(&conditions).unwrap_err().to_string();
         assert!(said.contains("has changed"), "{said}");
+        // So is the resumption of a run that has such a trial left, by the trial's name.
+        let mut spec = testing::spec(0, "lmdb", Durability::Sync, 1);
+        assert!(check_again(&[&spec]).is_ok());
+        spec.conditions = conditions;
+        let said = check_again(&[&spec]).unwrap_err().to_string();
+        assert!(
+            said.contains(&spec.id) && said.contains("has changed"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -391,7 +391,13 @@ mod tests {
         for plain in ["/opt/a:b/librocksdb.so", "libs/a:b.so", "ext4", "host:5432"] {
             assert_eq!(Address::redact_build(Path::new(plain)), Path::new(plain));
         }
-        for recorded in ["--filesystem=ext4:mkfs=-O", "folder:/mnt/x", "--set=a:b"] {
+        for recorded in [
+            "--filesystem=ext4:mkfs=-O",
+            "folder:/mnt/x",
+            "--set=a:b",
+            "none,any:stall=1s@1s,write:eio@100000",
+            "results/a:fault=any:stall=1s@1s",
+        ] {
             assert_eq!(redact(recorded), recorded);
         }
         let words = ["postgresql@postgres:/u:hush@h".to_owned()];

@@ -3,6 +3,9 @@
 use super::syntax::{SCHEMES, mask, parts, secret_name, split, split_attributes, truncated};
 use trueput_record::storage_fault::StorageFault;
 
+/// The word of the condition `fault` for trials without one.
+const NO_FAULT: &str = "none";
+
 /// Redacts a word that may be a malformed address.
 #[must_use]
 pub fn redact_word(word: &str) -> String {
@@ -15,8 +18,7 @@ pub fn redact_word(word: &str) -> String {
 pub fn redact_message(message: &str, words: &[String]) -> String {
     let after = |text: &'_ str, sign| text.find(sign).map_or(0, |at| at + 1);
     let mut pairs = Vec::new();
-    let hides = |word: &&String| redact(word) != **word && !names_storage_faults(word);
-    for word in words.iter().filter(hides) {
+    for word in words.iter().filter(|word| redact(word) != **word) {
         pairs.push((word.as_str(), redact(word)));
         // A message may contain part of the word: a list element, or the text after an equals sign
         // or an @.
@@ -44,6 +46,9 @@ pub fn redact_message(message: &str, words: &[String]) -> String {
 /// Redacts a word of a command line, so that it can be recorded.
 #[must_use]
 pub fn redact(word: &str) -> String {
+    if names_storage_faults(word) {
+        return word.to_owned();
+    }
     // A list of engines is one word, and an address follows its engine's name.
     let redacted = |part: &str| {
         let name = part.split_once('@').map(|(name, _)| name);
@@ -105,6 +110,11 @@ fn names_storage_faults(word: &str) -> bool {
         let timeless = part.split('@').next().unwrap_or_default();
         timeless.parse::<StorageFault>().is_ok()
     };
-    let faults = word.strip_prefix("--fault=").unwrap_or(word);
-    faults.split(',').all(is_fault)
+    // An option, or the selector of a run.
+    let faults = word
+        .rsplit_once("fault=")
+        .map_or(word, |(_, faults)| faults);
+    faults
+        .split(',')
+        .all(|part| part == NO_FAULT || is_fault(part))
 }

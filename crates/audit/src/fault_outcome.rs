@@ -56,6 +56,7 @@ fn of_damage(kind: DamageKind, is_reported: bool) -> FaultOutcome {
             FaultOutcome::SilentLoss
         }
         DamageKind::TornValue
+        | DamageKind::HiddenCommit
         | DamageKind::PartialTransaction
         | DamageKind::DamagedLater
         | DamageKind::CheckFailed => FaultOutcome::WrongData,
@@ -144,8 +145,14 @@ mod tests {
 
     #[test]
     fn data_that_nobody_wrote_are_wrong_whatever_was_reported() {
-        use DamageKind::{CheckFailed, DamagedLater, PartialTransaction, TornValue};
-        for kind in [TornValue, PartialTransaction, DamagedLater, CheckFailed] {
+        use DamageKind::{CheckFailed, DamagedLater, HiddenCommit, PartialTransaction, TornValue};
+        for kind in [
+            TornValue,
+            HiddenCommit,
+            PartialTransaction,
+            DamagedLater,
+            CheckFailed,
+        ] {
             for seen in [trial(), reported()] {
                 assert_eq!(decided(&damaged(&[kind], seen)), FaultOutcome::WrongData);
             }

@@ -305,7 +305,7 @@ impl FaultTable<'_> {
             !record
                 .results
                 .iter()
-                .any(|result| is_of_case(result, &blank))
+                .any(|result| result.is_of_case(&blank))
         };
         cases.filter(is_missing).collect()
     }
@@ -403,16 +403,6 @@ impl FaultTable<'_> {
     }
 }
 
-/// Returns whether a result is one of the same build, level, knobs and fault as another.
-fn is_of_case(result: &FaultResult, other: &FaultResult) -> bool {
-    result.contender == other.contender
-        && result.version == other.version
-        && result.durability == other.durability
-        && result.given_knobs == other.given_knobs
-        && result.fault == other.fault
-        && result.failed_fsync == other.failed_fsync
-}
-
 /// Returns the result of a fault that was not tried yet.
 fn blank_result(
     candidate: &Candidate<'_>,
@@ -470,13 +460,13 @@ mod tests {
             elapsed_s: 1.0,
             ..result("1.2", "fsync:eio@3", dropped)
         };
-        assert!(is_of_case(&tried, &result("1.2", "fsync:eio@3", dropped)));
+        assert!(tried.is_of_case(&result("1.2", "fsync:eio@3", dropped)));
         for other in [
             result("1.3", "fsync:eio@3", dropped),
             result("1.2", "fsync:eio@4", dropped),
             result("1.2", "fsync:eio@3", Some(FailedFlush::KeptDirty)),
         ] {
-            assert!(!is_of_case(&tried, &other), "{other:?}");
+            assert!(!tried.is_of_case(&other), "{other:?}");
         }
         // What was tried on an earlier version is in no table with a later one.
         assert!(candidate("1.3").has_other_version(&tried));

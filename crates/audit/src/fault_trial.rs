@@ -146,8 +146,8 @@ impl FaultCase<'_> {
         }
         let events = EventLog::read(&files.events).map_err(Failure::of_file(&files.events))?;
         let mut seen = self.describe(&events, end);
-        seen.damage
-            .extend(self.inspect(&mut assignment, &history, options)?);
+        let damage = self.inspect(&mut assignment, &history, &mut seen.errors, options)?;
+        seen.damage.extend(damage);
         let commits = AcknowledgedCommits::at(&history.commits(), u64::MAX);
         seen.acknowledged = commits.acknowledged.iter().sum();
         let report = mounted.stop()?;
@@ -284,6 +284,7 @@ impl FaultCase<'_> {
         &self,
         assignment: &mut Assignment,
         history: &History,
+        errors: &mut Vec<ReportedError>,
         options: &AuditOptions,
     ) -> Result<Option<Damage>, Failure> {
         let is_root = rustix::process::geteuid().is_root();
@@ -293,12 +294,16 @@ impl FaultCase<'_> {
                 image: None,
             }),
             after_lost_power: true,
+            was_open: true,
         };
         let assignment = &*assignment;
         let (program, limit) = (&options.program, options.state_limit);
         let inspect_once = || inspect(program, assignment, limit, &options.stop);
         let inspected = inspect_repeatedly(&options.scratch, inspect_once)?;
         let inspection = inspected.ok_or(Failure::Interrupted)?;
+        if let Some(text) = &inspection.close_error {
+            add_error(errors, "close", text);
+        }
         let commits = history.commits();
         let demand = AcknowledgedCommits::at(&commits, u64::MAX);
         // A machine that is shut down in good order loses no more than killed processes do.

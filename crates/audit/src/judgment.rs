@@ -126,6 +126,7 @@ mod tests {
         let inspection = Inspection {
             found: found.to_vec(),
             damage: None,
+            close_error: None,
         };
         let demand = AcknowledgedCommits {
             acknowledged: vec![4, 7],

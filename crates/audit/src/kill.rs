@@ -60,6 +60,7 @@ pub(crate) fn kill_once(
     assignment.task = Task::Inspect {
         machine: None,
         after_lost_power: false,
+        was_open: false,
     };
     let inspect_once = || {
         inspect(

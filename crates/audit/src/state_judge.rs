@@ -159,6 +159,7 @@ impl<'a> StateJudge<'a> {
             task: Task::Inspect {
                 machine,
                 after_lost_power: true,
+                was_open: false,
             },
         }
     }

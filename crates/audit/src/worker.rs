@@ -62,6 +62,9 @@ pub(crate) enum Task {
         machine: Option<NewMachine>,
         /// Whether the machine ended, and not only its processes.
         after_lost_power: bool,
+        /// Whether the workload had it open: a driver that refuses it now has met damage, and an
+        /// error of a close is one that is reported.
+        was_open: bool,
     },
     /// Commit transactions, also after errors, and note what the engine reports. It goes on until
     /// it is killed.
@@ -104,6 +107,8 @@ pub(crate) struct Inspection {
     pub(crate) found: Vec<u64>,
     /// Damage that does not depend on what was acknowledged.
     pub(crate) damage: Option<Damage>,
+    /// The error of a close after which everything was there.
+    pub(crate) close_error: Option<String>,
 }
 
 impl Inspection {
@@ -112,6 +117,7 @@ impl Inspection {
         Self {
             found: Vec::new(),
             damage: Some(Damage { kind, detail }),
+            close_error: None,
         }
     }
 }

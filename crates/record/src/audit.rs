@@ -101,6 +101,8 @@ pub enum DamageKind {
     OrderBroken,
     /// A commit that was acknowledged is missing.
     CommitMissing,
+    /// A commit that was acknowledged was not there while storage failed, and no error said so.
+    HiddenCommit,
     /// More commits that were acknowledged are missing than the level's window allows.
     WindowExceeded,
     /// It opens and reads, but does not accept a commit.
@@ -123,6 +125,7 @@ impl fmt::Display for DamageKind {
             Self::PartialTransaction => "a transaction is there in part",
             Self::OrderBroken => "a commit is missing, a later one is there",
             Self::CommitMissing => "an acknowledged commit is missing",
+            Self::HiddenCommit => "an acknowledged commit is not there while storage fails",
             Self::WindowExceeded => "more commits are missing than the window allows",
             Self::Unwritable => "does not accept a commit",
             Self::DamagedLater => "is damaged after the next commit",

@@ -198,6 +198,19 @@ pub struct FaultResult {
     pub elapsed_s: f64,
 }
 
+impl FaultResult {
+    /// Returns whether it is of the same build, level, knobs and fault as another.
+    #[must_use]
+    pub fn is_of_case(&self, other: &Self) -> bool {
+        self.contender == other.contender
+            && self.version == other.version
+            && self.durability == other.durability
+            && self.given_knobs == other.given_knobs
+            && self.fault == other.fault
+            && self.failed_fsync == other.failed_fsync
+    }
+}
+
 /// A control: a log engine whose outcome is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FaultControl {
@@ -441,6 +454,20 @@ pub fn read(folder: &Path, max_bytes: u64) -> Result<Option<FaultRecord>, Error>
             path,
             found: record.format,
             known: FAULT_FORMAT,
+        });
+    }
+    let twice = record.results.iter().enumerate().find(|(place, result)| {
+        let earlier = &record.results[..*place];
+        earlier.iter().any(|known| known.is_of_case(result))
+    });
+    if let Some((_, result)) = twice {
+        return Err(Error::Invalid {
+            path,
+            line: None,
+            message: format!(
+                "{} {} has two results of {}",
+                result.contender, result.durability, result.fault
+            ),
         });
     }
     Ok(Some(record))

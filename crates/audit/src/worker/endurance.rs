@@ -286,7 +286,7 @@ fn compare(found: &[u64], progress: &[Progress]) -> Result<(), Damage> {
     };
     let acknowledged = progress.acknowledged;
     Err(Damage {
-        kind: DamageKind::CommitMissing,
+        kind: DamageKind::HiddenCommit,
         detail: format!(
             "while the fault was on, {found} commits of worker {worker} were there, and \
              {acknowledged} had been acknowledged"
@@ -307,6 +307,6 @@ mod tests {
         let found = |found: u64| compare(&[found], &[progress]).map_err(|damage| damage.kind);
         assert_eq!(found(4), Ok(()));
         assert_eq!(found(5), Ok(()));
-        assert_eq!(found(3), Err(DamageKind::CommitMissing));
+        assert_eq!(found(3), Err(DamageKind::HiddenCommit));
     }
 }

@@ -35,7 +35,7 @@ enum LaterDamage {
     #[error(transparent)]
     Engine(#[from] Error),
     /// The records are damaged.
-    #[error("{0}")]
+    #[error("{}", .0.detail)]
     Records(Damage),
     /// There are other commits than before.
     #[error("commits {found:?} were there, now {again:?}")]
@@ -48,6 +48,18 @@ enum LaterDamage {
     /// The commit is not there.
     #[error("the commit that followed is missing")]
     CommitMissing,
+}
+
+impl From<LaterDamage> for Damage {
+    fn from(later: LaterDamage) -> Self {
+        let kind = match &later {
+            LaterDamage::Engine(_) => DamageKind::Unreadable,
+            LaterDamage::Records(damage) => damage.kind,
+            LaterDamage::Changed { .. } => DamageKind::DamagedLater,
+            LaterDamage::CommitMissing => DamageKind::CommitMissing,
+        };
+        damage(kind, format!("after the next commit: {later}"))
+    }
 }
 
 impl From<Damage> for LaterDamage {
@@ -100,14 +112,31 @@ impl OpenableEngine<'_> {
         let mut found = Vec::new();
         // An engine that panics has not opened its database.
         let examined = panics::caught(|| self.examine(&mut found));
+        let mut close_error = None;
         let damage = match examined {
             Ok(Ok(())) => None,
             Ok(Err(Failure::Damaged(damage))) => Some(damage),
+            Ok(Err(Failure::Refused(reason))) if self.was_open() => {
+                Some(damage(DamageKind::Unopenable, reason))
+            }
             Ok(Err(Failure::Refused(reason))) => return Err(TaskError::Refused(reason)),
+            Ok(Err(Failure::Unclosed(error))) if self.was_open() => {
+                close_error = Some(error.to_string());
+                None
+            }
             Ok(Err(Failure::Unclosed(error))) => return Err(TaskError::Close(error)),
             Err(panic) => Some(damage(DamageKind::Crash, format!("it {panic}"))),
         };
-        Ok(Inspection { found, damage })
+        Ok(Inspection {
+            found,
+            damage,
+            close_error,
+        })
+    }
+
+    /// Returns whether the workload had the database open.
+    fn was_open(&self) -> bool {
+        matches!(self.assignment.task, Task::Inspect { was_open: true, .. })
     }
 
     fn examine(&self, found: &mut Vec<u64>) -> Result<(), Failure> {
@@ -123,8 +152,7 @@ impl OpenableEngine<'_> {
         self.write_probe(&*database)
             .map_err(|error| damage(DamageKind::Unwritable, error))?;
         let closed = database.close();
-        self.examine_again(found)
-            .map_err(|later| damage(DamageKind::DamagedLater, later))?;
+        self.examine_again(found).map_err(Damage::from)?;
         // Nothing is lost by it: it says nothing of the promise.
         closed.map_err(Failure::Unclosed)?;
         let subject = &self.assignment.subject;

@@ -20,10 +20,7 @@ use trueput_record::text::decode_utf8;
 /// The name of a model and the text of its file in `devices/`.
 macro_rules! embedded {
     ($name:literal) => {
-        (
-            $name,
-            include_str!(concat!("../devices/", $name, ".toml")),
-        )
+        ($name, include_str!(concat!("../devices/", $name, ".toml")))
     };
 }
 

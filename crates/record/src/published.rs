@@ -17,10 +17,7 @@ use std::fmt;
 /// The id of a table and the text of its file in `published/`.
 macro_rules! embedded {
     ($id:literal) => {
-        (
-            $id,
-            include_str!(concat!("../published/", $id, ".toml")),
-        )
+        ($id, include_str!(concat!("../published/", $id, ".toml")))
     };
 }
 

@@ -17,10 +17,7 @@ type TemplateFile = (&'static str, &'static str);
 
 macro_rules! file {
     ($path:literal, $source:literal) => {
-        (
-            $path,
-            include_str!(concat!("../template/", $source)),
-        )
+        ($path, include_str!(concat!("../template/", $source)))
     };
 }
 

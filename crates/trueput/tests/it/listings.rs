@@ -351,7 +351,10 @@ fn help_shows_examples_and_exit_codes() {
     }
     let version = listing("--version");
     assert!(version.starts_with("trueput 0."), "{version}");
-    assert_contains(&version, &["(commit ", "compiled in: lmdb 0.9", ", sqlite 3."]);
+    assert_contains(
+        &version,
+        &["(commit ", "compiled in: lmdb 0.9", ", sqlite 3."],
+    );
     assert!(!version.contains("rocksdb"), "{version}");
 }
 

@@ -4,7 +4,9 @@ use crate::support::{
     Bench, LoopMount, assert_contains, assert_refused, expect_code, signal, stderr, stdout,
 };
 use nix::sys::signal::Signal::SIGINT;
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Lines};
+use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, ChildStderr, Command, Stdio};
 
 /// A fit that measures little of a small file.
@@ -89,6 +91,7 @@ fn what_cannot_be_measured_or_written_is_refused_in_one_line() {
             "--on . --output folder.toml --force",
             "folder.toml is not a regular file",
         ),
+        ("--on . --output /proc/my.toml", "cannot write to /proc"),
         ("--on . --output my.toml --size 4MiB", "8 MiB or more"),
         ("--on . --output my.toml --size 900TiB", "free"),
         ("--on . --output my.toml --duration 0", "100ms to 1h"),
@@ -111,6 +114,21 @@ fn what_cannot_be_measured_or_written_is_refused_in_one_line() {
     std::fs::remove_file(file).unwrap();
     std::fs::remove_dir(folder).unwrap();
     assert!(files(&bench).is_empty(), "{:?}", files(&bench));
+}
+
+#[test]
+fn a_name_that_is_no_text_is_refused_and_the_file_that_it_looks_like_stays() {
+    let bench = Bench::new();
+    let like = bench.write("\u{fffd}.toml", "of the user");
+    let mut command = bench.command(QUICK);
+    command.arg(OsStr::from_bytes(b"\xff.toml")).arg("--force");
+    let refused = command.output().unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let said = stderr(&refused);
+    // A temporary folder in memory is refused for that.
+    let is_known = said.contains("is not UTF-8") || said.contains("which is memory");
+    assert!(is_known, "{said}");
+    assert_eq!(std::fs::read_to_string(like).unwrap(), "of the user");
 }
 
 #[test]

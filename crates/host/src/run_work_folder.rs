@@ -6,13 +6,17 @@ use crate::run_marker::{RemovalError, RunMarker};
 use crate::service::kill_server;
 use crate::trial_file_system::{self, TrialFileSystemError, TrialFileSystems};
 use crate::work_folder::{FolderProblem, WorkFolder, WorkFolderError, is_empty};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use trueput_record::TrialSpec;
+
+/// The time that the last attempt to remove the folder of a trial may take.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The reason why the folder of a trial cannot be made or removed.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +57,8 @@ pub struct RunWorkFolder {
     path: PathBuf,
     /// Serves images of trials on modeled storage; `None` if there are no such trials.
     images: Option<Arc<dyn ImageStore>>,
+    /// Trials whose folders could not be removed yet: closing tries again.
+    left: Mutex<BTreeSet<String>>,
     /// Whether nothing in it is to outlive the run.
     is_disposable: bool,
     /// Whether an earlier part of the run was killed, and nothing that it left is to be kept.
@@ -95,6 +101,7 @@ impl RunWorkFolder {
                 work,
                 path,
                 images: None,
+                left: Mutex::default(),
                 is_disposable,
                 has_leftovers,
                 _lock: lock,
@@ -194,8 +201,27 @@ impl RunWorkFolder {
             // Nobody listens once the time is over.
             let _ = sender.send(remove_folder(&folder, images.as_deref()));
         });
-        done.recv_timeout(limit)
-            .unwrap_or(Err(TrialFolderError::Timeout { path, limit }))
+        let removed = done.recv_timeout(limit);
+        let removed = removed.unwrap_or(Err(TrialFolderError::Timeout { path, limit }));
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        if removed.is_err() {
+            left.insert(id.to_owned());
+        } else {
+            left.remove(id);
+        }
+        removed
+    }
+
+    /// Tries once more to remove what could not be removed: another process on this machine may
+    /// have held a loop device for a moment. Returns the errors of what stays.
+    fn remove_left(&self) -> Vec<TrialFolderError> {
+        let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let left: Vec<String> = left.iter().cloned().collect();
+        let usable = left
+            .iter()
+            .filter(|id| self.describe_unkillable_users(id).is_none());
+        let removed = usable.map(|id| self.remove_trial_within(id, CLOSE_TIMEOUT));
+        removed.filter_map(Result::err).collect()
     }
 
     /// Ends the delays of a trial's modeled storage: nothing of the trial is measured any more, and
@@ -223,8 +249,10 @@ impl RunWorkFolder {
     }
 
     /// Leaves the work folder as it was found, except for databases that are kept. What could not
-    /// be removed keeps its marker, by which `trueput clean` finds it.
-    pub fn close(self) {
+    /// be removed keeps its marker, by which `trueput clean` finds it. Returns the errors of what
+    /// stays although another attempt was made.
+    pub fn close(self) -> Vec<TrialFolderError> {
+        let errors = self.remove_left();
         if self.is_disposable {
             let _ = RunMarker::remove_with_folder(&self.path);
         } else {
@@ -233,6 +261,7 @@ impl RunWorkFolder {
             let _ = fs::remove_dir(&self.path);
         }
         self.work.release();
+        errors
     }
 }
 

@@ -574,6 +574,19 @@ pub(crate) fn describe_full_disk(directory: &Path) -> Option<String> {
     Some(format!("the disk of its database is full: {free}"))
 }
 
+impl<'a> RunContext<'a> {
+    /// Closes the folder of databases, the threads that shared it having ended, and warns of what
+    /// stays there. Returns the observer.
+    pub fn close(self) -> &'a mut dyn FnMut(&Event) {
+        let left = Arc::into_inner(self.area).map_or_else(Vec::new, RunWorkFolder::close);
+        for error in left {
+            let message = format!("{error}; 'trueput clean' removes what is left");
+            (self.observer)(&Event::Warning { message });
+        }
+        self.observer
+    }
+}
+
 impl RunContext<'_> {
     /// Adds to a failure what has happened to the storage of the database: it is full, or a server
     /// of modeled storage has ended.

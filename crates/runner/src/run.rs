@@ -441,8 +441,7 @@ pub fn run_search(
     let mut manifest = manifest.clone();
     let run = run_batches(&mut context, folder, &mut manifest, &mut ended, source);
     prepared_copy::remove_all(&mut context);
-    let RunContext { area, observer, .. } = context;
-    close_area(area);
+    let observer = context.close();
     let stopped = run?;
     let interrupted = stopped == Some(StopReason::ByUser);
     let mut all = manifest.trials.iter();
@@ -453,13 +452,6 @@ pub fn run_search(
         interrupted,
     });
     Ok(summary(&manifest.trials, &ended, interrupted))
-}
-
-/// Closes the folder of databases: the threads that shared it have ended.
-fn close_area(area: Arc<RunWorkFolder>) {
-    if let Some(area) = Arc::into_inner(area) {
-        area.close();
-    }
 }
 
 fn finish(

@@ -72,6 +72,10 @@ pub enum Failure {
     /// The folder for databases is full, which an engine meets as a fault.
     #[error("{} is full: choose another folder with --work", .0.display())]
     WorkFull(PathBuf),
+    /// The server of the faulty folder ended before the trial did, which an engine meets as a
+    /// fault.
+    #[error("the server of the faulty storage ended before the trial: try again")]
+    ServerEnded,
     /// Processes that were killed still have files of a folder open: what its storage holds is not
     /// known yet.
     #[error("{}: processes that were killed still use it", .0.display())]

@@ -95,6 +95,26 @@ impl FaultCase<'_> {
 
     fn run_in(&self, files: &TrialFiles, options: &AuditOptions) -> Result<FaultTrial, Failure> {
         let mut mounted = self.mount(files, options)?;
+        let tried = self.run_on(&mut mounted, files, options);
+        let is_interrupted = matches!(tried, Err(Failure::Interrupted));
+        if mounted.has_ended() && !is_interrupted {
+            return Err(Failure::ServerEnded);
+        }
+        let mut seen = tried?;
+        let report = mounted.stop()?;
+        seen.injected = report.injected_count;
+        seen.first_injected = report.injected.first().map(describe_injected);
+        seen.outcome = decide(&seen, self.is_lie());
+        Ok(seen)
+    }
+
+    /// As [`FaultCase::run`], on the mounted folder, up to the report of its server.
+    fn run_on(
+        &self,
+        mounted: &mut FaultyFolder,
+        files: &TrialFiles,
+        options: &AuditOptions,
+    ) -> Result<FaultTrial, Failure> {
         let under = self.commits_under_fault(options.workers);
         let capacity = COMMITS_BEFORE + PARTS * under;
         let history = History::create(&files.history, options.workers, capacity)
@@ -150,10 +170,6 @@ impl FaultCase<'_> {
         seen.damage.extend(damage);
         let commits = AcknowledgedCommits::at(&history.commits(), u64::MAX);
         seen.acknowledged = commits.acknowledged.iter().sum();
-        let report = mounted.stop()?;
-        seen.injected = report.injected_count;
-        seen.first_injected = report.injected.first().map(describe_injected);
-        seen.outcome = decide(&seen, self.is_lie());
         Ok(seen)
     }
 

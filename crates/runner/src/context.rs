@@ -589,13 +589,27 @@ impl<'a> RunContext<'a> {
 
 impl RunContext<'_> {
     /// Adds to a failure what has happened to the storage of the database: it is full, or a server
-    /// of modeled storage has ended.
+    /// of modeled or faulty storage has ended.
     pub fn explain_storage(&self, error: TrialError, directory: &Path) -> TrialError {
         let error = explain_full_disk(error, directory);
-        if !self.area.has_ended_storage_server() {
-            return error;
+        match self.ended_storage_server() {
+            None => error,
+            Some(server) => {
+                error.map_reason(|reason| reason.followed_by(&format!("; {server} ended")))
+            }
         }
-        error.map_reason(|reason| reason.followed_by("; the server of its modeled storage ended"))
+    }
+
+    /// Names the kind of storage server that has ended before its trial, as one does that was
+    /// killed; `None` if all serve.
+    pub fn ended_storage_server(&self) -> Option<&'static str> {
+        if self.area.has_ended_storage_server() {
+            Some("the server of its modeled storage")
+        } else if self.faults.has_ended_server() {
+            Some("the server of its faulty storage")
+        } else {
+            None
+        }
     }
 
     /// Returns what a trial is expected to do.

@@ -132,6 +132,12 @@ impl FaultServers {
         folders.values().filter_map(FaultyFolder::pid).collect()
     }
 
+    /// Returns whether a server has ended that still has a folder to serve.
+    pub(crate) fn has_ended_server(&self) -> bool {
+        let mut folders = self.folders();
+        folders.values_mut().any(FaultyFolder::has_ended)
+    }
+
     /// Unmounts the faulty folder of a trial, whose processes have ended, and returns how often the
     /// fault came; `None` without one.
     ///

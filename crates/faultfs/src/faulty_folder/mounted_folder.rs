@@ -41,6 +41,12 @@ impl FaultyFolder {
         self.server.pid()
     }
 
+    /// Returns whether the server has ended, as one does that was killed: who uses the folder gets
+    /// errors then, which are none of the faults.
+    pub fn has_ended(&mut self) -> bool {
+        self.server.has_ended()
+    }
+
     /// Lets faults come from now on. What is counted goes on where it was if it was armed before;
     /// times count from now.
     ///

@@ -681,9 +681,8 @@ pub(crate) fn list_reasons_for_doubt(
     reasons.extend(hosts.iter().flat_map(LoadGenerator::doubts));
     let stalls = measurement.map_or(&[][..], |measured| &measured.stalls);
     reasons.extend(stalls.iter().map(TrialStall::doubt));
-    if context.area.has_ended_storage_server() {
-        reasons.push("the server of its modeled storage ended before it".to_owned());
-    }
+    let ended = context.ended_storage_server();
+    reasons.extend(ended.map(|server| format!("{server} ended before it")));
     let flushes = measurement.and_then(|measured| measured.flush_evidence.as_ref());
     reasons.extend(flushes.and_then(FlushEvidence::doubt));
     reasons.extend(failover::list_doubts(resolved, &trial.record));

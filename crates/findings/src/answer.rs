@@ -13,6 +13,7 @@ mod verdict;
 use crate::absence::Absence;
 use crate::failover::FailoverFindings;
 use crate::storage_faults::{FaultOccurrence, fault_occurrences};
+use crate::storage_servers::{LateModel, late_models};
 use crate::{Run, disturbance};
 pub use isolation::{IsolationContrast, WeakerIsolation, lacking};
 pub use next_step::NextStep;
@@ -57,6 +58,9 @@ pub struct Answer {
     /// How often the faults of storage came; empty if no trial had one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub storage_faults: Vec<FaultOccurrence>,
+    /// Storage models whose times the replies notably exceeded: rates on them are too low.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub late_models: Vec<LateModel>,
     /// Trials that failed, are invalid or may not be ranked, one for each reason.
     pub failures: Vec<FailureKind>,
     /// Parts of the plan that do not run.
@@ -219,6 +223,7 @@ impl Answer {
             not_ranked: listed().flat_map(not_ranked).collect(),
             failover: FailoverFindings::of(report),
             storage_faults: fault_occurrences(report),
+            late_models: late_models(report),
             failures: failures(rankings),
             skipped: report.manifest.skipped_parts().collect(),
             threads: threads(report),

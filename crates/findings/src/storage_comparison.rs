@@ -2,7 +2,7 @@
 //! verdicts of the rankings carry, and why the order changes, as far as the figures show it.
 
 use crate::Findings;
-use crate::answer::{AnswerRow, RankingAnswer, RankingSubject, RankingVerdict};
+use crate::answer::{AnswerRow, RankingAnswer, RankingSubject, RankingVerdict, RowVerdict};
 use crate::cells::RankedCell;
 use crate::marks::MarkedName;
 use crate::power_loss::StoragePromise;
@@ -39,6 +39,8 @@ pub struct StorageComparison {
 pub struct StorageRanking {
     /// The storage.
     pub storage: StorageModels,
+    /// Its place among the run's rankings; see [`crate::answer::Answer::ranking`].
+    pub index: usize,
     /// Who leads.
     pub lead: LeadVerdict,
     /// By contender, its figures; `None` if it has none on this storage.
@@ -146,11 +148,13 @@ impl LeadVerdict {
 impl StorageFigures {
     fn of(cell: &RankedCell, answer: Option<&RankingAnswer>) -> Self {
         let mut rows = answer.iter().flat_map(|answer| &answer.rows);
+        let is_leading =
+            |verdict: RowVerdict| verdict == RowVerdict::Leader || verdict.is_inconclusive();
         let figures = &cell.figures;
         Self {
             rate_per_s: figures.headline_per_s.median,
             repeats: cell.repeats,
-            is_first: rows.any(|row| row.cell == cell.cell && row.rank == Some(1)),
+            is_first: rows.any(|row| row.cell == cell.cell && is_leading(row.verdict)),
             flushes_per_commit: figures.flushes_per_commit,
             flush_share: figures.flush_share,
             bytes_per_commit: figures.device_bytes_per_commit,
@@ -221,6 +225,7 @@ fn comparison(findings: &Findings<'_>, members: &[usize]) -> Option<StorageCompa
         };
         StorageRanking {
             storage: storage.clone(),
+            index: *index,
             lead: LeadVerdict::of(answer(index), &names),
             figures: names.iter().map(figures).collect(),
         }

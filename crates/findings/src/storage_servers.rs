@@ -47,6 +47,19 @@ pub struct ModelServers {
     pub is_through_loop: bool,
 }
 
+/// A storage model whose times the replies notably exceeded.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LateModel {
+    /// The model, as headings name it.
+    pub model: String,
+    /// Images that were served.
+    pub images: usize,
+    /// Those whose replies were late.
+    pub late_images: usize,
+    /// The largest lateness as a share of the modeled time.
+    pub max_late_share: f64,
+}
+
 /// The lateness of the replies to one kind of request: medians over the images.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RequestLateness {
@@ -97,6 +110,22 @@ pub fn model_servers(run: &Run) -> Vec<ModelServers> {
     models
         .map(|(model, reports)| ModelServers::of(model, &reports))
         .collect()
+}
+
+/// The models whose replies were late by more than [`MAX_LATE_SHARE`] of the modeled time.
+#[must_use]
+pub fn late_models(run: &Run) -> Vec<LateModel> {
+    let servers = model_servers(run).into_iter();
+    let late = servers.filter_map(|it| {
+        let max_late_share = it.max_late_share.filter(|_| it.late_images > 0)?;
+        Some(LateModel {
+            model: it.model,
+            images: it.images,
+            late_images: it.late_images,
+            max_late_share,
+        })
+    });
+    late.collect()
 }
 
 /// The reports on the images of a trial, each with its model.

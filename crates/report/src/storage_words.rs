@@ -7,8 +7,9 @@ use trueput_findings::Run;
 use trueput_findings::power_loss::{StoragePromise, is_in_memory, violates_durability};
 use trueput_findings::storage_faults::FaultOccurrence;
 use trueput_findings::storage_models::{StorageModels, models};
+use trueput_findings::storage_servers::{LateModel, MAX_LATE_SHARE};
 use trueput_findings::trial_names::TrialNames;
-use trueput_findings::units::counted;
+use trueput_findings::units::{counted, per_cent};
 use trueput_record::storage_fault::FaultOperation;
 use trueput_record::{Conditions, Durability, Survival, TrialRecord};
 
@@ -68,6 +69,19 @@ pub(crate) fn place(conditions: &Conditions) -> String {
 pub(crate) fn models_of(report: &Run) -> Option<String> {
     let models = models(&report.manifest.trials);
     (!models.is_empty()).then(|| models.join(", "))
+}
+
+/// Warns of a model whose times the replies notably exceeded.
+pub(crate) fn late(late: &LateModel) -> String {
+    format!(
+        "{}: the replies of {} of {} were late by more than {} of the modeled time, at most by {}: \
+         these rates are below those of the model",
+        late.model,
+        late.late_images,
+        counted(late.images as u64, "server"),
+        per_cent(MAX_LATE_SHARE),
+        per_cent(late.max_late_share)
+    )
 }
 
 /// How often the faults of storage came, in sentences; `None` if no trial had one.

@@ -141,7 +141,9 @@ impl AnswerScreen<'_> {
             absence::sentences(&self.0.absence),
             words::disturbed(&self.0.disturbances),
         ];
-        for text in troubles.into_iter().flatten() {
+        let late = self.0.late_models.iter().map(storage_words::late);
+        let late = late.map(|text| format!("{text}."));
+        for text in troubles.into_iter().flatten().chain(late) {
             let text = layout
                 .wrapped(&shown(&text), "", MAX_SENTENCE_LINES)
                 .into_iter();

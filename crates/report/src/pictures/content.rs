@@ -6,7 +6,7 @@ use crate::answer::{name_list, subject, words};
 use crate::chart::{
     Chart, ChartColumn, ChartGroup, ChartKind, Panel, PanelRow, Panels, Unit, Word,
 };
-use crate::storage_words::models_of;
+use crate::storage_words::{self, models_of};
 use trueput_findings::Findings;
 use trueput_findings::answer::{
     Answer, AnswerRow, RankingAnswer, RankingSubject, RankingVerdict, RowVerdict, UnrankedReason,
@@ -191,6 +191,8 @@ impl<'a> ChartContent<'a> {
             .collect();
         let mut notes = Vec::new();
         notes.extend(words::disturbed(&answer.disturbances));
+        let late = answer.late_models.iter().map(storage_words::late);
+        notes.extend(late.map(|text| format!("{text}.")));
         if left_out > 0 {
             let rankings = counted(left_out as u64, "more ranking");
             notes.push(format!("Not shown: {rankings}; trueput report has all."));

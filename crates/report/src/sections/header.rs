@@ -32,7 +32,9 @@ pub(crate) struct ReportHeader {
 impl ReportHeader {
     pub(crate) fn of(run: &Run, answer: &Answer) -> Self {
         let about = &run.manifest.about;
-        let disturbed = words::disturbed(&answer.disturbances);
+        let disturbed = words::disturbed(&answer.disturbances).into_iter();
+        let late = answer.late_models.iter().map(storage_words::late);
+        let disturbed = Block::Warnings(disturbed.chain(late).collect());
         Self {
             title: title(run),
             about: (!about.is_empty()).then(|| Block::Text(about.clone())),
@@ -42,7 +44,7 @@ impl ReportHeader {
             storage: storage_words::warning(run),
             faults: storage_words::faults(&answer.storage_faults).map(Block::Text),
             absence: absence::warning(run),
-            disturbances: disturbed.map(|text| Block::Warnings(vec![text])),
+            disturbances: disturbed.filled(),
         }
     }
 

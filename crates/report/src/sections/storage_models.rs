@@ -3,20 +3,22 @@
 
 use super::{Part, Section, SectionInput};
 use crate::answer::name_list::all_listed;
-use crate::answer::subject;
+use crate::answer::{subject, words};
 use crate::chart::{Chart, ChartColumn, ChartGroup, ChartKind, Unit, Word};
 use crate::document::{Block, Column, ColumnRole, Table};
+use crate::storage_words;
 use std::collections::BTreeSet;
+use trueput_findings::answer::Answer;
 use trueput_findings::storage_comparison::{
     LeadVerdict, OrderReason, ReasonKind, StorageComparison, StorageFigures, StorageRanking,
     storage_comparisons,
 };
 use trueput_findings::storage_models::StorageModels;
 use trueput_findings::storage_servers::{
-    DepthCost, MAX_LATE_SHARE, ModelServers, RequestCost, RequestKind, model_servers,
+    DepthCost, ModelServers, RequestCost, RequestKind, model_servers,
 };
 use trueput_findings::text::capitalized;
-use trueput_findings::units::{bytes, counted, nanoseconds, number, per_cent, whole};
+use trueput_findings::units::{bytes, nanoseconds, number, per_cent, whole};
 use trueput_record::storage_model::NO_MODEL;
 use trueput_record::value::format_bytes;
 
@@ -43,7 +45,7 @@ impl Section for StorageComparisons {
         let all = storage_comparisons(input.findings);
         let part = |found: &StorageComparison| Part {
             title: format!("Engines by storage: {}", subject::short(&found.subject)),
-            blocks: blocks(found),
+            blocks: blocks(found, &input.findings.answer),
             charts: input.page_charts(|| chart(found).into_iter().collect()),
             is_text_first: true,
             ..Part::default()
@@ -55,7 +57,8 @@ impl Section for StorageComparisons {
 impl Section for StorageServers {
     fn part(&self, input: &SectionInput<'_>) -> Option<Part> {
         let models = model_servers(input.run);
-        let warnings = Block::Warnings(models.iter().filter_map(late_warning).collect());
+        let late = &input.findings.answer.late_models;
+        let warnings = Block::Warnings(late.iter().map(storage_words::late).collect());
         let lateness = Block::Table(lateness(&models).captioned("Lateness of replies"));
         let cost = Block::Table(own_cost(&models).captioned("Requests without delay"));
         let mut blocks: Vec<Block> = warnings.filled().into_iter().collect();
@@ -93,11 +96,11 @@ fn listed(names: &[String]) -> String {
     all_listed(&names.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-fn blocks(found: &StorageComparison) -> Vec<Block> {
-    let mut answer = leaders(found);
-    answer.extend(without_leader(found));
+fn blocks(found: &StorageComparison, answer: &Answer) -> Vec<Block> {
+    let mut sentences = leaders(found);
+    sentences.extend(without_leader(found, answer));
     let reasons = Block::List(found.reasons.iter().map(reason).collect());
-    let mut blocks = vec![Block::Text(answer.join(" "))];
+    let mut blocks = vec![Block::Text(sentences.join(" "))];
     blocks.extend(reasons.filled());
     blocks.push(Block::Text(how_to_read(found)));
     blocks.push(Block::Table(table(found)));
@@ -139,17 +142,18 @@ fn leaders(found: &StorageComparison) -> Vec<String> {
     }
 }
 
-/// Where nobody is shown to lead.
-fn without_leader(found: &StorageComparison) -> impl Iterator<Item = String> {
+/// Where nobody is shown to lead, with the reason that the ranking has.
+fn without_leader(found: &StorageComparison, answer: &Answer) -> impl Iterator<Item = String> {
     found.rankings.iter().filter_map(|ranking| {
         let storage = label(&ranking.storage);
+        let sentence = || match answer.ranking(ranking.index) {
+            Some(ranking) => format!("On {storage}: {}", words::verdict_sentence(ranking)),
+            None => format!("On {storage}: fewer than two contenders are comparable."),
+        };
         match &ranking.lead {
             LeadVerdict::Leader(_) => None,
             LeadVerdict::Equal(names) => Some(format!("Equal on {storage}: {}.", listed(names))),
-            LeadVerdict::Undecided(names) => {
-                Some(format!("Undecided on {storage}: {}.", listed(names)))
-            }
-            LeadVerdict::NoOrder => Some(format!("No order on {storage}.")),
+            LeadVerdict::Undecided(_) | LeadVerdict::NoOrder => Some(sentence()),
         }
     })
 }
@@ -277,20 +281,6 @@ fn chart(found: &StorageComparison) -> Option<Chart> {
         words: words.collect(),
         ..Chart::new(ChartKind::Curve, "contender")
     })
-}
-
-/// Warns of a model whose times the replies notably exceeded.
-fn late_warning(model: &ModelServers) -> Option<String> {
-    let share = model.max_late_share.filter(|_| model.late_images > 0)?;
-    Some(format!(
-        "{}: on {} of {} the replies were late by more than {} of the modeled time, at most by {}: \
-         these rates are below those of the model",
-        model.model,
-        model.late_images,
-        counted(model.images as u64, "image"),
-        per_cent(MAX_LATE_SHARE),
-        per_cent(share)
-    ))
 }
 
 fn request_name(request: RequestKind) -> &'static str {

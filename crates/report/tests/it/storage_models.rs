@@ -6,12 +6,14 @@ use crate::support::{flat, report, terminal, terminal_line};
 use std::path::Path;
 use tempfile::TempDir;
 use trueput_findings::Run;
+use trueput_findings::answer::Answer;
 use trueput_record::TrialRecord;
 use trueput_record::service_report::{
     LoopCost, OwnCost, REPORTS, RequestCounts, RoundTrip, ServiceReport, SizeCost,
 };
 use trueput_record::storage_model::is_in_folder;
 use trueput_record::testing::storage::{count_commits, modeled};
+use trueput_report::answer::{AnswerText, Layout};
 use trueput_report::{Format, RunReport, Style};
 
 const COMPARISON: &str = "Engines by storage: sync, threen1, 4 workers";
@@ -93,10 +95,35 @@ fn one_leader_everywhere_and_an_undecided_storage_are_said_as_they_are() {
     assert_has!(
         words,
         "leveldb leads on this machine's storage and hdd-7200.",
-        "Undecided on sd-card: leveldb and lmdb.",
+        "On sd-card: Inconclusive: 1 repeat cannot distinguish leveldb from lmdb.",
         "medians, with the number of repeats in brackets",
         "60.9 (1) #1",
         "39.6 (1) #1",
+    );
+}
+
+#[test]
+fn first_are_those_that_the_verdict_does_not_call_slower() {
+    let on = |cell: u32, model: Option<&str>, rates: [f64; 3]| {
+        let mut trials = pair(cell, model, [rates[0], rates[1]], 0.6);
+        trials.extend(modeled(cell + 2, "sqlite", model, rates[2]));
+        trials
+    };
+    let mut trials = on(0, None, [24_000.0, 7_000.0, 6_000.0]);
+    // The second is slower, and the third has one repeat, which decides nothing.
+    trials.extend(on(3, Some("hdd-7200"), [110.0, 60.0, 50.0]));
+    trials.retain(|trial| trial.spec.cell != 5 || trial.spec.repeat == 1);
+    let text = section(&report(trials), COMPARISON);
+    let table = flat(text.split_once("\ncontender").unwrap().1);
+    assert_has!(
+        table,
+        "leveldb 24,120 (5) #1 111 (5) #1",
+        "lmdb 7,035 (5) 60.3 (5) sqlite"
+    );
+    let sqlite = table.split_once("sqlite").unwrap().1;
+    assert!(
+        sqlite.trim_start().starts_with("6,030 (5) 49.5 (1) #1"),
+        "{table}"
     );
 }
 
@@ -249,14 +276,22 @@ fn the_cost_of_the_servers_is_shown_and_late_replies_are_a_warning() {
     let text = flat(&section(&run, COST));
     assert_has!(
         text,
-        "hdd-7200: on 2 of 4 images the replies were late by more than 10.0 % of the modeled time, \
-         at most by 30.0 %: these rates are below those of the model",
+        "hdd-7200: the replies of 2 of 4 servers were late by more than 10.0 % of the modeled \
+         time, at most by 30.0 %: these rates are below those of the model",
         "measured before each trial through a loop device; medians over the images. With 1 and 4 \
          requests at once.",
         "flush 51.0 µs",
         "read of 4 KiB 30.0 µs / 70.0 µs",
         "write of 4 KiB 60.0 µs / 140 µs",
     );
+    // The first screen and the head of the page warn as well.
+    let late = "hdd-7200: the replies of 2 of 4 servers were late by more than 10.0 %";
+    let wide = Layout {
+        width: 200,
+        ..Layout::default()
+    };
+    assert_has!(Answer::of(&run).render(wide, &[]), late);
+    assert_eq!(flat(&terminal(&run, 200)).matches(late).count(), 2);
     let row = text.split_once("hdd-7200 flush").unwrap().1;
     assert!(
         row.trim_start()

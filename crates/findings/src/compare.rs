@@ -5,6 +5,7 @@
 mod changes;
 mod common;
 mod error;
+mod gates;
 mod matching;
 mod select;
 mod side;
@@ -19,6 +20,7 @@ pub use error::{
     AbsenceReason, CircumstanceDifference, Error, IncomparabilityReason, IncomparablePair,
     NoSuchTrial, SelectorFault,
 };
+pub use gates::{GateError, judge_gates};
 pub use matching::circumstances;
 pub use select::{Selector, selectable_names, words};
 pub use side::{Side, SideCell};

@@ -22,6 +22,7 @@
 //! - `findings`: rankings, answer, names and measured trials of a run, for every format
 //! - `fixed_rate`: rankings of open loops at one rate
 //! - `forest`: a regression that predicts scores with their uncertainty
+//! - `gate`: whether the second side of a comparison keeps the limits of gates
 //! - `history`: many runs of one plan, and changes of their rates
 //! - `integrity`: trials whose records contradict themselves
 //! - `isolation`: the isolation levels that contenders state
@@ -75,6 +76,7 @@ pub mod failover;
 mod findings;
 pub mod fixed_rate;
 pub mod forest;
+pub mod gate;
 pub mod hardware_limits;
 pub mod history;
 pub mod integrity;

@@ -17,6 +17,7 @@
 
 mod append;
 
+use crate::gate::GateRule;
 use crate::histogram::{LoggedHistogram, read_log};
 use crate::interval_log;
 use crate::json_place::line_of;
@@ -135,6 +136,10 @@ pub struct RunManifest {
     /// plan lists them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchSettings>,
+    /// Gates on each other contender of a ranking against the first of the plan: a run that decides
+    /// goes on until they are decided, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateRule>,
 }
 
 impl RunManifest {

@@ -19,6 +19,7 @@
 //! - `filesystem`: file systems as a dimension of a plan
 //! - `flush_evidence`: writes and flushes against commits
 //! - `folder`: the run folder
+//! - `gate`: what a comparison must not show
 //! - `hardware_limits`: rates of a machine without an engine
 //! - `histogram`: latency histograms in HdrHistogram's log format
 //! - `host`: facts about machine and program
@@ -70,6 +71,7 @@ pub mod fault_record;
 pub mod filesystem;
 pub mod flush_evidence;
 pub mod folder;
+pub mod gate;
 pub mod hardware_limits;
 pub mod histogram;
 pub mod host;

@@ -347,6 +347,7 @@ pub fn manifest(trials: &[TrialRecord]) -> RunManifest {
         split_by: None,
         objective: None,
         search: None,
+        gates: Vec::new(),
     }
 }
 

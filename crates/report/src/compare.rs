@@ -2,9 +2,11 @@
 
 mod brief;
 mod caveats;
+mod gates;
 mod narrate;
 
 pub use caveats::{disturbances, same_library};
+pub use gates::{gate_sentence, render_gates};
 pub use narrate::document;
 
 use crate::answer::Layout;

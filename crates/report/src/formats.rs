@@ -9,6 +9,7 @@ pub(crate) mod markdown;
 pub mod openmetrics;
 pub mod seconds;
 pub(crate) mod terminal;
+pub mod trackers;
 
 use crate::charts::Charts;
 use std::fmt;

@@ -130,6 +130,7 @@ impl NewRun {
             split_by: self.split_by,
             objective: self.objective,
             search: self.search,
+            gates: Vec::new(),
             trials,
             skipped,
             skipped_kinds,

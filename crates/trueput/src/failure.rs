@@ -8,6 +8,8 @@ use trueput_record::is_disk_full;
 pub const FAILED: u8 = 1;
 /// Exit code of bad input.
 pub const USAGE: u8 = 2;
+/// Exit code if gates are neither passed nor failed.
+pub const UNDECIDED: u8 = 3;
 /// Exit code if the user stopped the program.
 pub const INTERRUPTED: u8 = 130;
 

@@ -323,6 +323,7 @@ mod tests {
             split_by: None,
             objective: None,
             search: Some(search),
+            gates: Vec::new(),
             trials: vec![first.clone()],
             skipped: Vec::new(),
             skipped_kinds: Vec::new(),

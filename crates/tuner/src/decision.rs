@@ -6,6 +6,7 @@
 use crate::trial_search::{SearchNews, TrialSearch};
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_findings::decision::RankingDecision;
+use trueput_findings::gate::open_cells;
 use trueput_findings::rankings::{are_comparable, rankings};
 use trueput_record::folder::MAX_TRIALS;
 use trueput_record::search::{DecisionSettings, SearchEnd};
@@ -15,6 +16,7 @@ use trueput_record::{Outcome, RunManifest, TrialRecord, TrialSpec};
 
 /// Proposes one repeat after the other of the contenders whose ranking is open. Contenders with the
 /// same work at the same level are decided before the next ones are: the first answer comes early.
+/// Where the run has gates, their contenders go on until these are decided, too.
 pub struct DecisionSearch<'a> {
     manifest: &'a RunManifest,
     settings: DecisionSettings,
@@ -45,11 +47,12 @@ impl<'a> DecisionSearch<'a> {
         &self,
         group: &[&TrialSpec],
         decisions: &[RankingDecision],
+        gated: &BTreeSet<u32>,
         records: &[TrialRecord],
     ) -> Vec<TrialSpec> {
         let contenders = || decisions.iter().flat_map(|it| &it.contenders);
         let goes_on = |cell: u32| match contenders().find(|it| it.cell == cell) {
-            Some(contender) => contender.runs_on,
+            Some(contender) => contender.runs_on || gated.contains(&cell),
             None => needs_figures(cell, records),
         };
         let is_of_group = |trial: &&TrialRecord| includes(group, trial.spec.cell);
@@ -101,9 +104,10 @@ impl TrialSearch for DecisionSearch<'_> {
         }
         let rankings = rankings(self.manifest, records).into_iter();
         let decisions: Vec<_> = rankings.filter_map(|it| it.decision).collect();
+        let gated = open_cells(self.manifest, records);
         let mut end = SearchEnd::NothingLeft;
         for group in groups(self.manifest) {
-            let next = self.next_trials(&group, &decisions, records);
+            let next = self.next_trials(&group, &decisions, &gated, records);
             if next.is_empty() {
                 continue;
             }
@@ -301,6 +305,33 @@ mod tests {
         let (repeats, end) = run(&plan, noisy);
         assert_eq!((repeats[&2], end), (4, SearchEnd::NothingLeft));
         assert!(repeats[&0] > 4 && repeats[&0] == repeats[&1], "{repeats:?}");
+    }
+
+    #[test]
+    fn a_gate_that_is_not_decided_keeps_what_is_led_running() {
+        // The second one has half the rate, give or take.
+        let noisy = |spec: &TrialSpec| {
+            let is_up = (spec.repeat * 5 / 3).is_multiple_of(2);
+            let noise = match (spec.engine.as_str(), is_up) {
+                ("sqlite", true) => 0.08,
+                ("sqlite", false) => -0.08,
+                _ => 0.0,
+            };
+            at(spec, rate(spec) * (1.0 + noise))
+        };
+        let with = |gates: &[&str]| {
+            let mut plan = plan(&["lmdb", "sqlite"], None);
+            plan.gates = gates.iter().map(|gate| gate.parse().unwrap()).collect();
+            let (repeats, end) = run(&plan, noisy);
+            assert_eq!(end, SearchEnd::NothingLeft);
+            assert_eq!((repeats[&0], repeats[&9]), (repeats[&1], 4), "{repeats:?}");
+            repeats[&0]
+        };
+        let ordered = with(&[]);
+        assert!(ordered < 12, "{ordered}");
+        // A limit at the truth is not decided before the last look; one far from it soon is.
+        assert_eq!(with(&["rate<-50%"]), 60);
+        assert_eq!(with(&["rate<-90%"]), ordered);
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub struct SequentialRule {
     ln_equal: f64,
     /// The place of the early look.
     early_look: Option<usize>,
+    /// The rankings that are read together.
+    comparisons: usize,
 }
 
 /// How a contender stands.
@@ -131,6 +133,18 @@ impl SequentialRule {
             looks: looks(limit, None),
             ln_equal: equal_within.ln_1p(),
             early_look: None,
+            comparisons: 1,
+        }
+    }
+
+    /// The same rule for each of so many rankings that are read together: together they claim a
+    /// difference between equals as seldom as one of them would.
+    #[must_use]
+    pub fn among(self, comparisons: usize) -> Self {
+        let comparisons = comparisons.max(1);
+        Self {
+            comparisons,
+            ..self
         }
     }
 
@@ -250,7 +264,7 @@ impl SequentialRule {
             return open;
         };
         // The leader is chosen from the data, so any pair of those that run might be the one.
-        let alpha = ALPHA / pairs(running);
+        let alpha = ALPHA / (pairs(running) * self.comparisons as f64);
         let reach =
             |alpha: f64| student_critical(boundaries(&self.looks, alpha)[look], lead.freedom);
         let leads_by = reach(alpha) * lead.error;

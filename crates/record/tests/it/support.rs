@@ -132,6 +132,7 @@ pub fn manifest() -> RunManifest {
         include_assertions: true,
         split_by: Some(trueput_record::folder::RankingSplit::Isolation),
         objective: Some("p99<5ms".parse().unwrap()),
+        gates: Vec::new(),
         search: Some(trueput_record::search::SearchSettings::Capacity(
             trueput_record::search::CapacitySettings {
                 objective: "p99<5ms,errors<0.1%".parse().unwrap(),

@@ -1,7 +1,7 @@
 //! `trueput compare`: compares runs or contenders, and lists their changes.
 
 use crate::bundle;
-use crate::cmd::compare_gate::Gate;
+use crate::cmd::compare_gate::{Gate, GateOutcome};
 use crate::failure::Failure;
 use crate::output::{self, ChartsWhen};
 use crate::prepared_run::program_name;
@@ -14,6 +14,7 @@ use std::process::ExitCode;
 use trueput_findings::compare::{
     Error, Side, SideComparison, compare_sides, selectable_names, words,
 };
+use trueput_record::gate::GateRule;
 use trueput_report::Format;
 use trueput_report::compare::{render, render_usual};
 
@@ -23,6 +24,7 @@ Examples:
   trueput compare results/20261121T204500Z-first-look --contenders lmdb,sqlite
   trueput compare results/a:lmdb results/b:lmdb,sync --fail-if-slower 3%
   trueput compare results/a results/b --fail-if-slower 3%
+  trueput compare results/a results/b --fail-if 'rate<-3%' --fail-if 'p99>+10%'
   trueput compare RUN:lmdb,map_size=1GiB RUN:lmdb,map_size=4GiB
   trueput compare RUN:filesystem=ext4 RUN:filesystem=xfs --markdown
 
@@ -38,14 +40,22 @@ repeat, but the repeats are too few to be significant; or the repeats are too fe
 to exclude it. --allow-unsure passes the last case with a note on standard error. --json has it \
 all in an object 'gate': limit, passed, and the reasons that standard error gives.
 
+--fail-if GATE limits a figure of the second side: rate, p50, p90, p99, p99.9, max, space, cpu, \
+memory or flushes, as a change against the first (-3%, +10%) or as a value (5ms, 2GiB, 5000/s). \
+KIND.p99 is that of another kind of operation. A gate fails or passes only if the whole interval \
+of its repeats does (docs/CI.md). --json has it all in an object 'gates'.
+
 Exit codes:
-  0    compared
+  0    compared; --fail-if: every gate passed
   1    --fail-if-slower: a rate fell by more than the limit (the whole interval,
        or every repeat and Student's test); a contender is missing, failed or
        invalid in the second run; or, without --allow-unsure, a larger fall
        cannot be excluded
+  1    --fail-if: a gate failed, or a contender is missing, failed or invalid in
+       the second run
   2    bad input, nothing to compare, or fewer than 3 repeats with
-       --fail-if-slower";
+       --fail-if-slower
+  3    --fail-if: no gate failed, and the repeats do not tell of one";
 
 /// The arguments of `trueput compare`.
 #[derive(Debug, Args)]
@@ -64,6 +74,10 @@ pub struct Arguments {
     /// With --fail-if-slower: pass if the repeats are too few or too noisy to tell [default: fail]
     #[arg(long, requires = "fail_if_slower")]
     allow_unsure: bool,
+    /// Exit with 1 if the second side is beyond a limit for certain, and with 3 if its repeats do
+    /// not tell: rate<-3%, p99>+10%, update.p99>5ms, space>+5%, cpu>+3%; several at once
+    #[arg(long, value_name = "GATE", conflicts_with = "fail_if_slower")]
+    fail_if: Vec<GateRule>,
     /// No effect: now the default. Kept for scripts that name it
     #[arg(
         long,
@@ -105,14 +119,25 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     let gate = arguments.fail_if_slower;
     let gate = gate.map(|part| Gate::of(&compared, part, arguments.allow_unsure));
+    let gates = GateOutcome::of(&sides, &compared, &arguments.fail_if)?;
     if format == Format::Json {
         let mut document = serde_json::json!({ "comparisons": compared });
+        if let Some(gates) = &gates {
+            document["gates"] = gates.json();
+        }
         if let Some(gate) = &gate {
             document["gate"] = gate.json();
         }
         output::json(&document)?;
     } else {
-        output::document(&text(arguments, &compared, format), format)?;
+        let style = arguments.screen.style(ChartsWhen::Auto);
+        let gates = gates.as_ref().map(|gates| gates.render(format, style));
+        let compared = text(arguments, &compared, format);
+        let texts: Vec<String> = gates.into_iter().chain([compared]).collect();
+        output::document(&texts.join("\n"), format)?;
+    }
+    if let Some(gates) = gates {
+        return Ok(gates.exit());
     }
     gate.map_or(Ok(ExitCode::SUCCESS), Gate::exit)
 }

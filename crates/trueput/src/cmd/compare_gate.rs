@@ -1,11 +1,86 @@
-//! The gate of `trueput compare --fail-if-slower`.
+//! The gates of `trueput compare`: --fail-if and --fail-if-slower.
 
-use crate::failure::{FAILED, Failure};
+use crate::failure::{FAILED, Failure, UNDECIDED};
 use crate::output;
 use std::process::ExitCode;
-use trueput_findings::compare::{CellResult, SideComparison};
+use trueput_findings::compare::{CellResult, GateError, Side, SideComparison, judge_gates};
+use trueput_findings::gate::{GateResult, GateVerdict};
 use trueput_findings::units::per_cent;
-use trueput_report::compare::{disturbances, same_library};
+use trueput_record::gate::GateRule;
+use trueput_report::compare::{disturbances, gate_sentence, render_gates, same_library};
+use trueput_report::{Format, Style};
+
+/// The result of `--fail-if`.
+pub struct GateOutcome {
+    results: Vec<GateResult>,
+    /// What the second side lacks of the first: no gate passes a crash.
+    missing: Vec<String>,
+}
+
+impl GateOutcome {
+    /// Judges each of the other sides against the first; `None` without gates.
+    ///
+    /// # Errors
+    /// A usage error if a figure is missing.
+    pub fn of(
+        sides: &[Side],
+        compared: &[SideComparison],
+        rules: &[GateRule],
+    ) -> Result<Option<Self>, Failure> {
+        let Some((first, others)) = sides.split_first().filter(|_| !rules.is_empty()) else {
+            return Ok(None);
+        };
+        let results = judge_gates(first, others, rules).map_err(|error| match error {
+            GateError::Comparison(error) => error.into(),
+            GateError::AbsentFigure(error) => Failure::usage(format!("--fail-if {error}")),
+        })?;
+        Ok(Some(Self {
+            results,
+            missing: missing_results(compared),
+        }))
+    }
+
+    fn verdict(&self) -> GateVerdict {
+        let verdicts = self.results.iter().map(|result| result.verdict);
+        let worst = verdicts.max().unwrap_or(GateVerdict::Undecided);
+        if self.missing.is_empty() {
+            worst
+        } else {
+            GateVerdict::Failed
+        }
+    }
+
+    /// The verdicts in the JSON output.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "verdict": self.verdict(),
+            "results": self.results,
+            "missing": self.missing,
+        })
+    }
+
+    /// The verdicts for people.
+    pub fn render(&self, format: Format, style: Style) -> String {
+        render_gates(&self.results, format, style)
+    }
+
+    /// The exit code, with a line on standard error unless every gate is passed.
+    pub fn exit(&self) -> ExitCode {
+        if !self.missing.is_empty() {
+            let missing = self.missing.join("; ");
+            output::print_error(&format!("--fail-if found no complete result: {missing}"));
+        }
+        let verdict = self.verdict();
+        if verdict != GateVerdict::Passed {
+            output::print_error(&gate_sentence(&self.results));
+        }
+        match verdict {
+            GateVerdict::Passed => ExitCode::SUCCESS,
+            GateVerdict::Undecided => ExitCode::from(UNDECIDED),
+            GateVerdict::Failed => ExitCode::from(FAILED),
+        }
+    }
+}
 
 /// The result of `--fail-if-slower`.
 pub struct Gate {

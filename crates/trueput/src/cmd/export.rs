@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use trueput_record::text::escape_lines;
-use trueput_report::formats::{jsonl, openmetrics, seconds};
+use trueput_report::formats::{jsonl, openmetrics, seconds, trackers};
 use trueput_report::{Format, Style, merge};
 
 const EXAMPLES: &str = "\
@@ -18,6 +18,7 @@ Examples:
   trueput export RUN --format csv --per-second > seconds.csv
   trueput export RUN --format openmetrics --per-second > seconds.prom
   promtool tsdb create-blocks-from openmetrics seconds.prom # into Prometheus
+  trueput export RUN --format bencher > bencher.json         # bencher run --file bencher.json
 
 Parquet, by DuckDB:
   trueput export RUN --format jsonl > trials.jsonl
@@ -32,6 +33,12 @@ enum ExportFormat {
     Jsonl,
     /// OpenMetrics text: gauges, labeled with the trial's facts
     Openmetrics,
+    /// Bencher Metric Format: medians of rate, latency, CPU and space, with their range
+    Bencher,
+    /// Rates for github-action-benchmark's customBiggerIsBetter
+    GithubBigger,
+    /// Latency, CPU and space for its customSmallerIsBetter
+    GithubSmaller,
 }
 
 /// The arguments of `trueput export`.
@@ -90,6 +97,20 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             let write = |text: &str| output::write_raw(&escape_lines(text));
             openmetrics::write_seconds(&reports, write)?;
         }
+        (format, true) => {
+            let name = format.to_possible_value();
+            let name = name.as_ref().map_or("", |value| value.get_name());
+            return Err(Failure::usage(format!(
+                "--per-second has no use with --format {name}: it has one figure for all repeats"
+            )));
+        }
+        (ExportFormat::Bencher, false) => json(&trackers::bencher(&reports))?,
+        (ExportFormat::GithubBigger, false) => json(&trackers::github_bigger(&reports))?,
+        (ExportFormat::GithubSmaller, false) => json(&trackers::github_smaller(&reports))?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn json(text: &str) -> Result<(), Failure> {
+    output::document(text, Format::Json)
 }

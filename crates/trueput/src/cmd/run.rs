@@ -14,6 +14,7 @@ use crate::trust::Trust;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use trueput_record::gate::GateRule;
 use trueput_record::search::{DecisionSettings, SearchSettings};
 use trueput_runner::Registry;
 use trueput_runner::matrix::BuildAccess;
@@ -58,6 +59,15 @@ pub struct Arguments {
     repeats: Repeats,
     #[command(flatten)]
     decide: DecisionOptions,
+    /// With --decide: go on until this limit on each other contender against the first is decided,
+    /// too, as 'trueput compare --fail-if' judges it: rate<-3%, p99>+10%
+    #[arg(
+        long,
+        value_name = "GATE",
+        help_heading = "Repeats",
+        conflicts_with = "resume"
+    )]
+    gate: Vec<GateRule>,
     #[command(flatten)]
     run: RunOptions,
     #[command(flatten)]
@@ -139,8 +149,16 @@ fn create<'a>(
     match decide {
         Some(equal_within) => {
             let within_s = arguments.decide.within;
-            decision::create(equal_within, within_s, request, trials, skipped)
+            let mut run = decision::create(equal_within, within_s, request, trials, skipped)?;
+            if !arguments.gate.is_empty() {
+                run.manifest.gates.clone_from(&arguments.gate);
+                run.folder.extend(&run.manifest)?;
+            }
+            Ok(run)
         }
+        None if !arguments.gate.is_empty() => Err(Failure::usage(
+            "--gate needs --decide: the run goes on until its gates are decided",
+        )),
         None => request.create(trials, skipped, None),
     }
 }

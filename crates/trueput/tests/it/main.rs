@@ -28,6 +28,7 @@ mod filesystems;
 mod fuzz;
 mod galera;
 mod gate;
+mod gates;
 mod generated_tables;
 mod hangs;
 mod histories;

@@ -44,6 +44,7 @@
 //! - `scaling`: the Universal Scalability Law, fitted to rates by number of workers
 //! - `shell`: quoting for a shell
 //! - `significance`: significance of a ranking's differences
+//! - `site`: a run among many
 //! - `statistics`: tests, intervals and estimates over repeats
 //! - `storage_comparison`: contenders on several storage models
 //! - `storage_faults`: how often faults of storage came
@@ -101,6 +102,7 @@ mod samples;
 pub mod scaling;
 pub mod shell;
 pub mod significance;
+pub mod site;
 pub mod statistics;
 pub mod steadiness;
 pub mod storage_comparison;

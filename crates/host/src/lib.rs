@@ -10,6 +10,7 @@ mod file_system;
 pub mod fit_file;
 pub mod flush_counts;
 pub mod folder_copy;
+pub mod folder_replacement;
 pub mod freezer;
 mod fuse;
 pub mod image_store;

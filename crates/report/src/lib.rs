@@ -27,6 +27,7 @@
 //! - `sections`: a file for each section, with its text, table and chart
 //! - `series_style`: the looks of contenders in charts
 //! - `significance`: levels of significance
+//! - `site`: many runs as a site of pages
 //! - `storage_words`: what the storage below trials leaves of their level
 //! - `text_width`: the width of text on a terminal
 //! - `threen1`: the line of output of the original 3n+1 program
@@ -55,6 +56,7 @@ mod run_report;
 mod sections;
 mod series_style;
 mod significance;
+pub mod site;
 mod storage_words;
 pub mod text_width;
 mod threen1;

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::size_limit::{SizeLimit, explained};
 use layout::SUMS;
+use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use trueput_findings::Run;
 use trueput_record::{Error as RecordError, Outcome};
@@ -97,6 +98,18 @@ impl OpenedBundle {
                 known,
             },
         }
+    }
+
+    /// SHA-256 of what the bundle of this run has as its `SHA256SUMS`, in hexadecimal: the same for
+    /// a run folder and for its bundle.
+    ///
+    /// # Errors
+    /// A usage error if a file of the record cannot be read.
+    pub fn checksum(&self) -> Result<String, Failure> {
+        let sums = pack::checksums(&self.folder);
+        let sums = sums.map_err(|source| RecordError::io(&self.named, source))?;
+        let digest = Sha256::digest(sums);
+        Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     /// Whether this is an unpacked bundle, which is removed again.

@@ -85,6 +85,8 @@ pub enum Command {
     Predict(cmd::predict::Arguments),
     /// Pack a run into one file for another machine
     Bundle(cmd::bundle::Arguments),
+    /// Make a static site of many runs: who leads, filters, a page and a link for each run
+    Site(cmd::site::Arguments),
     /// Export trials as CSV, JSON Lines or OpenMetrics
     Export(cmd::export::Arguments),
     /// List published tables, or show one with its source and caveats
@@ -136,6 +138,7 @@ impl Command {
             Self::History(arguments) => cmd::history::run(&arguments),
             Self::Predict(arguments) => cmd::predict::run(&arguments),
             Self::Bundle(arguments) => cmd::bundle::run(&arguments),
+            Self::Site(arguments) => cmd::site::run(&arguments),
             Self::Export(arguments) => cmd::export::run(&arguments),
             Self::Report(arguments) => cmd::report::run(&arguments),
             Self::Published(arguments) => cmd::published::run(&arguments, registry),

@@ -173,7 +173,7 @@ pub(crate) fn rank_text(row: &AnswerRow) -> String {
 }
 
 /// A share in per cent, or a factor if response times are compared: `85 %`, `1.42x`.
-pub(super) fn share_text(share: LeaderShare, at_rate: bool) -> String {
+pub(crate) fn share_text(share: LeaderShare, at_rate: bool) -> String {
     if at_rate {
         format!("{}x", number(share.estimate))
     } else {
@@ -182,7 +182,7 @@ pub(super) fn share_text(share: LeaderShare, at_rate: bool) -> String {
 }
 
 /// The interval of a share: `(71–98)`.
-pub(super) fn interval_text(share: LeaderShare, at_rate: bool) -> String {
+pub(crate) fn interval_text(share: LeaderShare, at_rate: bool) -> String {
     interval_ends(share, at_rate).map_or_else(String::new, |ends| format!("({ends})"))
 }
 

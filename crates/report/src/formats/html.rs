@@ -12,10 +12,10 @@ mod appendix;
 mod blocks;
 mod column_fit;
 mod draw;
-mod first_screen;
+pub(crate) mod first_screen;
 pub(crate) mod multi_run;
 mod summary;
-mod template;
+pub(crate) mod template;
 
 use crate::chart::{Chart, MAX_DRAWN};
 use crate::charts::Charts;
@@ -29,6 +29,7 @@ use maud::{Markup, html};
 use multi_run::RunLabel;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use template::HomeLink;
 use trueput_findings::answer::Answer;
 use trueput_findings::{Findings, Run};
 
@@ -144,10 +145,14 @@ struct Page {
 
 /// Writes the page.
 pub(crate) fn render(report: &Run) -> String {
-    let findings = Findings::of(report);
+    render_findings(&Findings::of(report), None)
+}
+
+/// Writes the page of a run; with links to its site if it is a page of one.
+pub(crate) fn render_findings(findings: &Findings<'_>, home: Option<HomeLink<'_>>) -> String {
     let mut page = Page::default();
-    page.add_run(&findings, findings.rankings.len() > MANY_RANKINGS);
-    page.finish(&report.manifest.name)
+    page.add_run(findings, findings.rankings.len() > MANY_RANKINGS);
+    page.finish_with(&findings.run.manifest.name, home)
 }
 
 /// Writes a page of sections, each with its title and its blocks; empty ones are left out.
@@ -348,6 +353,10 @@ impl Page {
 
     /// The whole page.
     fn finish(&self, title: &str) -> String {
+        self.finish_with(title, None)
+    }
+
+    fn finish_with(&self, title: &str, home: Option<HomeLink<'_>>) -> String {
         let figures = Figures::new(&self.charts);
         let sections = self.sections.iter().enumerate();
         let written = |(number, section): (usize, &PageSection)| section.written(number, &figures);
@@ -363,6 +372,7 @@ impl Page {
             contents,
             sections: written.collect(),
             charts: &self.charts,
+            home,
         })
     }
 }

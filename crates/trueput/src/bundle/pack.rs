@@ -58,6 +58,23 @@ fn write_archive(file: File, run: &Path, name: &Path, files: &[PathBuf]) -> IoRe
     archive.into_inner()?.finish()?.sync_all()
 }
 
+/// The text that a bundle of this run folder has as its checksums.
+///
+/// # Errors
+/// A file of the record cannot be read, or is no regular file.
+pub(super) fn checksums(run: &Path) -> IoResult<String> {
+    let mut sums = String::new();
+    for path in record_files(run)? {
+        let file = regular_file::open(run, &path, OpenMode::Read)?;
+        // As when it is packed: the length at the beginning counts.
+        let length = file.metadata()?.len();
+        let mut hashing = HashingReader::new(file.take(length));
+        std::io::copy(&mut hashing, &mut std::io::sink())?;
+        sums += &format!("{}  {}\n", hashing.sum(), path.display());
+    }
+    Ok(sums)
+}
+
 /// Appends a file and returns its SHA-256, in hexadecimal.
 fn append(archive: &mut Archive, run: &Path, name: &Path, path: &Path) -> IoResult<String> {
     let file = regular_file::open(run, path, OpenMode::Read)?;

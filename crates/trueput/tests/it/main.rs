@@ -48,6 +48,8 @@ mod repeats;
 mod replaced_libraries;
 mod secrets;
 mod servers;
+mod site;
+mod site_browser;
 mod steps;
 mod storage_fits;
 mod storage_models;

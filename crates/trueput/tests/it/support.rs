@@ -1,5 +1,7 @@
 //! Shared parts of the end-to-end tests: the built program in a separate folder, and its records.
 
+#[path = "../../../report/tests/it/support/browser.rs"]
+pub mod browser;
 pub mod copies;
 
 use std::collections::BTreeMap;

@@ -88,10 +88,6 @@ fn rows(caption: &str, rows: &[LeaderRow<'_>], anchor: impl Fn(usize) -> String)
 
 impl LeaderRow<'_> {
     fn written(&self, anchor: &str) -> Markup {
-        let (words, class) = match self.verdict {
-            Some(verdict) => (verdict.label(), tile_class(verdict)),
-            None => ("only contender", "only"),
-        };
         html! {
             tr {
                 th scope="row" {
@@ -99,15 +95,31 @@ impl LeaderRow<'_> {
                     " "
                     small class="promise" { (subject::promise(self.subject)) }
                 }
-                td { strong { (self.leader) } " " small { (self.rate) } }
-                td { (self.factor) }
-                td {
-                    span class={ "tile " (class) } { (words) }
-                    @if !self.others.is_empty() { " " small { (self.others) } }
-                }
+                (self.figures())
             }
         }
     }
+
+    /// The cells after the row's heading: leader, lead, verdict.
+    fn figures(&self) -> Markup {
+        let (words, class) = match self.verdict {
+            Some(verdict) => (verdict.label(), tile_class(verdict)),
+            None => ("only contender", "only"),
+        };
+        html! {
+            td { strong { (self.leader) } " " small { (self.rate) } }
+            td { (self.factor) }
+            td {
+                span class={ "tile " (class) } { (words) }
+                @if !self.others.is_empty() { " " small { (self.others) } }
+            }
+        }
+    }
+}
+
+/// The cells of a ranking in a table of leaders, after the row's heading.
+pub(crate) fn figures(ranking: &RankingAnswer) -> Markup {
+    ranked(ranking).figures()
 }
 
 fn rate(per_s: f64, subject: &RankingSubject) -> String {

@@ -7,7 +7,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 use trueput_record::text::{escape_json, escape_lines};
 
-const STYLE: &str = include_str!("../../../assets/page.css");
+/// The style of every page.
+pub(crate) const STYLE: &str = include_str!("../../../assets/page.css");
 const SCRIPT: [&str; 6] = [
     include_str!("../../../assets/format.js"),
     include_str!("../../../assets/tables.js"),
@@ -26,31 +27,49 @@ pub(super) struct PageParts<'a> {
     pub contents: Markup,
     pub sections: Vec<Markup>,
     pub charts: &'a [Chart],
+    /// Its site, if it is a page of one.
+    pub home: Option<HomeLink<'a>>,
+}
+
+/// The links of a page of a site, below its title.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HomeLink<'a> {
+    /// The site's first page, relative to this one.
+    pub index: &'a str,
+    /// This page's own file name.
+    pub own: &'a str,
 }
 
 /// The page, with hidden characters escaped, because records are untrusted.
 pub(super) fn page(parts: &PageParts<'_>) -> String {
-    let script = SCRIPT.concat();
+    let content = html! {
+        (body(parts))
+        script type="application/json" id="charts" { (PreEscaped(data(parts.charts))) }
+    };
+    framed(parts.title, STYLE, &SCRIPT.concat(), &content)
+}
+
+/// A page with a style and a script of ours, which alone its content security policy admits.
+pub(crate) fn framed(title: &str, style: &str, script: &str, content: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            (head(parts.title, &script))
+            (head(title, style, script))
             body {
-                (body(parts))
-                script type="application/json" id="charts" { (PreEscaped(data(parts.charts))) }
-                script { (PreEscaped(&script)) }
+                (content)
+                script { (PreEscaped(script)) }
             }
         }
     };
     escape_lines(&page.into_string()).into_owned() + "\n"
 }
 
-fn head(title: &str, script: &str) -> Markup {
+fn head(title: &str, style: &str, script: &str) -> Markup {
     let policy = format!(
         "default-src 'none'; img-src data: blob:; base-uri 'none'; form-action 'none'; \
          script-src {}; style-src {}",
         integrity(script),
-        integrity(STYLE)
+        integrity(style)
     );
     html! {
         head {
@@ -59,7 +78,7 @@ fn head(title: &str, script: &str) -> Markup {
             meta name="color-scheme" content="light dark";
             meta http-equiv="Content-Security-Policy" content=(policy);
             title { "trueput: " (title) }
-            style { (PreEscaped(STYLE)) }
+            style { (PreEscaped(style)) }
         }
     }
 }
@@ -68,7 +87,10 @@ fn body(parts: &PageParts<'_>) -> Markup {
     html! {
         a class="skip" href="#main" { "To the results" }
         (draw::shapes())
-        header { h1 { span class="program" { "trueput" } " " (parts.title) } }
+        header {
+            h1 { span class="program" { "trueput" } " " (parts.title) }
+            @if let Some(home) = parts.home { (home_links(home)) }
+        }
         main id="main" tabindex="-1" {
             @if let Some(first) = &parts.first { (first) }
             nav aria-label="Contents" {
@@ -77,6 +99,16 @@ fn body(parts: &PageParts<'_>) -> Markup {
             @for section in &parts.sections { (section) }
         }
         footer { p { "Written by trueput." } }
+    }
+}
+
+fn home_links(home: HomeLink<'_>) -> Markup {
+    html! {
+        p class="home" {
+            a href=(home.index) { "All results" }
+            " · "
+            a href=(home.own) { "Permanent link to this run" }
+        }
     }
 }
 

@@ -26,7 +26,7 @@ pub struct Browser {
     /// Errors of its console and scripts.
     pub complaints: Vec<String>,
     loaded: bool,
-    /// Its profile, and the page that is open.
+    /// Its profile, and a page that was opened by its text.
     profile: tempfile::TempDir,
 }
 
@@ -90,7 +90,16 @@ impl Browser {
     }
 
     /// Opens a page as [`Browser::open`] does, and leaves folded what is.
+    #[allow(dead_code, reason = "each test program uses its own part")]
     pub fn load(&mut self, page: &str, width: u32, dark: bool) {
+        let file = self.profile.path().join("page.html");
+        std::fs::write(&file, page).unwrap();
+        let address = format!("file://{}", file.display());
+        self.visit(&address, width, dark);
+    }
+
+    /// Opens an address at a width, light or dark, and waits until it is loaded.
+    pub fn visit(&mut self, address: &str, width: u32, dark: bool) {
         let mobile = width < 500;
         let metrics =
             json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": mobile});
@@ -99,11 +108,26 @@ impl Browser {
         let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
         let media = json!({"media": "screen", "features": features});
         self.call("Emulation.setEmulatedMedia", media);
+        // A page whose address differs only after '#' would not be loaded again.
+        if address.contains('#') {
+            self.load_at("about:blank");
+        }
+        self.load_at(address);
+    }
+
+    fn load_at(&mut self, address: &str) {
         self.loaded = false;
-        let file = self.profile.path().join("page.html");
-        std::fs::write(&file, page).unwrap();
-        let address = format!("file://{}", file.display());
         self.call("Page.navigate", json!({"url": address}));
+        while !self.loaded {
+            self.receive();
+        }
+    }
+
+    /// Waits until a page that a click or a script leads to is loaded.
+    #[allow(dead_code, reason = "each test program uses its own part")]
+    pub fn follow(&mut self, script: &str) {
+        self.loaded = false;
+        self.evaluate(script);
         while !self.loaded {
             self.receive();
         }

@@ -1,6 +1,7 @@
 //! The flushes that are under way: which part of a file the next FSYNC of a thread covers.
 
 use crate::operation::{ByteRange, FlushCause, FlushExtent, Inode, Operation};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -8,7 +9,7 @@ use std::collections::HashMap;
 pub(crate) type Thread = u32;
 
 /// How far the calls behind flushes were seen.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Watch {
     /// Whether calls of the recorded processes were seen. Without that, the range of `fdatasync`
     /// and `msync` is not known, and `syncfs` and `sync` leave no trace.

@@ -1,11 +1,14 @@
 //! The operations that a file system records.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::io;
 
 /// The number of a file or directory in a log. Numbers are not used again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
 pub struct Inode(pub u64);
 
@@ -15,7 +18,9 @@ impl Inode {
 }
 
 /// A name in a directory.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub struct Entry {
     /// The directory.
     pub directory: Inode,
@@ -31,7 +36,7 @@ impl Entry {
 }
 
 /// The kind of a new inode.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InodeKind {
     /// A regular file.
@@ -45,7 +50,7 @@ pub enum InodeKind {
 }
 
 /// Owner and permissions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Access {
     /// Permission bits.
     pub mode: u32,
@@ -56,7 +61,7 @@ pub struct Access {
 }
 
 /// One operation that changed a file or directory, or made changes persistent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "operation", rename_all = "snake_case")]
 pub enum Operation {
     /// A new inode under a name.
@@ -178,7 +183,7 @@ pub enum Operation {
 }
 
 /// The part of a file that a flush covers.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FlushExtent {
     /// All of it.
@@ -191,7 +196,7 @@ pub enum FlushExtent {
 }
 
 /// Bytes of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ByteRange {
     /// The first.
     pub start: u64,
@@ -200,7 +205,7 @@ pub struct ByteRange {
 }
 
 /// The call behind a flush of a file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FlushCause {
     /// fsync, as it was called, or without a watch as it arrived.
@@ -223,7 +228,7 @@ pub enum FlushCause {
 }
 
 /// An entry of a log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LoggedOperation {
     /// The operation.
     #[serde(flatten)]

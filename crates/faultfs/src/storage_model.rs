@@ -11,6 +11,7 @@
 mod file;
 mod validation;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use trueput_record::regular_file;
@@ -61,7 +62,7 @@ pub enum StorageModelError {
 /// A model of a storage device.
 ///
 /// Every key of the file is a field here. Unknown keys are refused.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StorageModel {
     /// The name in conditions, rankings and reports: 1 to 60 letters, digits, `-`, `_` or `.`.
@@ -90,7 +91,7 @@ pub struct StorageModel {
 }
 
 /// The source of figures of a model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelSource {
     /// The document, and what it says.
@@ -101,7 +102,7 @@ pub struct ModelSource {
 
 /// The time that a device takes for a request: a log-normally distributed part that requests can
 /// spend at once, and the transfer of the bytes, one request after the other.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ServiceTime {
     /// The median without the transfer, microseconds. For a disk: without seek and rotation.
@@ -113,7 +114,7 @@ pub struct ServiceTime {
 }
 
 /// The time of a flush without what is left to write, log-normally distributed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlushTime {
     /// The median, microseconds.
@@ -124,7 +125,7 @@ pub struct FlushTime {
 
 /// The mechanics of a disk. Its tracks hold what passes the head in a turn at the bandwidth of
 /// reads.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DiskGeometry {
     /// Turns a minute.
@@ -140,7 +141,7 @@ pub struct DiskGeometry {
 }
 
 /// The write cache of a device.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WriteCache {
     /// Whether its contents survive lost power.
@@ -153,7 +154,7 @@ pub struct WriteCache {
 }
 
 /// Whether the contents of a write cache survive lost power.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheKind {
     /// They do not: a flush writes them to the medium.
@@ -163,7 +164,7 @@ pub enum CacheKind {
 }
 
 /// Limits on the rate of reads and writes. Flushes are not counted.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateLimits {
     /// Sustained I/O operations a second; with `iops_per_gib`, of the smallest volume.

@@ -16,6 +16,7 @@ use crate::published::{ParameterChange, changes, transactions_per_minute};
 use crate::statistics::{Comparison, Summary, compare_among, median};
 use crate::text::serialize_as_text;
 use crate::units::plural;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trueput_record::ablation::{AblationKind, AblationStep};
@@ -24,7 +25,7 @@ use trueput_record::skipped::{STEP_WITHOUT_EFFECT, step_reason};
 use trueput_record::{Durability, Survival, TrialRecord, TrialSpec};
 
 /// The steps of one base.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Ablation {
     /// The contender.
     pub contender: String,
@@ -41,7 +42,7 @@ pub struct Ablation {
 }
 
 /// A step, or the base.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StepRow {
     /// Number of the step, from 1; 0 is the base.
     pub index: u32,
@@ -64,7 +65,7 @@ pub struct StepRow {
 }
 
 /// Whether a step was measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum StepState {
     /// It was measured.
@@ -114,7 +115,7 @@ pub enum UncountedStep {
 serialize_as_text!(SkippedStep, UncountedStep);
 
 /// Medians over the trials of a row that count.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StepFigures {
     /// The rate, in the ablation's unit.
     pub rate: Summary,
@@ -139,7 +140,7 @@ pub struct StepFigures {
 }
 
 /// A rate over another one.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Gain {
     /// The mean ratio of the repeats in pairs, which the interval belongs to; for fewer than three
     /// the ratio of the medians.

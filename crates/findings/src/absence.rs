@@ -4,6 +4,7 @@
 use crate::Run;
 use crate::eligibility::HARNESS_ENGINE;
 use crate::trial_names::TrialNames;
+use schemars::JsonSchema;
 use serde::Serialize;
 use trueput_record::{Outcome, TrialRecord, Value};
 
@@ -11,7 +12,7 @@ use trueput_record::{Outcome, TrialRecord, Value};
 const EMPTIED_FACTOR: i64 = 10;
 
 /// The operations of a run that looked for records that were not there.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Absence {
     /// By contender and kind, in the order of the run; empty if all found theirs.
     pub operations: Vec<AbsentRecords>,
@@ -33,7 +34,7 @@ impl Absence {
 }
 
 /// The operations of one kind that found no record, over a contender's valid trials.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AbsentRecords {
     /// The contender.
     pub contender: String,

@@ -27,6 +27,7 @@ use crate::decision::RankingDecision;
 use crate::eligibility::{HARNESS_ENGINE, Ineligibility, UnrankedStatus};
 use crate::rankings::{Ranking, UnrankedTrial, rankings};
 use crate::statistics::{Disturbance, Interval, Noise};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use subject::subjects;
@@ -37,7 +38,7 @@ use trueput_record::value::exact_bytes;
 use trueput_record::{Conditions, Outcome, TrialRecord, WorkerKind};
 
 /// The findings of a run as data, without prose.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
     /// The run's name: that of its plan.
     pub name: String,
@@ -84,7 +85,7 @@ pub struct Answer {
 }
 
 /// The number of a plan's trials by outcome; the parts add up to `planned`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TrialCounts {
     /// Trials of the plan; if `--until` ended the run early, the trials that ran.
     pub planned: usize,
@@ -99,7 +100,7 @@ pub struct TrialCounts {
 }
 
 /// The order of the contenders of one workload at one promise, and how certain it is.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RankingAnswer {
     /// Workload, level, settings and workers of the ranking.
     pub subject: RankingSubject,
@@ -137,7 +138,7 @@ impl RankingAnswer {
 }
 
 /// A ratio, with the interval that its verdict is based on, if any.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct LeaderShare {
     /// The mean ratio of the repeats in pairs; for fewer than three repeats on a side that of the
     /// geometric means, at one rate that of the medians.
@@ -159,7 +160,7 @@ impl LeaderShare {
 }
 
 /// Why figures are in no ranking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UnrankedReason {
     /// No other contender ran with these settings.
@@ -173,7 +174,7 @@ pub enum UnrankedReason {
 }
 
 /// A contender whose figures are in no ranking.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct UnrankedContender {
     /// Workload, level, settings and workers of the ranking.
     pub subject: RankingSubject,
@@ -184,7 +185,7 @@ pub struct UnrankedContender {
 }
 
 /// Trials that do not count for one reason.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FailureKind {
     /// Their class.
     pub status: UnrankedStatus,

@@ -3,6 +3,7 @@
 
 use crate::eligibility::{HARNESS_ENGINE, STORAGE_ENGINE};
 use crate::units::thousands;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
@@ -11,7 +12,7 @@ use trueput_record::audit_standing::{AuditStanding, ModelStanding, StandingVerdi
 use trueput_record::{Durability, TrialRecord};
 
 /// The audits of a contender's promise at its level. Its `Display` is for a table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum AuditState {
     /// Nothing is known.
@@ -39,7 +40,7 @@ pub enum AuditState {
 }
 
 /// The states of a model that were tried in a form.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TriedStates {
     /// The model.
     pub model: StorageModel,
@@ -132,7 +133,7 @@ impl TriedStates {
 }
 
 /// The audits behind a ranking. Its `Display` follows the level: `sync (not audited)`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AuditCoverage {
     /// The contenders whose promise was audited.
     pub audited: usize,
@@ -149,7 +150,7 @@ pub struct AuditCoverage {
 }
 
 /// The states of a model behind a ranking, in one form.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ModelCoverage {
     /// The model.
     pub model: StorageModel,
@@ -278,7 +279,7 @@ fn model_coverages<'a>(tried: impl Iterator<Item = &'a TriedStates>) -> Vec<Mode
 }
 
 /// A contender whose promise was audited at a level.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct AuditedPromise {
     /// The contender, with its marks.
     pub contender: String,

@@ -5,13 +5,14 @@ mod trial;
 
 pub use trial::{TrialBottleneck, allowed_processors, keeps_rate, trial_bottleneck};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use trueput_record::accounting::Device;
 use trueput_record::measurement::TimelineSecond;
 use trueput_record::value::saturating_sum;
 
 /// A bottleneck of the workers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Bottleneck {
     /// Programs that are not ours, or the hypervisor, had the processors.
@@ -69,7 +70,7 @@ pub struct TrialContext {
 }
 
 /// Shares and rates of one second that the rules look at.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Evidence {
     /// CPU time of the workers as a share of the time they could have had.
     pub cpu_share: f64,
@@ -109,7 +110,7 @@ pub struct Evidence {
 }
 
 /// An interval of a trial with one bottleneck.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct BottleneckInterval {
     /// Start, seconds since the release.
     pub from_s: f64,

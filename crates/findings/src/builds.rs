@@ -2,11 +2,12 @@
 
 use crate::contender::ContenderNames;
 use crate::marks::WITH_ASSERTIONS;
+use schemars::JsonSchema;
 use serde::Serialize;
 use trueput_record::TrialRecord;
 
 /// One build of an engine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EngineBuild {
     /// Name of the engine, and of this build if the ranking has several.
     pub contender: String,

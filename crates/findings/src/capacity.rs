@@ -17,6 +17,7 @@ use crate::disturbed_repeats::is_judged_trial_disturbed;
 use crate::marks::{REFUTED, is_refuted};
 use crate::power_loss::StoragePromise;
 use crate::storage_models::StorageModels;
+use schemars::JsonSchema;
 use serde::Serialize;
 use trueput_record::folder::RunManifest;
 use trueput_record::host::FileSystemFacts;
@@ -27,7 +28,7 @@ use trueput_record::trial_time::DEFAULT_DURATION_S;
 use trueput_record::{Outcome, TrialRecord, TrialSpec};
 
 /// What is known of one contender's capacity.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Capacity {
     /// The contender, by its place in the plan, from 0.
     pub contender: u32,
@@ -52,7 +53,7 @@ pub struct Capacity {
 }
 
 /// How far a search for a capacity came.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum CapacityState {
     /// There are trials enough, and both ends of the 90 % interval are within the precision.
@@ -81,7 +82,7 @@ pub enum CapacityState {
 }
 
 /// One trial in open loop.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CapacityProbe {
     /// The trial.
     pub id: String,
@@ -547,7 +548,7 @@ pub fn round_rate(rate_per_s: f64) -> f64 {
 
 /// Capacities that can be compared: the same workload, settings, durability level, workers and
 /// storage models, and the same fault of the storage.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CapacityComparison {
     /// The capacities, highest first; those without one come last.
     pub capacities: Vec<Capacity>,

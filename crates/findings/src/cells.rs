@@ -9,6 +9,7 @@ use crate::objective::ObjectiveResult;
 use crate::statistics::{
     Comparison, Interval, MIN_REPEATS, Summary, bootstrap_median, maximum, median,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::measurement::{Measurement, OperationSummary};
@@ -17,7 +18,7 @@ use trueput_record::{Conditions, Isolation, Promise, TrialRecord, Value, VerifyL
 
 /// One contender with one set of knobs and conditions: the median repeat, and how far the repeats
 /// differ.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RankedCell {
     /// The cell's number in the plan.
     pub cell: u32,
@@ -97,7 +98,7 @@ impl RankedCell {
 }
 
 /// The figures of a cell: medians over its repeats unless a field says otherwise.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CellFigures {
     /// Rate of the headline operation, per second.
     pub headline_per_s: Summary,
@@ -151,7 +152,7 @@ pub struct CellFigures {
 }
 
 /// One kind of operation over the repeats of a cell.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct OperationFigures {
     /// The workload's name for it.
     pub kind: String,

@@ -7,13 +7,14 @@ use crate::capacity::{
 };
 use crate::limits::peak_memory_bytes;
 use crate::tuning::{TuningFindings, importance_of, tuning_of};
+use schemars::JsonSchema;
 use serde::Serialize;
 use trueput_record::folder::RunManifest;
 use trueput_record::search::{ChoiceSettings, SearchSettings, TrialPurpose, TrialRole};
 use trueput_record::{Isolation, Outcome, TrialRecord, TrialSpec};
 
 /// The contenders of a choice, and the evidence.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Choice {
     /// The contenders, that with the highest capacity first; those without one come last.
     pub candidates: Vec<Candidate>,
@@ -34,7 +35,7 @@ pub struct Choice {
 }
 
 /// One contender.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Candidate {
     /// Its capacity with the knobs of the plan, or the engine's defaults.
     pub default: Capacity,
@@ -51,7 +52,7 @@ pub struct Candidate {
 }
 
 /// What a contender takes at its capacity, and what it promises there.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CandidateCosts {
     /// Peak memory of the workers and the engine's server, bytes.
     pub memory_bytes: u64,
@@ -64,7 +65,7 @@ pub struct CandidateCosts {
 }
 
 /// The two best contenders at one rate, alternately.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct RunOff {
     /// Requests per second.
     pub rate_per_s: f64,
@@ -90,7 +91,7 @@ pub const RUN_OFF_PAIRS: u32 = 5;
 pub const MAX_RUN_OFF_PAIRS: u32 = RUN_OFF_PAIRS + 3;
 
 /// The result of a run-off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunOffResult {
     /// That with the highest capacity kept the objective in every trial, the other in none.
@@ -102,7 +103,7 @@ pub enum RunOffResult {
 }
 
 /// The reason why two contenders have no order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoOrderReason {
     /// Most trials in the search for the capacity of one of them were disturbed.

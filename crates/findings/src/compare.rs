@@ -32,13 +32,14 @@ use crate::statistics::{
     inconclusive_reason, looks_slower, median, repeats_needed, suspicion_level,
 };
 use matching::{CellPairs, match_cells};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trueput_record::value::Settings;
 use trueput_record::{Durability, Measurement, TrialRecord};
 
 /// Two sides, compared.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SideComparison {
     /// The first side, the denominator of all ratios.
     pub first: SideFacts,
@@ -67,7 +68,7 @@ pub struct SideComparison {
 }
 
 /// A description of one side.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SideFacts {
     /// Its label, as the user typed it.
     pub label: String,
@@ -82,7 +83,7 @@ pub struct SideFacts {
 }
 
 /// One cell of both sides, compared.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CellResult {
     /// The workload.
     pub workload: String,
@@ -248,7 +249,7 @@ impl CellResult {
 
 /// Response times of two open loops at one rate: of each the kind of unit that its users waited
 /// longest for.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Responses {
     /// The offered rate of both sides, per second.
     pub rate_per_s: f64,
@@ -263,7 +264,7 @@ pub struct Responses {
 }
 
 /// A figure that is shown with the rates.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SideFigure {
     /// The figure's name.
     #[serde(rename = "what")]

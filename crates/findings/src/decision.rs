@@ -11,6 +11,7 @@ use crate::statistics::{
     Comparison, InconclusiveReason, Interval, Observation, SequentialRule, Standing, StandingKind,
     Verdict,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::search::{DecisionSettings, EqualityMargin, SearchEnd};
@@ -18,7 +19,7 @@ use trueput_record::trial_time::repeat_s;
 use trueput_record::{Outcome, TrialRecord};
 
 /// How a ranking of a decided run stands.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RankingDecision {
     /// Contenders are equal if their rates differ by less than this part.
     pub equal_within: EqualityMargin,
@@ -42,7 +43,7 @@ pub struct RankingDecision {
 }
 
 /// How a contender of a decided run stands.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DecidedContender {
     /// The cell's number in the plan.
     pub cell: u32,

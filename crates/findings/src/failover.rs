@@ -2,12 +2,13 @@
 
 use crate::Run;
 use crate::trial_names::TrialNames;
+use schemars::JsonSchema;
 use serde::Serialize;
 use trueput_record::failover::{Failover, FaultOutcome};
 use trueput_record::{ClusterSurvival, Outcome, TrialRecord};
 
 /// The effect of a planned fault on a contender.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FaultEffect {
     /// The contender.
     pub contender: String,
@@ -29,7 +30,7 @@ pub struct FaultEffect {
 }
 
 /// The commits of a contender under planned faults, over its repeats.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FailoverTotals {
     /// The contender.
     pub contender: String,
@@ -48,7 +49,7 @@ pub struct FailoverTotals {
 }
 
 /// The effects of planned faults in a run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct FailoverFindings {
     /// The effect of each fault on each contender, in the plan's order.
     pub effects: Vec<FaultEffect>,

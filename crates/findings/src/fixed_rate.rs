@@ -5,13 +5,14 @@
 use crate::bottleneck::keeps_rate;
 use crate::limits::MIN_KIND_REQUESTS;
 use crate::statistics::{Comparison, Summary, Verdict, compare_among};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trueput_record::TrialRecord;
 use trueput_record::measurement::OpenLoop;
 
 /// The result of a cell at an offered rate.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FixedRateResult {
     /// Whether each of its repeats started every unit that was due.
     pub kept: bool,
@@ -32,7 +33,7 @@ pub struct FixedRateResult {
 }
 
 /// Response times of one kind of unit.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct KindResponse {
     /// The workload's name for it.
     pub kind: String,

@@ -9,6 +9,7 @@ use crate::compare::{Change, NoSuchTrial, Selector, Side, UnreadableLine};
 use crate::marks::Mark;
 use crate::statistics::{Interval, geometric_mean, level_changes, median, outliers};
 use crate::text::{serialize_as_text, serialize_texts};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ const MIN_STEP: f64 = 0.01;
 const FAR: f64 = 5.0;
 
 /// The series of many runs.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunHistory {
     /// One per contender, workload, settings, level, workers and conditions, in a fixed order.
     pub series: Vec<RateSeries>,
@@ -94,7 +95,7 @@ impl SkippedRecord {
 }
 
 /// One contender over many runs.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RateSeries {
     /// The contender.
     pub contender: String,
@@ -120,7 +121,7 @@ pub struct RateSeries {
 }
 
 /// A contender in one run.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct HistoryPoint {
     /// The path of the run folder or bundle, for text and commands.
     pub run: String,
@@ -154,7 +155,7 @@ impl RateSeries {
 }
 
 /// A change of level.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LevelStep {
     /// Index of the first run after it.
     pub at: usize,
@@ -162,11 +163,12 @@ pub struct LevelStep {
     pub ratio: f64,
     /// Recorded differences from the run before: machine, program, plan, engine, knobs.
     #[serde(serialize_with = "serialize_texts")]
+    #[schemars(with = "Vec<String>")]
     pub with: Vec<Change>,
 }
 
 /// A run that is far from the others of its segment.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunOutlier {
     /// Its index among the points.
     pub at: usize,

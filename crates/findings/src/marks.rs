@@ -10,6 +10,7 @@
 
 use crate::power_loss::level_on_storage;
 use crate::units::{number, thousands};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
@@ -26,7 +27,7 @@ pub const NO_HISTOGRAMS: &str = "its histograms are missing from the run folder,
     counts and latencies cannot be checked";
 
 /// Something that a reader must know of a contender wherever it is named.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Mark {
     /// Its kind.
     #[serde(skip)]

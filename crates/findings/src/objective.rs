@@ -1,12 +1,13 @@
 //! Whether the cells of a ranking kept the objective of the plan, repeat by repeat.
 
 use crate::capacity::{ObjectiveFigure, ObjectiveJudgement, Violation};
+use schemars::JsonSchema;
 use serde::Serialize;
 use trueput_record::TrialRecord;
 use trueput_record::objective::Objective;
 
 /// The repeats of a cell beside an objective.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ObjectiveResult {
     /// Repeats that kept the objective.
     pub held: usize,

@@ -5,6 +5,7 @@ use crate::Run;
 use crate::eligibility::headline;
 use crate::published::is_transaction;
 use crate::statistics::{change_points, median};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::TrialRecord;
@@ -119,7 +120,7 @@ pub fn latency_points(measurement: &Measurement, kind: &str, most: usize) -> Vec
 }
 
 /// The rate of a trial over time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct OverTime {
     /// The trial.
     pub trial: String,
@@ -137,7 +138,7 @@ pub struct OverTime {
 }
 
 /// A fall of the rate.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Cliff {
     /// When it began, seconds since the release.
     pub from_s: f64,
@@ -154,7 +155,7 @@ pub struct Cliff {
 }
 
 /// A rise of the 99th percentile of the latencies of each second.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LatencyCliff {
     /// The kind of operation.
     pub kind: String,

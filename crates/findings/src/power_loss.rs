@@ -1,5 +1,6 @@
 //! What the storage below trials leaves of the promise of their level at lost power.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use trueput_record::TrialRecord;
 use trueput_record::filesystem::{FileSystem, FileSystemKind};
@@ -7,7 +8,7 @@ use trueput_record::host::FileSystemFacts;
 use trueput_record::storage::{LevelOnStorage, PowerLoss};
 
 /// What the storage below several trials of one level leaves of its promise.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StoragePromise {
     /// Why nothing survives lost power, each reason once; empty if something may.
     pub lost: Vec<String>,

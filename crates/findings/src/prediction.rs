@@ -20,6 +20,7 @@ use crate::compare::Side;
 use crate::scaling::{Fit, FitError, Law, fit, law_through};
 use check::{Residuals, interval_factor};
 use measured::{MeasuredCell, MeasuredSeries};
+use schemars::JsonSchema;
 use serde::Serialize;
 use trueput_record::Durability;
 use trueput_record::value::Settings;
@@ -143,7 +144,7 @@ pub enum Error {
 }
 
 /// A point, and what is expected there.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PredictedPoint {
     /// Clients, each of which begins an operation when its last one has ended.
     pub clients: u32,
@@ -170,7 +171,7 @@ pub struct PredictedPoint {
 }
 
 /// A prediction, its terms, and its error on what was measured.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Prediction {
     /// The contender.
     pub contender: String,

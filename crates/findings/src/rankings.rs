@@ -26,6 +26,7 @@ use crate::significance::{between, counting};
 use crate::statistics::{Comparison, compare_together};
 use crate::storage_models::StorageModels;
 use crate::{cells, eligibility, fixed_rate, isolation};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +42,7 @@ use trueput_record::{
 const RARE: f64 = 0.01;
 
 /// Comparable cells, best first, and the cells that are not ranked.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Ranking {
     /// The workload.
     pub workload: String,
@@ -156,7 +157,7 @@ impl Ranking {
 }
 
 /// A trial that does not count, and why.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct UnrankedTrial {
     /// The trial.
     pub id: String,

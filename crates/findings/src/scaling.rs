@@ -9,6 +9,7 @@
 mod series;
 mod solve;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use solve::Solution;
 
@@ -25,7 +26,7 @@ pub const MIN_R_SQUARED: f64 = 0.9;
 pub const MAX_FITTED_FACTOR: f64 = 2.0;
 
 /// A rate at a number of workers.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct ScalingPoint {
     /// Workers: processes, threads or readers, 1 or more.
     pub workers: f64,
@@ -34,7 +35,7 @@ pub struct ScalingPoint {
 }
 
 /// A coefficient and how sure it is.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Coefficient {
     /// The estimate of least squares.
     pub value: f64,
@@ -55,7 +56,7 @@ impl Coefficient {
 }
 
 /// The maximum of the law.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Peak {
     /// At this number of workers.
@@ -100,7 +101,7 @@ pub fn law_through(points: &[ScalingPoint]) -> Option<Law> {
 }
 
 /// The law as fitted to some points.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Fit {
     /// λ: the rate of one worker, operations per second.
     pub lambda: Coefficient,

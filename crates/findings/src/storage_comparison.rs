@@ -8,6 +8,7 @@ use crate::marks::MarkedName;
 use crate::power_loss::StoragePromise;
 use crate::rankings::{Ranking, are_comparable};
 use crate::storage_models::StorageModels;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use trueput_record::TrialSpec;
@@ -21,7 +22,7 @@ const CLEAR_FACTOR: f64 = 1.1;
 
 /// The contenders of one workload at one level on several storage models, or on this machine's own
 /// storage and on models.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StorageComparison {
     /// Workload, level, settings and workers, without the storage.
     pub subject: RankingSubject,
@@ -35,7 +36,7 @@ pub struct StorageComparison {
 }
 
 /// A ranking on one storage.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StorageRanking {
     /// The storage.
     pub storage: StorageModels,
@@ -48,7 +49,7 @@ pub struct StorageRanking {
 }
 
 /// Who leads a ranking, as far as its verdict carries.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LeadVerdict {
     /// Every other contender is slower than this one.
@@ -62,7 +63,7 @@ pub enum LeadVerdict {
 }
 
 /// The figures of a contender on one storage: medians of its repeats.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct StorageFigures {
     /// Rate of the headline operation, per second.
     pub rate_per_s: f64,
@@ -81,7 +82,7 @@ pub struct StorageFigures {
 }
 
 /// Why a contender leads another on one storage that leads elsewhere.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct OrderReason {
     /// The storage.
     pub storage: StorageModels,
@@ -100,7 +101,7 @@ pub struct OrderReason {
 }
 
 /// What the figures show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasonKind {
     /// Flushes take most of the time of both, and the leader needs fewer for a commit.

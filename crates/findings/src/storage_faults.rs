@@ -1,12 +1,13 @@
 //! What became of the faults of storage: how often they came, and in which trials they never did.
 
 use crate::Run;
+use schemars::JsonSchema;
 use serde::Serialize;
 use trueput_record::Outcome;
 use trueput_record::storage_fault::StorageFault;
 
 /// A fault of storage, over the trials of a run that had it and have ended, however they did.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FaultOccurrence {
     /// The fault.
     pub fault: StorageFault,

@@ -1,6 +1,7 @@
 //! The storage models below trials, and the faults of their storage. What stood on another model or
 //! had another fault did other work: it is ranked apart.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,7 +10,7 @@ use trueput_record::{Conditions, TrialSpec};
 
 /// The storage models below a database and its log, and the fault of its storage. `Display` gives
 /// the words of a heading: `on model hdd-7200, log on model nvme-consumer, with fault fsync:eio@3`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct StorageModels {
     /// That of the database: the name of a built-in model, or a file's name with the hash of its
     /// text; `none`: this machine's own storage.

@@ -3,6 +3,7 @@
 use crate::Run;
 use crate::statistics::median;
 use crate::storage_models::StorageModels;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trueput_record::TrialRecord;
@@ -16,7 +17,7 @@ pub const MAX_LATE_SHARE: f64 = 0.1;
 const SMALL_BYTES: u64 = 4096;
 
 /// The kind of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RequestKind {
     /// A read.
@@ -28,7 +29,7 @@ pub enum RequestKind {
 }
 
 /// The servers of a run's trials on one storage model.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ModelServers {
     /// The model, as headings name it.
     pub model: String,
@@ -48,7 +49,7 @@ pub struct ModelServers {
 }
 
 /// A storage model whose times the replies notably exceeded.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LateModel {
     /// The model, as headings name it.
     pub model: String,
@@ -61,7 +62,7 @@ pub struct LateModel {
 }
 
 /// The lateness of the replies to one kind of request: medians over the images.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RequestLateness {
     /// The kind.
     pub request: RequestKind,
@@ -76,7 +77,7 @@ pub struct RequestLateness {
 }
 
 /// The time of a request without delay.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RequestCost {
     /// The kind.
     pub request: RequestKind,
@@ -87,7 +88,7 @@ pub struct RequestCost {
 }
 
 /// The time of a request while so many are made at once.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct DepthCost {
     /// Requests at once.
     pub depth: u32,

@@ -2,11 +2,12 @@
 //! range their time ended.
 
 use crate::workload_cells::{WorkloadCell, workload_cells};
+use schemars::JsonSchema;
 use serde::Serialize;
 use trueput_record::{TrialRecord, Value};
 
 /// The figures of one 3n+1 problem, in the original's order. Each is a plain number.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Threen1Line {
     /// The range's first number.
     pub start: u64,

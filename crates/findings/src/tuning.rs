@@ -15,6 +15,7 @@ use crate::marks::{REFUTED, is_refuted};
 use crate::statistics::{
     Comparison, Interval, Verdict, compare, compare_among, log_ratio_paired, median,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Ordering::Equal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +31,7 @@ use trueput_record::{Outcome, TrialRecord, Value};
 const NS_PER_S: f64 = 1e9;
 
 /// The configurations of a search, and its holdout.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TuningFindings {
     /// Every configuration, the default first.
     pub configurations: Vec<TunedConfiguration>,
@@ -59,7 +60,7 @@ pub struct TuningFindings {
 }
 
 /// A trial of the search.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CourseTrial {
     /// The configuration.
     pub number: u32,
@@ -71,7 +72,7 @@ pub struct CourseTrial {
 }
 
 /// The gain of one knob of a winner, given the others.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct KnobGain {
     /// The knob.
     pub knob: String,
@@ -125,7 +126,7 @@ pub fn is_claimed(holdout: Option<&Comparison>, failures: &[String]) -> bool {
 }
 
 /// One configuration of knobs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TunedConfiguration {
     /// Its number; 0 is the default.
     pub number: u32,

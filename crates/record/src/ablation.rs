@@ -1,5 +1,6 @@
 //! An ablation: which step of a plan's list a trial is of.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -7,7 +8,7 @@ use std::fmt;
 pub const BASE: &str = "base";
 
 /// The configuration to which each step of an ablation applies its changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AblationKind {
     /// Each step builds on the step before it.
@@ -37,7 +38,7 @@ impl fmt::Display for AblationKind {
 }
 
 /// The position of a trial in an ablation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AblationStep {
     /// The configuration to which the step applies its changes.
     pub ablation: AblationKind,

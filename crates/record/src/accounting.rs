@@ -1,11 +1,12 @@
 //! The resources that a trial used besides its processes (device, waits, memory limit) and the
 //! ratios derived from them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The activity of the block device that holds the database, from all programs. For a partition it
 /// is the activity of the whole disk, because the kernel counts flushes only there.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Device {
     /// Bytes read from it.
     pub read_bytes: u64,
@@ -66,7 +67,7 @@ impl Device {
 }
 
 /// The time slices in which a trial was measured while the other contenders were stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeSlices {
     /// Their number.
     pub count: u32,
@@ -77,7 +78,7 @@ pub struct TimeSlices {
 }
 
 /// How processes are stopped between time slices.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StopMeans {
     /// By the freezer of control groups (cgroup v2).
@@ -87,7 +88,7 @@ pub enum StopMeans {
 }
 
 /// Time in which tasks of the whole machine waited for want of something (PSI), seconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pressure {
     /// At least one waited for a processor.
     pub cpu_some_s: f64,
@@ -128,7 +129,7 @@ impl Pressure {
 }
 
 /// CPU use by other programs on the processors that the trial may use.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OtherPrograms {
     /// CPU used by neither the workers nor the runner (nor kernel threads, if `kernel_s` is
     /// present): seconds over those processors. The kernel counts in hundredths of a second.
@@ -158,7 +159,7 @@ impl OtherPrograms {
 /// Memory use of a trial under its memory limit. The control group contains the workers and the
 /// processes that they start; the page cache of the files that they read and write is charged to
 /// it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryUse {
     /// The limit, bytes.
     pub limit_bytes: u64,
@@ -175,7 +176,7 @@ pub struct MemoryUse {
 }
 
 /// Lookups in an engine's own cache between release and end.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CacheUse {
     /// Lookups that found the page in the cache.
     pub hits: u64,
@@ -210,7 +211,7 @@ impl CacheUse {
 }
 
 /// The database's pages in the page cache before and after eviction for a cold start.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ColdStart {
     /// Pages that the database's files have.
     pub pages: u64,

@@ -3,13 +3,16 @@
 use crate::suggest::{UnknownName, find_named};
 use crate::value::saturating_sum;
 use crate::{Durability, HostFacts, Value};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 /// A model of storage: what may be missing after a power cut. Weakest storage last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum StorageModel {
     /// Nothing is missing: every process was killed, and the kernel went on.
@@ -80,7 +83,9 @@ impl FromStr for StorageModel {
 }
 
 /// The kind of damage that a state showed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum DamageKind {
     /// The file system on which the database lies cannot be mounted.
@@ -135,7 +140,7 @@ impl fmt::Display for DamageKind {
 }
 
 /// Damage that a state showed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Damage {
     /// Its kind.
     pub kind: DamageKind,
@@ -150,7 +155,7 @@ impl fmt::Display for Damage {
 }
 
 /// Bytes that stand in place of the missing part of a torn write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TornRest {
     /// The bytes from before the write.
@@ -162,7 +167,7 @@ pub enum TornRest {
 }
 
 /// A write that ended in the middle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Tear {
     /// The operation, by its index in the recording.
     pub operation: usize,
@@ -173,7 +178,9 @@ pub struct Tear {
 }
 
 /// A page of a file that did not persist from some write on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub struct LostPage {
     /// The file, by its number in the recording.
     pub inode: u64,
@@ -184,7 +191,7 @@ pub struct LostPage {
 }
 
 /// A state in which a power cut can leave the files: a moment, and what had not persisted by then.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct CrashState {
     /// The number of operations that were issued.
     pub cut: usize,
@@ -208,7 +215,7 @@ impl CrashState {
 }
 
 /// A crash of a recovery.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RecoveryCrash {
     /// The operations of the recovery, to its end.
     pub operations: u64,
@@ -217,7 +224,7 @@ pub struct RecoveryCrash {
 }
 
 /// A state that refutes a promise, as small as could be found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counterexample {
     /// Its name within the run folder: `lmdb-sync-journal`.
     pub id: String,
@@ -233,7 +240,7 @@ pub struct Counterexample {
 }
 
 /// The result of one storage model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelResult {
     /// The model.
     pub model: StorageModel,
@@ -265,7 +272,7 @@ pub struct ModelResult {
 
 /// A state in which a promise is broken if flushes whose part is not known covered nothing, and
 /// which cannot be if they covered their whole file; or that it could not be tried.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Doubt {
     /// The states that were tried with such flushes covering nothing, to the first that showed
     /// damage.
@@ -280,7 +287,7 @@ pub struct Doubt {
 }
 
 /// How far the calls behind the flushes of a recording were seen.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SeenFlushes {
     /// Whether calls were watched. Without that, syncfs and sync leave no trace, and the part that
     /// fdatasync or msync covers is not known.
@@ -301,7 +308,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 /// The verdict of an audit on a level.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AuditVerdict {
     /// No state refuted the promise.
@@ -317,7 +324,7 @@ pub enum AuditVerdict {
 }
 
 /// The audit of a build of an engine at a level with knobs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditResult {
     /// Its name within the run folder: `lmdb-sync`.
     pub id: String,
@@ -477,7 +484,7 @@ impl AuditControl {
 }
 
 /// The record of an audit run: `audit.json` in its run folder.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditRecord {
     /// The version of this format.
     pub format: u32,

@@ -2,11 +2,12 @@
 
 use crate::audit::{AuditResult, Damage, ModelResult, StorageModel};
 use crate::value::saturating_sum;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// The audits of a build of an engine at a level with knobs, as far as they are known.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditStanding {
     /// The moment at which the latest audit ended, RFC 3339 in UTC.
     pub audited_at: String,
@@ -15,7 +16,7 @@ pub struct AuditStanding {
 }
 
 /// The audit of a promise on one storage model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelStanding {
     /// The model.
     pub model: StorageModel,
@@ -66,7 +67,7 @@ impl StandingVerdict {
 }
 
 /// A counterexample in words.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CounterexampleSummary {
     /// The damage.
     pub damage: Damage,

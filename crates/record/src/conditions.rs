@@ -16,6 +16,7 @@ pub use time_slice::{ParseTimeSliceError, TimeSlice};
 
 use crate::Value;
 use crate::storage_fault::{FaultSyntaxError, StorageFault};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -24,7 +25,7 @@ use std::str::FromStr;
 pub(crate) type TrialField = (&'static str, fn(&Conditions) -> Option<Value>);
 
 /// The pace of an open loop.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rate {
     /// Operations that become due per second, over all workers.
     pub per_s: f64,
@@ -34,7 +35,7 @@ pub struct Rate {
 
 crate::choices! {
     /// When the operations of an open loop become due.
-    #[derive(Default, Serialize, Deserialize)]
+    #[derive(Default, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
     pub enum Arrival {
         /// At equal distances.
@@ -47,7 +48,7 @@ crate::choices! {
 
 crate::choices! {
     /// The state of the database when the workers begin.
-    #[derive(Default, Serialize, Deserialize)]
+    #[derive(Default, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
     pub enum Start {
         /// The state after the load: pages are in the page cache if they fit.
@@ -60,7 +61,7 @@ crate::choices! {
 
 crate::choices! {
     /// The allocator that the workers' C code uses.
-    #[derive(Default, Serialize, Deserialize)]
+    #[derive(Default, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
     pub enum Allocator {
         /// The allocator of the C library.
@@ -76,7 +77,7 @@ crate::choices! {
 }
 
 /// The placement of memory on a machine with several NUMA nodes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub enum NumaPolicy {
     /// On the node of the processor that first touches it.

@@ -1,6 +1,7 @@
 //! The promise that a commit makes, named once for every engine.
 
 use crate::suggest::{UnknownName, find_named};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +9,9 @@ use std::str::FromStr;
 /// The guarantee that a commit gives for crashes and power loss, weakest last.
 ///
 /// Results of different levels are never ranked against each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Durability {
     /// Every acknowledged commit survives killed processes and power loss.
@@ -25,7 +28,7 @@ pub enum Durability {
 }
 
 /// The acknowledged commits that remain after a failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Survival {
     /// All acknowledged commits.
@@ -112,7 +115,7 @@ impl FromStr for Durability {
 }
 
 /// The most that an `async` or `buffered` level can lose.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Window {
     /// In time, seconds, if the engine limits it in this way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -141,7 +144,7 @@ impl Window {
 }
 
 /// An engine's implementation of one durability level.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Promise {
     /// The level.
     pub durability: Durability,
@@ -184,7 +187,9 @@ impl Promise {
 }
 
 /// The failures of a cluster that an acknowledged commit survives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 pub struct ClusterSurvival {
     /// The processes of any one node end, and another node takes its place.
     pub process: bool,

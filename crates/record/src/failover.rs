@@ -1,9 +1,10 @@
 //! What planned faults did to a cluster in a trial.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The effect of planned faults on the workers of a trial.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Failover {
     /// The faults that were caused, in order.
     pub faults: Vec<FaultOutcome>,
@@ -38,7 +39,7 @@ pub struct Failover {
 }
 
 /// A planned fault and its effect.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultOutcome {
     /// When it was caused, seconds from the beginning of the measured part.
     pub at_s: f64,

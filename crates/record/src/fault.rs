@@ -2,6 +2,7 @@
 
 use crate::suggest::{UnknownName, did_you_mean, find_named};
 use crate::value::{ParseSecondsError, format_seconds, parse_seconds};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -41,7 +42,7 @@ pub enum ParseFaultError {
 
 crate::choices! {
     /// The action of a fault.
-    #[derive(Serialize, Deserialize)]
+    #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
     pub enum FaultAction {
         /// The nodes' processes are killed with SIGKILL.
@@ -60,7 +61,7 @@ crate::choices! {
 }
 
 /// The nodes that a fault concerns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub enum FaultTarget {
     /// The leader.
@@ -133,7 +134,7 @@ impl From<FaultTarget> for String {
 }
 
 /// An order to the host of a cluster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClusterOrder {
     /// The action.
     pub action: FaultAction,
@@ -179,7 +180,7 @@ impl FromStr for ClusterOrder {
 }
 
 /// A fault at a time of a trial's measured part: `10s:kill=leader`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct ScheduledFault {
     /// The time from the beginning of the measured part, seconds.
@@ -226,7 +227,7 @@ impl From<ScheduledFault> for String {
 
 /// The planned faults of a trial, in the order of their times: `10s:kill=leader,20s:start=all`, or
 /// `none`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct FaultSchedule(Vec<ScheduledFault>);
 

@@ -4,6 +4,7 @@ use crate::audit::Damage;
 use crate::audit_folder::{parse, read_text};
 use crate::storage_fault::{FailedFlush, FaultEffect, FaultOperation, FaultTrigger, StorageFault};
 use crate::{Durability, Error, HostFacts, Value};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,8 +18,11 @@ pub const FAULT_RECORD: &str = "faults.json";
 pub const FAULT_FORMAT: u32 = 1;
 
 /// The outcome of a storage fault for an engine; the worse one last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "FaultTrialOutcome")]
 pub enum FaultOutcome {
     /// The fault never came: the engine made no such request.
     NotTriggered,
@@ -106,7 +110,7 @@ impl fmt::Display for FaultOutcome {
 }
 
 /// The course of a workload under a fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultCourse {
     /// It commits, and is killed.
@@ -117,7 +121,7 @@ pub enum FaultCourse {
 }
 
 /// An error that the engine reported under a fault.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReportedError {
     /// The step that failed, as in `commit`.
     pub during: String,
@@ -128,7 +132,7 @@ pub struct ReportedError {
 }
 
 /// An end of a workload other than the planned one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "end", content = "words", rename_all = "snake_case")]
 pub enum WorkloadEnd {
     /// A process of the engine crashed, in words.
@@ -148,7 +152,7 @@ impl WorkloadEnd {
 }
 
 /// One course of a workload under a fault, and what was left of its commits.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultTrial {
     /// The course.
     pub course: FaultCourse,
@@ -171,7 +175,7 @@ pub struct FaultTrial {
 }
 
 /// The outcome of a storage fault for a build of an engine at a level.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultResult {
     /// The engine, with the library that was named, if any.
     pub contender: String,
@@ -370,7 +374,7 @@ pub const FAULT_CONTROLS: [FaultControl; 11] = [
 ];
 
 /// The record of the faults of a command: `faults.json` in its folder.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultRecord {
     /// The version of this format.
     pub format: u32,

@@ -16,6 +16,7 @@ use crate::host::FileSystemFacts;
 use crate::list::SplitError;
 use crate::suggest::did_you_mean;
 use crate::value::{ParseBytesError, exact_bytes, parse_bytes};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -78,7 +79,7 @@ pub enum ParseFileSystemError {
 }
 
 /// The file system that a trial is to run on.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct FileSystem {
     /// The source of the file system.
@@ -316,7 +317,7 @@ impl From<FileSystem> for String {
 }
 
 /// The file system that a trial ran on, as it was made and as the kernel states it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MountedFileSystem {
     /// The command that created it; absent if it was not created for the trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]

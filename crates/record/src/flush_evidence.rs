@@ -1,5 +1,6 @@
 //! Compares a trial's acknowledged commits with the writes and flushes that its storage completed.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The requests counted while a trial committed at a level that survives power loss, and the
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// A session begins no commit before its previous one is acknowledged. So a completed write or
 /// flush makes at most one commit of each session durable.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlushEvidence {
     /// Acknowledged commits that changed something for certain.
     pub commits: u64,
@@ -32,7 +33,7 @@ pub struct FlushEvidence {
 }
 
 /// The kind of request that a commit needs on the counted devices.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FlushBasis {
     /// A write: the device has no volatile cache, or some writes go through it (FUA).
@@ -43,7 +44,7 @@ pub enum FlushBasis {
 }
 
 /// The conclusion on whether flushes and writes explain the commits.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FlushVerdict {
     /// They can have made every one durable.

@@ -34,6 +34,7 @@ use crate::trial::check_id;
 use crate::upgrade::{self, FileKind};
 use crate::{Error, FORMAT_VERSION, HostFacts, TrialRecord, TrialSpec, ranges};
 use append::append_line;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, TryLockError};
@@ -68,7 +69,7 @@ const NEVER_BEGAN: &str = "its run never began, and nothing was measured: remove
 const MAX_DAMAGED: usize = 1_000;
 
 /// The plan of a run, with the machine and the program that run it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunManifest {
     /// [`FORMAT_VERSION`] of the writer.
     pub format: u32,
@@ -174,7 +175,7 @@ impl RunManifest {
 }
 
 /// A further property that the contenders of one ranking must share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RankingSplit {
     /// The isolation that they state.
@@ -199,7 +200,7 @@ impl FromStr for RankingSplit {
 
 /// The precision at which repeats stop: the plan of such a run has the maximum number of repeats,
 /// and unneeded ones are skipped.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PrecisionTarget {
     /// The relative precision of every contender's rate: half of its 95 % interval over its mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -210,7 +211,7 @@ pub struct PrecisionTarget {
 }
 
 /// The reason for stopping repeats early.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SufficiencyReason {
     /// Every contender's interval was narrow enough.
@@ -231,7 +232,7 @@ impl SufficiencyReason {
 }
 
 /// The end of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunEnd {
     /// [`FORMAT_VERSION`] of the writer; version 1 did not state it.
     #[serde(default = "first_version")]

@@ -2,6 +2,7 @@
 
 use crate::suggest::did_you_mean;
 use crate::value::{format_bytes, format_seconds, parse_bytes, parse_fraction, parse_seconds};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -93,7 +94,7 @@ pub enum GateLimit {
 
 /// A gate: it fails if the figure of the second side is beyond the limit. `rate<-3%`, `p99>+10%`,
 /// `update.p99>5ms`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct GateRule {
     /// The kind of operation; `None` for the kind whose rate ranks contenders.

@@ -1,10 +1,11 @@
 //! The maximum rates of a machine without an engine, measured in the same run and folder and with
 //! as many threads as the trial has workers.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The hardware limits of a trial.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HardwareLimits {
     /// The number of threads that measured concurrently: one per worker of the trial.
     pub committers: u32,
@@ -26,7 +27,7 @@ pub struct HardwareLimits {
 
 /// Commits per second that append `commit_bytes` and are acknowledged when `fdatasync` has
 /// returned.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlushLimit {
     /// Each committer flushes its own log for each commit.
     pub separate_per_s: f64,
@@ -37,7 +38,7 @@ pub struct FlushLimit {
 }
 
 /// Reads and writes of 4 KiB blocks, all threads together.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockLimit {
     /// Whether the requests bypassed the page cache (`O_DIRECT`).
     pub direct: bool,
@@ -52,7 +53,7 @@ pub struct BlockLimit {
 }
 
 /// Memory, all threads together.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryBandwidth {
     /// Bytes of the region that was read.
     pub region_bytes: u64,

@@ -1,11 +1,12 @@
 //! Facts about the machine and this program that are needed to interpret a figure.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The machine and the program that measured on it.
 ///
 /// Each fact is as reported by the operating system; if unreadable, it is empty or `None`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostFacts {
     /// Host name.
     pub host_name: String,
@@ -46,7 +47,7 @@ impl HostFacts {
 }
 
 /// A NUMA node: processors, and memory that is near to them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NumaNode {
     /// The kernel's number of it.
     pub node: u32,
@@ -60,7 +61,7 @@ pub struct NumaNode {
 }
 
 /// A mounted file system.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileSystemFacts {
     /// Its type: `ext4`, `xfs`, `tmpfs` …
     pub kind: String,
@@ -77,7 +78,7 @@ pub struct FileSystemFacts {
 }
 
 /// This program, as built.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramFacts {
     /// trueput's version.
     pub version: String,

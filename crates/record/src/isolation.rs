@@ -4,6 +4,7 @@
 //! Optimistic Implementations for Distributed Transactions", MIT, 1999, chapters 3 and 4. Lost
 //! update is P4 of H. Berenson et al., "A Critique of ANSI SQL Isolation Levels", SIGMOD 1995.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -12,7 +13,9 @@ use std::fmt;
 /// This is the order in which reports list the levels, not an order of strength:
 /// [`Isolation::RepeatableRead`] and [`Isolation::Snapshot`] each proscribe phenomena that the
 /// other permits. [`Isolation::lacks`] compares strength.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
     /// Proscribes dirty writes (Adya's PL-1).
@@ -29,7 +32,9 @@ pub enum Isolation {
 }
 
 /// A way in which transactions can interfere with each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phenomenon {
     /// Two transactions write the same two records, and one write of each survives (G0).

@@ -1,10 +1,11 @@
 //! Summaries of latencies, and of an open loop.
 
 use hdrhistogram::Histogram;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Count, rate and latency of one kind of operation.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationSummary {
     /// The workload's name for it: `read`, `update`, …
     pub kind: String,
@@ -26,7 +27,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 /// The behavior of an open loop at its rate, and the response times that its users would have seen.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenLoop {
     /// Requested arrivals of units of work per second.
     pub rate_per_s: f64,
@@ -56,7 +57,7 @@ impl OpenLoop {
 }
 
 /// Response times of one kind of unit.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResponseSummary {
     /// The workload's name for it.
     pub kind: String,
@@ -67,7 +68,7 @@ pub struct ResponseSummary {
 }
 
 /// Figures drawn from a latency histogram, nanoseconds. The histogram itself is in the run folder.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(
     missing_docs,
     reason = "each field is the statistic that it is named for"

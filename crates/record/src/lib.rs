@@ -95,6 +95,7 @@ pub mod ranges;
 pub mod recovery;
 pub mod regular_file;
 mod reserve;
+pub mod schema;
 pub mod search;
 pub mod service_report;
 pub mod skipped;

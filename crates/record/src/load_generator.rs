@@ -1,6 +1,7 @@
 //! The hosts that ran the workers of a trial: what each did, and whether it limited the trial.
 
 use crate::latency::{OperationSummary, ResponseSummary};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The share of its processors above which a host may have limited the rate.
@@ -10,7 +11,7 @@ pub const MAX_CPU_SHARE: f64 = 0.8;
 pub const MAX_LATE_SHARE: f64 = 0.01;
 
 /// A host that ran workers of a trial, started over ssh.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadGenerator {
     /// Its name, as the plan has it.
     pub host: String,
@@ -52,7 +53,7 @@ pub struct LoadGenerator {
 }
 
 /// A host's clocks minus those of the runner, from the fastest of several round trips.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClockOffset {
     /// Of the monotonic clocks, which start when a machine does, nanoseconds. All times of the host
     /// are converted with it.
@@ -64,7 +65,7 @@ pub struct ClockOffset {
 }
 
 /// An interval in which a host or one of its workers did not run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stall {
     /// The worker's process, by its first worker; absent if the whole host stalled.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -15,6 +15,7 @@ use crate::recovery::{EventRecord, Recovery};
 use crate::stall::TrialStall;
 use crate::storage::StorageStack;
 use crate::{Isolation, Promise, TrialSpec, Value, VerifyLevel};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -23,7 +24,7 @@ pub use crate::space::{Compaction, DatabaseSize};
 pub use crate::timeline::TimelineSecond;
 
 /// One line of `trials.jsonl`: a trial, its outcome and its measurement.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialRecord {
     /// [`crate::FORMAT_VERSION`] of the writer.
     pub format: u32,
@@ -83,7 +84,7 @@ pub struct TrialRecord {
 }
 
 /// How often the fault of a trial's storage came while the workers were measured.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultCounts {
     /// The requests to the storage that the fault concerns.
     pub requests: u64,
@@ -92,7 +93,7 @@ pub struct FaultCounts {
 }
 
 /// A conformance suite that was passed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Conformance {
     /// When, RFC 3339 in UTC.
     pub passed_at: String,
@@ -104,7 +105,7 @@ pub struct Conformance {
 
 /// The check of the isolation that an engine's driver states: schedules of transactions that invite
 /// the anomalies that it proscribes, none of which occurred.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IsolationCheck {
     /// When, RFC 3339 in UTC.
     pub checked_at: String,
@@ -157,7 +158,7 @@ impl Outcome {
 }
 
 /// The outcome of a trial.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum Outcome {
     /// It ran to its end and every requested check passed.
@@ -180,7 +181,7 @@ pub enum Outcome {
 }
 
 /// The engine as it described itself when the trial opened it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EngineReport {
     /// The engine's name, as in the trial's specification; empty in older records.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -222,7 +223,7 @@ pub struct EngineReport {
 }
 
 /// The records loaded before the workers started, by one process.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadReport {
     /// Records put.
     pub records: u64,
@@ -237,7 +238,7 @@ pub struct LoadReport {
 }
 
 /// The figures of one trial.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measurement {
     /// From the first worker's start to the last worker's end, seconds.
     pub elapsed_s: f64,
@@ -376,7 +377,7 @@ impl Measurement {
 }
 
 /// Resources used by a set of processes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Resources {
     /// CPU seconds outside the kernel.
     pub user_cpu_s: f64,
@@ -417,7 +418,7 @@ pub struct Resources {
 }
 
 /// The share of one worker.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkerReport {
     /// From 0.
     pub index: u32,
@@ -435,7 +436,7 @@ pub struct WorkerReport {
 }
 
 /// The result of an independent check of a trial's outcome.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verification {
     /// The extent of the checks.
     pub level: VerifyLevel,
@@ -471,7 +472,7 @@ impl Verification {
 }
 
 /// One check of a verification.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
     /// The name of the check.
     pub name: String,

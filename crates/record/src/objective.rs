@@ -3,6 +3,7 @@
 use crate::latency::LatencySummary;
 use crate::suggest::did_you_mean;
 use crate::value::{format_seconds, parse_fraction, parse_seconds};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -183,7 +184,7 @@ fn parse_share(limit: &str) -> Result<f64, ParseObjectiveError> {
 }
 
 /// Limits that must all be kept: `p50<1ms,p99.9<50ms,errors<0.1%`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct Objective {
     limits: Vec<ObjectiveLimit>,

@@ -6,6 +6,7 @@
 
 mod declare;
 mod error;
+mod schema;
 pub mod unit;
 
 use crate::value::{

@@ -1,10 +1,11 @@
 //! The processors and memory nodes that the workers of a trial used, as the kernel reports them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The processors and memory nodes of the workers at the end of the run, while their databases are
 /// open: as found, not as requested.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Placement {
     /// Processors that any of their threads could use, as `0-3,8`.
     pub cpus: String,
@@ -21,7 +22,7 @@ pub struct Placement {
 }
 
 /// The memory allocator that the workers' processes used, as found in them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AllocatorReport {
     /// The version that it reports; empty if it reports none.
     pub name: String,

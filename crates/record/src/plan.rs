@@ -42,6 +42,7 @@
 //! ```
 
 mod read;
+pub mod schema;
 mod step;
 
 pub use crate::ablation::AblationKind;
@@ -53,6 +54,7 @@ use crate::search::EqualityMargin;
 use crate::text::decode_utf8;
 use crate::value::{Settings, format_bytes};
 use crate::{Durability, Error, Value, VerifyLevel, WorkerKind, regular_file};
+use schemars::JsonSchema;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -169,7 +171,8 @@ fn is_path(text: &str) -> bool {
 }
 
 /// At which of a plan's levels each engine competes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
+#[schemars(rename_all = "lowercase")]
 pub enum Levels {
     /// At every level that the engine supports.
     All,
@@ -193,7 +196,8 @@ impl Levels {
 }
 
 /// The treatment of a level or a kind of worker that an engine does not support.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
+#[schemars(rename_all = "lowercase")]
 pub enum UnsupportedPolicy {
     /// The plan is refused.
     Refuse,

@@ -9,7 +9,9 @@ pub use side_by_side::{ColumnsByDimension, ContenderName, FIRST_OF, Ratio, Share
 
 use crate::Value;
 use crate::median::median;
+use crate::schema::of_file;
 use crate::suggest::did_you_mean;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -128,7 +130,7 @@ pub enum TableDefect {
 }
 
 /// A table that others published.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PublishedTable {
     /// The name on the command line, and of the file.
     pub id: String,
@@ -157,7 +159,7 @@ pub struct PublishedTable {
 }
 
 /// The publication of a table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
     /// The author.
@@ -171,7 +173,7 @@ pub struct Source {
 }
 
 /// The experiment here that comes nearest to a published one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
     /// The workload.
@@ -194,7 +196,7 @@ pub struct Experiment {
 }
 
 /// A key of a plan and its values.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Setting {
     /// The key.
@@ -204,7 +206,7 @@ pub struct Setting {
 }
 
 /// A column of a published table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
     /// Its name, with the unit, if any, at the end.
@@ -238,7 +240,7 @@ fn is_zero(number: &u8) -> bool {
 }
 
 /// The kind of value in the cells of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ColumnKind {
     /// Words.
@@ -250,7 +252,7 @@ pub enum ColumnKind {
 }
 
 /// A cell of a published table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, from = "RawCell")]
 pub enum Cell {
     /// The document has no figure; `""` in the file, null in JSON.
@@ -498,31 +500,53 @@ fn year(date: &str) -> Option<u16> {
         .filter(|year| (1960..=2200).contains(year))
 }
 
-/// A table's file.
-#[derive(Deserialize)]
+/// Returns the schema of a table's file.
+#[must_use]
+pub fn file_schema() -> Schema {
+    of_file::<File>()
+}
+
+/// A table that others published, as a file.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "PublishedTable")]
 struct File {
+    /// The name on the command line, and of the file.
     id: String,
+    /// The subject of the measurement, in a line.
     title: String,
+    /// The machine of the measurement, if the source states it.
     machine: String,
+    /// The versions of the software, if the source states them.
     version: String,
+    /// The method of measurement, one point each.
     conditions: Vec<String>,
+    /// Caveats for readers, one point each.
     caveats: Vec<String>,
+    /// The author, place and time of publication.
     source: Source,
+    /// The nearest experiment of trueput.
     experiment: Experiment,
+    /// The comparison of trueput's trials with the table in reports; absent if no trial is
+    /// comparable.
     beside: Option<SideBySide>,
+    /// The figures.
     table: Table,
 }
 
-#[derive(Deserialize)]
+/// The figures of a published table.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Table {
+    /// The columns, from the left.
     columns: Vec<Column>,
+    /// The rows, from the top: a cell per column.
     rows: Vec<Vec<Cell>>,
 }
 
-/// A cell in a table's file.
-#[derive(Deserialize)]
+/// A cell in a table's file: a figure, words, the figures of repeated runs; `""` if the document
+/// has no figure.
+#[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum RawCell {
     Integer(i64),

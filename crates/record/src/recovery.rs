@@ -1,9 +1,10 @@
 //! Background activity of an engine, and its recovery from a crash.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The time that a database took to recover after its processes were killed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Recovery {
     /// Processes that were killed with SIGKILL: workers and the engine's server.
     pub killed: u32,
@@ -19,7 +20,7 @@ pub struct Recovery {
 }
 
 /// Background activity of an engine while it was measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventRecord {
     /// When, seconds since the workers were released.
     pub at_s: f64,

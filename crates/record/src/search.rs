@@ -4,6 +4,7 @@ use crate::Value;
 use crate::conditions::Arrival;
 use crate::objective::Objective;
 use crate::value::parse_fraction;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +12,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 /// The question that a run's trials are proposed to answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[allow(clippy::large_enum_variant, reason = "a run has one")]
 pub enum SearchSettings {
@@ -60,7 +61,7 @@ impl SearchSettings {
 }
 
 /// The reason why a search proposed no more trials.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchEnd {
     /// There was no time for the next trials.
@@ -73,7 +74,7 @@ pub enum SearchEnd {
 
 /// The settings of a run that ends when its rankings are decided: it repeats the trials of a plan
 /// until each ranking has a leader or equals.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DecisionSettings {
     /// Contenders are equal if their rates differ by less than this part.
     pub equal_within: f64,
@@ -116,7 +117,7 @@ impl DecisionSettings {
 }
 
 /// The part within which a decided run calls contenders equal; in texts per cent: `5 %`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct EqualityMargin(f64);
 
@@ -158,7 +159,7 @@ impl FromStr for EqualityMargin {
 }
 
 /// The settings of a choice between contenders.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChoiceSettings {
     /// The search for each capacity; its budget is a part of the whole.
     pub capacity: CapacitySettings,
@@ -180,7 +181,7 @@ pub struct ChoiceSettings {
 }
 
 /// The settings of a search for capacity.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CapacitySettings {
     /// The objective that the rate must keep.
     pub objective: Objective,
@@ -200,7 +201,7 @@ pub struct CapacitySettings {
 }
 
 /// A cache that was set because the default does not fit the memory limit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FittedCache {
     /// The contender, by its place in the plan, from 0.
     pub contender: u32,
@@ -218,7 +219,7 @@ impl CapacitySettings {
 }
 
 /// A contender whose knobs cannot be tuned.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UntunableContender {
     /// The contender, by its place in the plan, from 0.
     pub contender: u32,
@@ -227,7 +228,7 @@ pub struct UntunableContender {
 }
 
 /// The published advice on the knobs of a contender.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ContenderPresets {
     /// The contender, by its place in the plan, from 0.
     pub contender: u32,
@@ -256,7 +257,7 @@ impl ChoiceSettings {
 }
 
 /// The settings of a search for knobs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TuningSettings {
     /// What makes a configuration better.
     pub score: TuningScore,
@@ -281,7 +282,7 @@ pub struct TuningSettings {
 
 /// How a search proposes configurations. Rounds, racing and holdout are the same for each, so that
 /// the strategies can be compared.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TuningStrategy {
     /// Presets, an even sample of the space, then a model.
@@ -340,7 +341,7 @@ impl TuningSettings {
 }
 
 /// Published advice on an engine's knobs, for the machine and the level of a search.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TuningPreset {
     /// Its name.
     pub name: String,
@@ -356,7 +357,7 @@ pub struct TuningPreset {
 }
 
 /// A knob that is searched, with its bounds in the knob's unit (bytes, seconds).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchedKnob {
     /// The knob.
     pub name: String,
@@ -369,7 +370,7 @@ pub struct SearchedKnob {
 }
 
 /// What makes a configuration better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TuningScore {
     /// A higher rate in closed loop.
@@ -379,7 +380,7 @@ pub enum TuningScore {
 }
 
 /// Limits that a configuration must keep, beside its promise.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TuningLimits {
     /// Peak memory of the workers and the engine's server, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -405,7 +406,7 @@ impl TuningLimits {
 }
 
 /// The part that a trial has in a search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialRole {
     /// The contender, by its place in the plan, from 0.
     pub contender: u32,
@@ -432,7 +433,7 @@ impl TrialRole {
 }
 
 /// The reason for a trial of a search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrialPurpose {
     /// A closed loop, whose rate tells where to begin.

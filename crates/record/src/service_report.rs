@@ -3,6 +3,7 @@
 
 use crate::trial::check_id;
 use crate::{Error, regular_file};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -14,7 +15,7 @@ pub const REPORTS: &str = "storage";
 const MAX_BYTES: u64 = 1 << 20;
 
 /// What a server of a modeled image did while its delays were on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServiceReport {
     /// The name of the model.
     pub model: String,
@@ -31,7 +32,7 @@ pub struct ServiceReport {
 }
 
 /// The requests of one kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RequestCounts {
     /// Their number.
     pub requests: u64,
@@ -67,7 +68,7 @@ impl RequestCounts {
 
 /// The round trips of requests without delay: one at a time to the server's file, and as clients
 /// make them, through a loop device on this file.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OwnCost {
     /// A read of 4 KiB, one at a time.
     pub read: RoundTrip,
@@ -85,7 +86,7 @@ pub struct OwnCost {
 }
 
 /// The round trips of requests by direct I/O to a loop device on the server's file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LoopCost {
     /// A read of 4 KiB, one at a time.
     pub read: RoundTrip,
@@ -98,7 +99,7 @@ pub struct LoopCost {
 }
 
 /// The part of the modeled time that requests spend on their way, by kind, nanoseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TransportTimes {
     /// Of a read.
     pub read_ns: u64,
@@ -109,7 +110,7 @@ pub struct TransportTimes {
 }
 
 /// The round trips of requests of one size.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeCost {
     /// Bytes of a request.
     pub bytes: u64,
@@ -122,7 +123,7 @@ pub struct SizeCost {
 }
 
 /// Percentiles of the time from the call of a client to its return, nanoseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundTrip {
     /// A tenth of the round trips take at most this.
     pub lowest_tenth_ns: u64,

@@ -1,6 +1,7 @@
 //! The skipped parts of a plan: the runner says what they are, reports tell of them.
 
 use crate::Durability;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The reason for skipping a step without effect.
@@ -9,7 +10,7 @@ pub const STEP_WITHOUT_EFFECT: &str = "it changes nothing, so it is not measured
 const UNSUPPORTED_LEVEL: &str = " does not support durability '";
 
 /// A part of a plan that is skipped. In JSON it is its sentence.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct SkippedPart {
     /// What it is.
@@ -20,7 +21,7 @@ pub struct SkippedPart {
 }
 
 /// What a skipped part of a plan is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SkipKind {
     /// A durability level that the engine does not support: nothing that a user can change.

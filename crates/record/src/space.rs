@@ -1,10 +1,11 @@
 //! The size of a database, and its compaction.
 
 use crate::accounting::Device;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Size of a database folder.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DatabaseSize {
     /// Blocks that the file system gave to its files, bytes.
     pub allocated_bytes: u64,
@@ -13,7 +14,7 @@ pub struct DatabaseSize {
 }
 
 /// An engine's own compaction of its database after the workers ended: its cost, and what it left.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Compaction {
     /// The engine's call or statement: `VACUUM`.
     pub means: String,

@@ -1,13 +1,14 @@
 //! Intervals in which a part of a trial did not run: a process that was stopped, a machine that was
 //! suspended.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A part of a trial that does not run for longer than this makes the trial invalid, seconds.
 pub const STALL_S: f64 = 2.0;
 
 /// A part of a trial.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StalledPart {
     /// The machine, or all processes of the trial.
@@ -22,7 +23,7 @@ pub enum StalledPart {
 }
 
 /// An interval in which a part of a trial did not run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialStall {
     /// The part.
     pub part: StalledPart,

@@ -2,10 +2,11 @@
 //! power is lost.
 
 use crate::{Durability, Survival};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The layers below a trial's database and log, and what they promise.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StorageStack {
     /// Each layer, from the database's file system down to the devices, and then those of the log
     /// if it is apart: `ext4 on /data from /dev/vda (rw,noatime)`, `device vda, write back cache`.
@@ -15,7 +16,7 @@ pub struct StorageStack {
 }
 
 /// What becomes of flushed data when power is lost, as far as the layers show; the best first.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "flushed_data", rename_all = "snake_case")]
 pub enum PowerLoss {
     /// It survives, if the devices keep what they acknowledge.

@@ -14,6 +14,7 @@
 
 use crate::suggest::{UnknownName, find_named};
 use crate::value::{ParseSecondsError, exact_bytes, format_seconds, parse_bytes, parse_seconds};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -21,7 +22,7 @@ use std::time::Duration;
 
 crate::choices! {
     /// The requests that a storage fault concerns.
-    #[derive(Serialize, Deserialize)]
+    #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
     pub enum FaultOperation {
         /// Reads that reach the storage: what the kernel has in its cache, it does not read again.
@@ -38,7 +39,7 @@ crate::choices! {
 crate::choices! {
     /// What the kernel does with the pages that a failed fsync did not write (Rebello et al., "Can
     /// Applications Recover from fsync Failures?", USENIX ATC 2020).
-    #[derive(Default, Serialize, Deserialize)]
+    #[derive(Default, Serialize, Deserialize, JsonSchema)]
     pub enum FailedFlush {
         /// They count as clean, as on ext4 and XFS: the cache has the new content until it is
         /// evicted, the storage the old one, and a later fsync does not write them.
@@ -260,7 +261,7 @@ pub enum FaultSyntaxError {
 }
 
 /// A storage fault: `fsync:eio@3`. Its text is its form in plans and records.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct StorageFault {
     /// The requests that it concerns.

@@ -1,10 +1,11 @@
 //! The seconds of a trial.
 
 use crate::accounting::{Device, OtherPrograms, Pressure, ratio, written_bytes};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One second of a trial.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimelineSecond {
     /// When it ended, seconds since the workers were released.
     pub at_s: f64,

@@ -6,6 +6,7 @@ use crate::search::{SearchEnd, TrialRole};
 use crate::suggest::{UnknownName, find_named};
 use crate::value::Settings;
 use crate::{Conditions, Durability};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -33,7 +34,7 @@ pub fn check_id(id: &str) -> Result<(), TrialIdError> {
 }
 
 /// The kind of worker that executes the workload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WorkerKind {
     /// Each worker is a separate process.
@@ -60,7 +61,7 @@ impl fmt::Display for WorkerKind {
 }
 
 /// The extent of checks of a trial's outcome against an independent computation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum VerifyLevel {
     /// Check every stored record.
@@ -106,7 +107,7 @@ pub const KILLED_BY_MEMORY_LIMIT: &str = "killed by the memory limit";
 
 /// One cell of a plan, to run once: everything that determines the trial, with every default filled
 /// in.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialSpec {
     /// Unique in its run, usable as a file name: `0007-lmdb-async-w4-r2`.
     pub id: String,

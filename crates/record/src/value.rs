@@ -1,5 +1,6 @@
 //! The value of a setting: of a knob, of a workload, or as an engine reports it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +10,7 @@ pub type Settings = BTreeMap<String, Value>;
 
 /// A value as plans write it and records keep it. Sizes and times are plain integers in the unit
 /// that the setting's name or description states.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Value {
     /// On or off.

@@ -3,7 +3,7 @@
 
 pub(crate) mod csv;
 pub(crate) mod html;
-pub(crate) mod json;
+pub mod json;
 pub mod jsonl;
 pub(crate) mod markdown;
 pub mod openmetrics;

@@ -89,6 +89,8 @@ pub enum Command {
     Site(cmd::site::Arguments),
     /// Export trials as CSV, JSON Lines or OpenMetrics
     Export(cmd::export::Arguments),
+    /// Print the JSON Schema of a kind of file that trueput writes or reads
+    Schema(cmd::schema::Arguments),
     /// List published tables, or show one with its source and caveats
     Published(cmd::published::Arguments),
     /// Write shell completions
@@ -141,6 +143,7 @@ impl Command {
             Self::Site(arguments) => cmd::site::run(&arguments),
             Self::Export(arguments) => cmd::export::run(&arguments),
             Self::Report(arguments) => cmd::report::run(&arguments),
+            Self::Schema(arguments) => cmd::schema::run(&arguments, registry),
             Self::Published(arguments) => cmd::published::run(&arguments, registry),
             Self::Completions(arguments) => cmd::completions::run(&arguments, Cli::command()),
             Self::Man(arguments) => cmd::man::run(&arguments, Cli::command()),

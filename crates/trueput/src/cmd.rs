@@ -24,6 +24,7 @@ pub mod predict;
 pub mod published;
 pub mod report;
 pub mod run;
+pub mod schema;
 pub mod site;
 pub mod storage;
 pub mod storage_server;

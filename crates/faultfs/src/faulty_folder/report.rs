@@ -1,10 +1,11 @@
 //! What a faulty folder did.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use trueput_record::storage_fault::{FaultOperation, StorageFault};
 
 /// What a faulty folder did while it was armed.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultReport {
     /// Reads that reached it, failed ones included.
     pub reads: u64,
@@ -26,7 +27,7 @@ pub struct FaultReport {
 }
 
 /// How often a fault came.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultCount {
     /// The fault.
     pub fault: StorageFault,
@@ -37,7 +38,7 @@ pub struct FaultCount {
 }
 
 /// A fault that came.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InjectedFault {
     /// The fault.
     pub fault: StorageFault,

@@ -3,13 +3,14 @@
 use crate::cells::RankedCell;
 use crate::isolation::word;
 use crate::rankings::Ranking;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Reverse;
 use trueput_record::Phenomenon;
 
 /// A contender whose transactions are less isolated than those of others: the leader, or where no
 /// order is claimed the least isolated one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WeakerIsolation {
     /// The contender.
     pub contender: String,

@@ -5,6 +5,7 @@ use crate::Run;
 use crate::decision::RankingDecision;
 use crate::shell::quoted;
 use crate::statistics::SequentialRule;
+use schemars::JsonSchema;
 use serde::Serialize;
 use trueput_record::TrialSpec;
 use trueput_record::search::{DecisionSettings, EqualityMargin, SearchEnd, SearchSettings};
@@ -18,7 +19,7 @@ const MAX_PROPOSED_REPEATS: f64 = DecisionSettings::MAX_REPEATS as f64;
 const TIME_FACTOR: f64 = 1.25;
 
 /// Something to do next.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum NextStep {
     /// Continue an interrupted run.

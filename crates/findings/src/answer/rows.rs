@@ -8,6 +8,7 @@ use crate::marks::Mark;
 use crate::objective::ObjectiveResult;
 use crate::rankings::Ranking;
 use crate::statistics::Interval;
+use schemars::JsonSchema;
 use serde::Serialize;
 use trueput_record::VerifyLevel;
 
@@ -15,7 +16,7 @@ use trueput_record::VerifyLevel;
 const COMMIT: &str = "commit";
 
 /// A contender of a ranking.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct AnswerRow {
     /// Its place, from 1; `None` if the ranking has no order or it has no place in it. Contenders
     /// that are not shown to be slower than the leader share its place, up to the first one that
@@ -69,7 +70,7 @@ pub struct AnswerRow {
 }
 
 /// A result of the workload that is the rate of the headline operation in another unit.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WorkRate {
     /// What is counted: `rows inserted`.
     pub what: String,
@@ -78,7 +79,7 @@ pub struct WorkRate {
 }
 
 /// Blocks of a database around the engine's own compaction, medians of the repeats.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CompactionSizes {
     /// Before it, bytes.
     pub before_bytes: f64,
@@ -87,7 +88,7 @@ pub struct CompactionSizes {
 }
 
 /// A latency of a row.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LatencyFigure {
     /// The kind of operation; of an open loop, the one that users waited longest for.
     pub kind: String,

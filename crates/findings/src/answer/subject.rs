@@ -7,11 +7,12 @@ use crate::power_loss::StoragePromise;
 use crate::rankings::Ranking;
 use crate::storage_models::StorageModels;
 use crate::units::plural;
+use schemars::JsonSchema;
 use serde::Serialize;
 use trueput_record::{ClusterSurvival, Durability};
 
 /// The workload, level and settings that the contenders of a ranking have in common.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RankingSubject {
     /// The workload.
     pub workload: String,

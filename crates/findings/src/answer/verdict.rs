@@ -6,10 +6,11 @@ use crate::rankings::Ranking;
 use crate::statistics::{
     Comparison, InconclusiveReason, Noise, StandingKind, Verdict, inconclusive_reason,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Whether the lead of a ranking is significant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RankingVerdict {
     /// Every other contender is significantly slower.
@@ -48,7 +49,7 @@ impl RankingVerdict {
 }
 
 /// The comparison of a contender with the leader.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RowVerdict {
     /// It is the leader.

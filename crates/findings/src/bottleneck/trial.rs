@@ -1,6 +1,7 @@
 //! The bottleneck of a trial: the rules of [`super`] over its record.
 
 use super::{Bottleneck, BottleneckInterval, TrialContext};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trueput_record::TrialRecord;
@@ -11,7 +12,7 @@ use trueput_record::measurement::Measurement;
 const MIN_TRIAL_S: f64 = 2.0;
 
 /// The bottleneck of a trial over its time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TrialBottleneck<'a> {
     /// The trial.
     pub trial: &'a str,

@@ -2,6 +2,7 @@
 
 use crate::bottleneck::keeps_rate;
 use crate::limits::{check_limits, frequent_kinds};
+use schemars::JsonSchema;
 use serde::Serialize;
 use trueput_record::TrialRecord;
 use trueput_record::measurement::{Measurement, OpenLoop};
@@ -9,7 +10,7 @@ use trueput_record::objective::{Objective, ObjectiveLimit, ObjectiveMetric};
 use trueput_record::search::TuningLimits;
 
 /// A figure of a trial that the objective limits.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ObjectiveFigure {
     /// The figure, as in an objective: `p99`.
     pub metric: &'static str,
@@ -22,7 +23,7 @@ pub struct ObjectiveFigure {
 }
 
 /// A reason why a trial did not keep the objective.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum Violation {
     /// A figure reached its limit.
@@ -43,7 +44,7 @@ pub enum Violation {
 }
 
 /// The figures of a trial beside an objective.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ObjectiveJudgement {
     /// A figure for each limit; none if the trial has no measurement in open loop.
     pub figures: Vec<ObjectiveFigure>,

@@ -6,6 +6,7 @@
 //! have one: Prins 2012). The capacity, the width and the share of lapses are estimated together,
 //! on a grid, as Waeber, Frazier and Henderson (2011) do for a noisy bisection.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::ops::RangeInclusive;
 
@@ -50,7 +51,7 @@ pub(super) fn is_possible_rate(per_s: f64) -> bool {
 }
 
 /// An estimate of a capacity.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CapacityEstimate {
     /// The median, requests per second.
     pub median_per_s: f64,

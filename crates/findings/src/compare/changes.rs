@@ -4,6 +4,7 @@ use super::common::{self, LimitProbe};
 use super::side::{Side, SideCell};
 use crate::text::serialize_as_text;
 use crate::units::{bytes, number};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use trueput_record::value::Settings;
@@ -17,7 +18,7 @@ const LIMIT_SCATTER: f64 = 0.10;
 const NOT_STATED: &str = "not stated";
 
 /// Something that is not the same on both sides.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema, thiserror::Error)]
 #[error("{subject} {first} → {second}")]
 pub struct Change {
     /// The subject of the change.

@@ -4,6 +4,7 @@ use super::side::{Side, SideCell};
 use crate::statistics::median;
 use crate::storage_models::StorageModels;
 use crate::text::serialize_as_text;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use trueput_record::TrialRecord;
@@ -38,7 +39,7 @@ impl LimitProbe {
 }
 
 /// A hardware limit as both sides measured it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LimitPair {
     /// The probe.
     #[serde(rename = "what")]

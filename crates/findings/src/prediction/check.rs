@@ -3,10 +3,11 @@
 
 use crate::scaling::{Fit, Law, student_t_975};
 use crate::statistics::median;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How a measured cell was kept from the law that predicts it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckKind {
     /// The law was fitted to all other cells.
@@ -18,7 +19,7 @@ pub enum CheckKind {
 }
 
 /// A measured cell, and what was predicted for it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CheckedCell {
     /// How it was kept from the law.
     pub kind: CheckKind,
@@ -42,7 +43,7 @@ pub struct CheckedCell {
 }
 
 /// Errors of several cells, without their signs, as shares of the measured rate.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct ErrorSummary {
     /// The median.
     pub median: f64,

@@ -2,13 +2,14 @@
 //! or the replay of the followers that it waits for.
 
 use super::Error;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::str::FromStr;
 use trueput_record::measurement::LatencySummary;
 use trueput_record::{Durability, TrialSpec};
 
 /// What a commit waits for on the followers. The names are those of PostgreSQL's ladder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FollowerStep {
     /// Nothing: no follower is asked.
@@ -59,7 +60,7 @@ impl FromStr for FollowerStep {
 }
 
 /// The nodes, and what a commit waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Replication {
     /// The number of nodes; 1 for an engine that is not a cluster.
     pub nodes: u32,
@@ -124,7 +125,7 @@ pub(super) fn network_delay_s(spec: &TrialSpec) -> f64 {
 }
 
 /// The costs of a follower, and how much its times vary.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FollowerCosts {
     /// The mean time of a flush, seconds; `None` if it is neither measured nor given.
     pub flush_s: Option<f64>,
@@ -143,7 +144,7 @@ pub struct FollowerCosts {
 }
 
 /// The parts of a commit's wait for other nodes, seconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct CommitWait {
     /// Round trips of the network.
     pub network_s: f64,

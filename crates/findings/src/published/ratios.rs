@@ -3,11 +3,12 @@
 use super::derived::differ_only_along;
 use super::rows::{ComparedColumn, ComparedRow, Role};
 use super::scale::{self, same_keys};
+use schemars::JsonSchema;
 use serde::Serialize;
 use trueput_record::published::{Cell, ColumnsByDimension, Ratio, Share, SideBySide};
 
 /// Ratios of one kind.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RatioTable {
     /// The two things whose ratio is shown.
     pub title: String,
@@ -21,7 +22,7 @@ pub struct RatioTable {
 }
 
 /// A ratio of ours, with the document's if it has one.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RatioRow {
     /// Our contender; empty for a ratio that only they have.
     pub who: String,

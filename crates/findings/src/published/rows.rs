@@ -1,10 +1,11 @@
 //! Rows of ours and of a published table in one layout.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use trueput_record::published::Cell;
 
 /// A column of a [`PublishedComparison`].
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ComparedColumn {
     /// Its name, which ends in its unit if it has one.
     pub name: String,
@@ -29,7 +30,7 @@ pub struct ComparedColumn {
 }
 
 /// The kind of values in a column of a [`PublishedComparison`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// An input of a row, by which rows are matched.
@@ -41,7 +42,7 @@ pub enum Role {
 }
 
 /// A row of a [`PublishedComparison`].
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ComparedRow {
     /// Whether the row is ours, not published.
     pub ours: bool,

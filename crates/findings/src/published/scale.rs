@@ -3,6 +3,7 @@
 
 use super::rows::{ComparedColumn, ComparedRow, Role, distinct};
 use super::trial::Trials;
+use schemars::JsonSchema;
 use serde::Serialize;
 use trueput_record::published::{Cell, PublishedTable};
 
@@ -44,7 +45,7 @@ pub(super) fn common_scale(
 }
 
 /// The sizes of a problem, one for each dimension that grows with it, as in `finish 100,000`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Sizes {
     /// Ours.
     pub here: String,

@@ -11,6 +11,7 @@ use super::scale::{self, ScaleMatch, Sizes, same_keys};
 use super::steps::{Steps, is_one_at_a_time};
 use super::trial::{OF_LOAD, Trials, combined_result, parse_cell};
 use crate::Run;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trueput_record::TrialRecord;
@@ -21,7 +22,7 @@ use trueput_record::published::{
 };
 
 /// A published table with our rows next to its own.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PublishedComparison {
     /// The published table.
     pub id: String,

@@ -1,12 +1,13 @@
 //! Change points of a series: warm-up and cliffs within a trial, steps in a history.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The fewest values of a segment between two changes.
 pub(super) const MIN_SEGMENT_VALUES: usize = 3;
 
 /// The course of the rate over the seconds of a trial.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "shape", rename_all = "snake_case")]
 pub enum Shape {
     /// Too short to say.

@@ -5,6 +5,7 @@ use super::interval::{
 };
 use super::rank::{RankTest, rank_test, sign_test};
 use super::{ALPHA, CLAIM, MIN_CLAIM};
+use schemars::JsonSchema;
 use serde::Serialize;
 use statrs::distribution::{ChiSquared, ContinuousCDF, StudentsT};
 
@@ -12,7 +13,7 @@ use statrs::distribution::{ChiSquared, ContinuousCDF, StudentsT};
 pub const MAX_REPEATS: usize = 1_000;
 
 /// The verdict on two samples of a rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The second has the higher rate.
@@ -39,7 +40,7 @@ impl Verdict {
 }
 
 /// Two samples of a rate, compared.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
     /// The verdict.
     pub verdict: Verdict,

@@ -2,10 +2,11 @@
 
 use super::{Comparison, MIN_CLAIM, Noise, Verdict};
 use crate::statistics::Summary;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Why two are not claimed to differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InconclusiveReason {
     /// They differ by less than their repeats scatter.

@@ -1,12 +1,13 @@
 //! Intervals: of a median by resampling, of a ratio by Student's distribution of logarithms.
 
 use crate::statistics::{median, quantile};
+use schemars::JsonSchema;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use trueput_record::random::{GOLDEN_STEP, SplitMix64};
 
 /// An estimate with its confidence interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Interval {
     /// The best guess.
     pub estimate: f64,

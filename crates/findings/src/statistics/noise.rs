@@ -2,10 +2,11 @@
 
 use crate::statistics::Summary;
 use crate::text::serialize_as_text;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The noise of a run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Noise {
     /// The smallest difference between medians of cells that is above the noise: the typical spread
     /// of repeats, as a share; 0 if no cell has enough repeats.

@@ -1,12 +1,13 @@
 //! A test that looks at ranks only, so that one wild value cannot make or hide a difference.
 
 use crate::statistics::median;
+use schemars::JsonSchema;
 use serde::Serialize;
 use statrs::stats_tests::Alternative;
 use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
 
 /// The result of a rank test of two samples.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct RankTest {
     /// The chance of ranks so different if there were no difference: two-sided.
     pub p_value: f64,

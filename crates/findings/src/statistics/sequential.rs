@@ -10,6 +10,7 @@ mod pairs;
 use super::{ALPHA, Interval};
 use boundaries::{boundaries, looks, student_critical};
 use pairs::Repeats;
+use schemars::JsonSchema;
 use serde::Serialize;
 use trueput_record::search::DecisionSettings;
 
@@ -47,7 +48,7 @@ pub struct SequentialRule {
 }
 
 /// How a contender stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StandingKind {
     /// Of those that run, it has the highest rate.

@@ -1,13 +1,14 @@
 //! Pure functions over samples. Samples that are not finite are the caller's mistake and are left
 //! out by [`Summary::of`].
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The fewest repeats of a cell for which a spread is given.
 pub const MIN_REPEATS: usize = 3;
 
 /// A sample in five figures.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
     /// Number of values.
     pub count: usize,

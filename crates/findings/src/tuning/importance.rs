@@ -2,6 +2,7 @@
 
 use super::{Scores, configuration};
 use crate::forest::{Forest, Sample};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use trueput_record::random::SplitMix64;
@@ -14,7 +15,7 @@ const MIN_SCORES: usize = 20;
 pub const FAILURE_FACTOR: f64 = 0.5;
 
 /// How much the knobs of a search matter.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct KnobImportance {
     /// The part of the scores' variance that a random forest predicts from the knobs, for trials
     /// that it has not learned, from 0 to 1. If it is small, the shares are noise.
@@ -24,7 +25,7 @@ pub struct KnobImportance {
 }
 
 /// The importance of one knob.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct KnobShare {
     /// The knob.
     pub knob: String,

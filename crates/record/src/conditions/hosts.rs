@@ -1,6 +1,7 @@
 //! The hosts on which the workers of a trial run.
 
 use super::ParsePlaceError;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +14,7 @@ const MAX_NAME_BYTES: usize = 255;
 
 /// Hosts as ssh takes them: names, aliases of its configuration or addresses, each perhaps with a
 /// user, as in `me@a,b`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct HostList(Vec<String>);
 

@@ -15,6 +15,7 @@ use crate::storage_fault::StorageFault;
 use crate::storage_model::{ModelReference, parse_model};
 use crate::value::{exact_bytes, format_bytes};
 use crate::{Value, list};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display};
 
@@ -358,7 +359,7 @@ macro_rules! conditions {
         $(, scaled $scale:expr)?;
     )+) => {
         /// The run conditions of a trial.
-        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(default)]
         pub struct Conditions {
             $($(

@@ -2,6 +2,7 @@
 
 use super::{Column, Setting, TableDefect};
 use crate::Value;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -23,7 +24,7 @@ pub const FIRST_OF: &str = " | ";
 /// `elapsed_s`, `user_cpu_s`, `system_cpu_s`, `cpu_percent`, `database_kib`, `process_kib`,
 /// `total_kib`, `voluntary_context_switches`, `involuntary_context_switches`. Several figures with
 /// [`FIRST_OF`] between them are the first of them that a trial has.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SideBySide {
     /// The engines of the table: a run with none of them is not compared. Other engines of a
@@ -50,7 +51,7 @@ pub struct SideBySide {
 }
 
 /// A dimension whose values are columns of a table, each with the same figure.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ColumnsByDimension {
     /// The dimension.
@@ -63,7 +64,7 @@ pub struct ColumnsByDimension {
 }
 
 /// Ratios between the rows of a table that differ only in some keys.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ratio {
     /// The two sides of the ratio, in a line: `eight workers over four`.
@@ -82,7 +83,7 @@ pub struct Ratio {
 }
 
 /// A table's name for a contender of trueput's.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ContenderName {
     /// The engine.
@@ -105,7 +106,7 @@ impl Ratio {
 }
 
 /// One figure of a row over another of the same row: the share of a maximum that was reached.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
     /// The two sides of the quotient, in a line.

@@ -1,6 +1,7 @@
 //! A report as one JSON document, for programs.
 
 use crate::sections::scaling::misfit;
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use trueput_findings::ablation::{Ablation, ablations};
 use trueput_findings::answer::NextStep;
@@ -18,9 +19,18 @@ use trueput_findings::tuning::{TuningFindings, tuning};
 use trueput_findings::{Findings, Run};
 use trueput_record::folder::RunEnd;
 use trueput_record::objective::Objective;
+use trueput_record::schema::of_output;
 use trueput_record::{FORMAT_VERSION, HostFacts, TrialRecord};
 
-#[derive(Serialize)]
+/// The schema of the document.
+#[must_use]
+pub fn schema() -> Schema {
+    of_output::<Document<'_>>()
+}
+
+/// A report of a run.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Report")]
 struct Document<'a> {
     format: u32,
     folder: String,
@@ -55,14 +65,14 @@ struct Document<'a> {
     damaged: Vec<DamagedLine<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Threen1Trial<'a> {
     trial: &'a str,
     #[serde(flatten)]
     line: Threen1Line,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct ScalingDocument {
     name: String,
     points: Vec<ScalingPoint>,
@@ -72,7 +82,7 @@ struct ScalingDocument {
     curve: Vec<ScalingPoint>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct DamagedLine<'a> {
     line: usize,
     message: &'a str,

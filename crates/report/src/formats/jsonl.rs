@@ -1,11 +1,14 @@
 //! A run's trials as JSON Lines, for other programs.
 
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use trueput_findings::Run;
 use trueput_record::TrialRecord;
+use trueput_record::schema::of_file;
 
 /// A trial with the facts of its run, for one line.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ExportedTrial")]
 struct TrialLine<'a> {
     run: &'a str,
     run_started_at: &'a str,
@@ -13,6 +16,12 @@ struct TrialLine<'a> {
     program: &'a trueput_record::host::ProgramFacts,
     #[serde(flatten)]
     trial: &'a TrialRecord,
+}
+
+/// Returns the schema of a line.
+#[must_use]
+pub fn schema() -> Schema {
+    of_file::<TrialLine<'_>>()
 }
 
 /// One JSON object per trial, with the run's name, start, host and program in each.

@@ -46,6 +46,7 @@ mod predictions;
 mod published;
 mod repeats;
 mod replaced_libraries;
+mod schemas;
 mod secrets;
 mod servers;
 mod site;

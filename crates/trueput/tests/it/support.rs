@@ -3,6 +3,7 @@
 #[path = "../../../report/tests/it/support/browser.rs"]
 pub mod browser;
 pub mod copies;
+pub mod json_schema;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -14,17 +14,19 @@ LINTED := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/scripts/rustc-with-lints
 # Most tests wait: for a disk, for a server, for an engine that sleeps as it closes.
 export RUST_TEST_THREADS ?= $(shell echo $$(( 2 * $$(nproc) )))
 
-.PHONY: help run test check browser lint bench build dist package setup doc clean allocators fuse file-systems network ssh numa-guest engines engines-all engines-here
+.PHONY: help run test check browser lint bench build dist package setup doc clean allocators fuse file-systems network ssh numa-guest engines engines-all tools-here
 
 help: ## List what can be made.
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: build engines-here ## Build, get more engines where that is allowed, run the plan first-look, print its tables, write its page.
+run: build tools-here ## Build, get more engines where that is allowed, run the plan first-look, print its tables, write its page.
+	@$(call install_engines,$(TRUEPUT))
 	$(TRUEPUT) run plans/first-look.toml
 
-test: setup engines-here ## Check the formatting and the lints, then run every test, on every engine that is here.
+test: setup tools-here ## Check the formatting and the lints, then run every test, on every engine that is here.
 	@$(TIMED) formatting $(CARGO) fmt --all --check
 	@$(LINTED) $(TIMED) "lints, and building the tests" $(CARGO) test --workspace --locked --no-run
+	@$(call install_engines,target/debug/trueput)
 	@$(LINTED) $(TIMED) tests scripts/summarized-tests $(CARGO) test --workspace --locked --no-fail-fast
 
 check: setup ## The quick part of 'make test': formatting, lints, and the tests that are not marked as slow.
@@ -65,22 +67,27 @@ ssh: ## Install ssh and its server, with which 'make test' makes hosts of its ow
 numa-guest: build ## Test NUMA policies in an emulated guest of four nodes (a minute; needs qemu).
 	scripts/numa-guest $(TRUEPUT)
 
-engines: ## Install the engines that are quick to get: prebuilt libraries and packages (minutes).
-	scripts/engines quick
+engines: build ## Install the engines that are quick to get: prebuilt libraries and packages (minutes).
+	$(TRUEPUT) engines install quick
 
-engines-all: ## Install those, and the engines that must be compiled.
-	scripts/engines all
+engines-all: build ## Install those, and the engines that must be compiled.
+	$(TRUEPUT) engines install all
 
-# The engines, allocators, fuse3, mkfs, iproute2 and ssh, all quick to get, where this user may install them. Without them
+# Installs the quick engines with this build of the program: $(1). Without them everything goes on.
+# 'make test' has only the debug build that comes with the tests.
+define install_engines
+$(1) engines install quick || \
+  echo "going on without the engines that could not be installed; 'make engines' tries again"
+endef
+
+# The allocators, fuse3, mkfs, iproute2 and ssh, all quick to get, where this user may install them. Without them
 # everything goes on: a plan leaves out what is not there, and a test says why it skips.
-engines-here:
+tools-here:
 	@$(MAKE) --no-print-directory allocators || true
 	@$(MAKE) --no-print-directory fuse || true
 	@$(MAKE) --no-print-directory file-systems || true
 	@$(MAKE) --no-print-directory network || true
 	@$(MAKE) --no-print-directory ssh || true
-	@scripts/engines quick || \
-	  echo "going on without the engines that could not be installed; 'make engines' tries again"
 
 lint: setup ## Formatting, lints, and the dependencies' licenses and sources.
 	$(CARGO) fmt --all --check

@@ -1,4 +1,4 @@
-//! Puts the sources of plug-ins, and the script that installs engines, into the program.
+//! Puts the sources of plug-ins and shims into the program.
 
 use std::fmt::Write;
 use std::fs;
@@ -6,12 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{env, io};
 
 /// What is bundled, relative to the repository's root.
-const BUNDLED: [&str; 4] = [
-    "crates/drivers/shim",
-    "engines",
-    "include",
-    "scripts/engines",
-];
+const BUNDLED: [&str; 3] = ["crates/drivers/shim", "engines", "include"];
 /// The extensions of sources, and the names of those without one. Results of builds may lie beside
 /// them.
 const SOURCES: [&str; 18] = [
@@ -27,7 +22,7 @@ const MANIFEST_SUFFIX: &str = ".in";
 fn main() -> io::Result<()> {
     let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let repository = crate_folder.join("../..");
-    let root = if repository.join("scripts/engines").exists() {
+    let root = if repository.join(BUNDLED[0]).exists() {
         repository
     } else {
         crate_folder.join(PACKAGED)

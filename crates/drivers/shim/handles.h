@@ -1,8 +1,8 @@
 /*
  * The functions that Berkeley DB and TokuDB's library share. Their handles are structs of function
  * pointers; this turns them into plain functions, so that a program that was built without their
- * headers can call them. `scripts/engines` compiles each shim against the db.h of its library. A shim
- * keeps no state and links with no library: the handles come from the library that the caller loaded,
+ * headers can call them. `trueput engines install` compiles each shim against the db.h of its
+ * library. A shim keeps no state and links with no library: the handles come from the library that the caller loaded,
  * which must be of the header's version, see header_version.
  *
  * Before it is included: PREFIX begins each function's name, ABSENT and NO_ROOM are the `case` labels

@@ -1,7 +1,7 @@
 /*
  * WiredTiger hands out structs of function pointers whose layout changes from version to version.
  * This file turns them into plain functions. It is compiled against the header of one version by
- * scripts/engines; the driver refuses it for a library of another.
+ * trueput engines install; the driver refuses it for a library of another.
  *
  * It calls nothing of the library by name: the driver passes wiredtiger_open in.
  */

@@ -39,7 +39,10 @@ pub use berkeleydb::BerkeleyDb;
 pub use etcd::Etcd;
 pub use gtm::Gtm;
 pub use leveldb::LevelDb;
-pub use library::{ignored_folders, is_in_trusted_location, untrusted_reason};
+pub use library::{
+    InstallationFolder, engine_folders, ignored_folders, installation_folder,
+    is_in_trusted_location, remember_folder, untrusted_reason,
+};
 pub use lmdb::Lmdb;
 pub use mariadb::{Galera, MariaDb};
 pub use mdbx::Mdbx;

@@ -11,8 +11,9 @@ pub(crate) mod search;
 mod trusted_location;
 
 pub(crate) use assertions::assertions;
-pub(crate) use folders::engine_folders;
-pub use folders::ignored_folders;
+pub use folders::{
+    InstallationFolder, engine_folders, ignored_folders, installation_folder, remember_folder,
+};
 pub use ownership::untrusted_reason;
 pub(crate) use password_file::{first_line, read_secret};
 pub(crate) use search::LibrarySearch;

@@ -1,5 +1,5 @@
-//! The sources that the program carries: those of the plug-ins that come with trueput, and the
-//! script that installs engines.
+//! The sources that the program carries: those of the plug-ins that come with trueput, and of the
+//! shims through which libraries are called.
 
 use std::fs;
 use std::io;
@@ -11,15 +11,25 @@ type SourceFile = (&'static str, &'static [u8]);
 /// Written by the build script.
 static FILES: &[SourceFile] = &include!(concat!(env!("OUT_DIR"), "/bundled_sources.rs"));
 
-/// The script that installs engines, relative to the folder of [`write_into`].
-pub const INSTALLER: &str = "scripts/engines";
+/// Returns the sources: the path of each from the root of the repository, and its bytes.
+pub fn files() -> impl Iterator<Item = SourceFile> {
+    FILES.iter().copied()
+}
 
-/// Writes the sources into a folder.
+/// Returns the bytes of one source.
+pub fn read(path: &str) -> Option<&'static [u8]> {
+    let mut files = files();
+    files
+        .find(|(name, _)| *name == path)
+        .map(|(_, bytes)| bytes)
+}
+
+/// Writes the sources whose path is wanted into a folder.
 ///
 /// # Errors
 /// A file that cannot be written.
-pub fn write_into(folder: &Path) -> io::Result<()> {
-    for (path, bytes) in FILES {
+pub fn write_matching(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> io::Result<()> {
+    for (path, bytes) in FILES.iter().filter(|(path, _)| is_wanted(path)) {
         let path = folder.join(path);
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
         fs::write(path, bytes)?;
@@ -43,10 +53,10 @@ mod tests {
     #[test]
     fn the_sources_are_whole() {
         let folder = tempfile::tempdir().unwrap();
-        write_into(folder.path()).unwrap();
+        write_matching(folder.path(), |_| true).unwrap();
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         for path in [
-            INSTALLER,
+            "crates/drivers/shim/wiredtiger.c",
             "include/trueput_engine.h",
             "engines/bbolt/go.sum",
         ] {
@@ -59,13 +69,12 @@ mod tests {
     fn every_plug_in_with_a_readme_has_the_name_of_its_folder() {
         let names = plugin_names();
         assert!(names.contains(&"bbolt"), "{names:?}");
-        let text = |path: &str| FILES.iter().find(|(file, _)| *file == path).map(|it| it.1);
         for name in names {
-            let description = text(&format!("engines/{name}/description.json")).unwrap();
+            let description = read(&format!("engines/{name}/description.json")).unwrap();
             let description: Value = serde_json::from_slice(description).unwrap();
             assert_eq!(description["name"], name);
             assert!(
-                text(&format!("engines/{name}/Makefile")).is_some(),
+                read(&format!("engines/{name}/Makefile")).is_some(),
                 "{name}"
             );
         }

@@ -28,6 +28,7 @@ mod cmd;
 mod conditions;
 #[cfg(test)]
 mod documented;
+mod engine_installation;
 mod engine_template;
 mod failure;
 mod named_engine;

@@ -4,8 +4,10 @@
 //! ignored, as the XDG specification ignores relative paths in its variables.
 
 use super::ownership::{sudo_user, untrusted_reason};
-use nix::unistd::{User, geteuid};
+use nix::unistd::{AccessFlags, User, access, geteuid};
 use std::env::var_os;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use trueput_engine::decode_utf8;
 
@@ -19,7 +21,8 @@ const USER_SUBFOLDER: &str = "trueput/engines";
 const FOLDER_LIST: &str = ".config/trueput/engine-folders";
 
 /// Returns the folders of engines, the user's first, without those that others could write to.
-pub(crate) fn engine_folders() -> Vec<PathBuf> {
+#[must_use]
+pub fn engine_folders() -> Vec<PathBuf> {
     let folders = candidates().into_iter();
     folders
         .filter(|folder| !folder.exists() || untrusted_reason(folder).is_none())
@@ -41,12 +44,79 @@ pub fn ignored_folders() -> Vec<String> {
         .collect()
 }
 
-fn candidates() -> Vec<PathBuf> {
-    let absolute_path_var = |name| {
-        var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
+/// Where this user installs engines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstallationFolder {
+    /// The folder of the engines.
+    pub target: PathBuf,
+    /// The user's own folder, if another: what root installed there earlier.
+    pub own: PathBuf,
+}
+
+/// Returns the folder that this user installs engines into, which need not exist: the one that
+/// `TRUEPUT_ENGINES` names; for root one for all users, where a changed `HOME` changes nothing;
+/// else the user's own. `None` for a user without a home folder.
+#[must_use]
+pub fn installation_folder() -> Option<InstallationFolder> {
+    let data = absolute_path_var("XDG_DATA_HOME")
+        .or_else(|| Some(absolute_path_var("HOME")?.join(".local/share")))
+        .or_else(|| Some(home_of_user()?.join(".local/share")));
+    let own = data.map(|data| data.join(USER_SUBFOLDER));
+    let only = absolute_path_var(ENGINES_VAR);
+    let is_writable = || {
+        let is_there = fs::create_dir_all(SYSTEM).is_ok();
+        is_there && access(SYSTEM, AccessFlags::W_OK).is_ok()
     };
+    let is_for_all = only.is_none() && geteuid().is_root() && is_writable();
+    select_folder(only, own, is_for_all)
+}
+
+fn select_folder(
+    only: Option<PathBuf>,
+    own: Option<PathBuf>,
+    is_for_all: bool,
+) -> Option<InstallationFolder> {
+    let system = is_for_all.then(|| PathBuf::from(SYSTEM));
+    let target = only.or(system).or_else(|| own.clone())?;
+    let own = own.unwrap_or_else(|| target.clone());
+    Some(InstallationFolder { target, own })
+}
+
+/// Adds a folder of engines to the user's list, unless it is searched anyway.
+///
+/// # Errors
+/// A list that cannot be written.
+pub fn remember_folder(folder: &Path) -> io::Result<()> {
+    let Some(home) = home_of_user().filter(|home| home.is_dir()) else {
+        return Ok(());
+    };
+    if geteuid().is_root() || folder == home.join(".local/share").join(USER_SUBFOLDER) {
+        return Ok(());
+    }
+    add_to_list(&home.join(FOLDER_LIST), folder)
+}
+
+fn add_to_list(list: &Path, folder: &Path) -> io::Result<()> {
+    if listed_folders(list).iter().any(|known| known == folder) {
+        return Ok(());
+    }
+    list.parent().map_or(Ok(()), fs::create_dir_all)?;
+    let mut file = OpenOptions::new().append(true).create(true).open(list)?;
+    writeln!(file, "{}", folder.display())
+}
+
+/// The home folder of the user database, whatever `HOME` is.
+fn home_of_user() -> Option<PathBuf> {
+    let user = User::from_uid(geteuid()).ok().flatten()?;
+    Some(user.dir).filter(|home| home.is_absolute())
+}
+
+fn absolute_path_var(name: &str) -> Option<PathBuf> {
+    let path = var_os(name).map(PathBuf::from);
+    path.filter(|path| path.is_absolute())
+}
+
+fn candidates() -> Vec<PathBuf> {
     if let Some(only) = absolute_path_var(ENGINES_VAR) {
         return vec![only];
     }
@@ -99,6 +169,32 @@ mod tests {
         let expected = ["/data/engines", "/more"].map(PathBuf::from);
         assert_eq!(listed_folders(&list), expected);
         assert!(listed_folders(&folder.path().join("none")).is_empty());
+    }
+
+    #[test]
+    fn a_named_folder_comes_before_that_of_all_users_and_this_before_one_s_own() {
+        let path = |text: &str| Some(PathBuf::from(text));
+        let target = |only, own, is_for_all| {
+            select_folder(only, own, is_for_all).map(|folder| folder.target)
+        };
+        assert_eq!(target(path("/only"), path("/own"), true), path("/only"));
+        assert_eq!(target(path("/only"), None, false), path("/only"));
+        assert_eq!(target(None, path("/own"), true), path(SYSTEM));
+        assert_eq!(target(None, path("/own"), false), path("/own"));
+        assert_eq!(target(None, None, false), None);
+        let system = select_folder(None, path("/own"), true).unwrap();
+        assert_eq!(Some(system.own), path("/own"));
+    }
+
+    #[test]
+    fn a_folder_is_listed_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let list = folder.path().join("config/engine-folders");
+        for engines in ["/data/engines", "/more", "/data/engines"] {
+            add_to_list(&list, Path::new(engines)).unwrap();
+        }
+        let text = std::fs::read_to_string(&list).unwrap();
+        assert_eq!(text, "/data/engines\n/more\n");
     }
 
     #[test]

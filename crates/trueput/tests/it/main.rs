@@ -22,6 +22,7 @@ mod crashes;
 mod decisions;
 mod durability_table;
 mod engine_builds;
+mod engine_installation;
 mod fault_condition;
 mod faults;
 mod filesystems;

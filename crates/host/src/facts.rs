@@ -1,6 +1,7 @@
 //! Facts about the machine.
 
 use super::file_system::find_file_system;
+use super::machine_checks::find_limits;
 use std::fs::read_to_string;
 use std::path::Path;
 use trueput_record::HostFacts;
@@ -11,12 +12,13 @@ use trueput_record::host::ProgramFacts;
 #[must_use]
 pub fn read_facts(directory: &Path, program: ProgramFacts) -> HostFacts {
     let cpu_information = text("/proc/cpuinfo");
+    let (cores, load_at_start) = (count_cores(), read_load_average());
     HostFacts {
         host_name: line("/proc/sys/kernel/hostname"),
         cpu_model: cpu_field(&cpu_information, "model name")
             .unwrap_or_default()
             .to_owned(),
-        cores: count_cores(),
+        cores,
         memory_bytes: read_memory_bytes(),
         numa_nodes: super::topology::read_nodes(),
         operating_system: pretty_name(&text("/etc/os-release")).unwrap_or_default(),
@@ -27,7 +29,8 @@ pub fn read_facts(directory: &Path, program: ProgramFacts) -> HostFacts {
             .map(|governor| governor.trim().to_owned()),
         clock: clock(&cpu_information).to_owned(),
         file_system: find_file_system(directory),
-        load_at_start: read_load_average(),
+        load_at_start,
+        checks: find_limits(directory, load_at_start[0], cores),
         program,
     }
 }

@@ -16,6 +16,7 @@ mod fuse;
 pub mod image_store;
 pub mod io_wait;
 pub mod kernel_threads;
+pub mod machine_checks;
 pub mod mount_namespace;
 pub mod network;
 mod numa;

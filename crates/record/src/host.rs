@@ -1,5 +1,6 @@
 //! Facts about the machine and this program that are needed to interpret a figure.
 
+use crate::machine_check::MachineCheck;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +35,10 @@ pub struct HostFacts {
     pub file_system: FileSystemFacts,
     /// Load averages over 1, 5 and 15 minutes when the run began.
     pub load_at_start: [f64; 3],
+    /// What limited figures, or voided promises, when the run began: see `trueput doctor`. Absent
+    /// in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<MachineCheck>,
     /// This program.
     pub program: ProgramFacts,
 }

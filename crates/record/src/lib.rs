@@ -30,6 +30,7 @@
 //! - `lines`: lines of files of unknown origin
 //! - `list`: lists of values on the command line
 //! - `load_generator`: the hosts that ran a trial's workers
+//! - `machine_check`: what limits figures on a machine
 //! - `measurement`: the record of a trial, one line of `trials.jsonl`
 //! - `median`: the median of some figures
 //! - `objective`: response times and errors that a contender must keep
@@ -83,6 +84,7 @@ pub mod latency;
 mod lines;
 pub mod list;
 pub mod load_generator;
+pub mod machine_check;
 pub mod measurement;
 mod median;
 pub mod objective;

@@ -18,6 +18,7 @@
 //! - `formats`: a file for each format
 //! - `history`: many runs of one plan
 //! - `isolation`: isolation levels
+//! - `machine_words`: what limits figures on a machine
 //! - `merge`: several runs in one report
 //! - `pictures`: pictures of a whole run, as SVG or PNG
 //! - `prediction`: rates and latencies expected elsewhere
@@ -46,6 +47,7 @@ mod fixed_rate;
 pub mod formats;
 pub mod history;
 mod isolation;
+pub mod machine_words;
 pub mod merge;
 mod objective;
 pub mod pictures;

@@ -73,6 +73,8 @@ pub enum Command {
     Faults(cmd::faults::Arguments),
     /// Test engines with the conformance suite
     Check(cmd::check::Arguments),
+    /// Find what limits figures on this machine, and what cannot be measured here
+    Doctor(cmd::doctor::Arguments),
     /// List or remove what killed runs left behind: mounts, loop devices, images, folders
     Clean(cmd::clean::Arguments),
     /// Print the report of a run folder, or write its page or a chart
@@ -122,6 +124,7 @@ impl Command {
     pub fn run(self, registry: &Registry) -> Result<ExitCode, Failure> {
         match self {
             Self::Run(arguments) => cmd::run::run(&arguments, registry),
+            Self::Doctor(arguments) => cmd::doctor::run(&arguments, registry),
             Self::Ledger(arguments) => cmd::ledger::run(&arguments, registry),
             Self::Choose(arguments) => cmd::choose::run(&arguments, registry),
             Self::Capacity(arguments) => cmd::capacity::run(&arguments, registry),

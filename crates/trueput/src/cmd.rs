@@ -10,6 +10,7 @@ pub mod cluster_host;
 pub mod compare;
 pub mod compare_gate;
 pub mod completions;
+pub mod doctor;
 pub mod engines;
 pub mod export;
 pub mod fault_server;

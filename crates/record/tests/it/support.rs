@@ -172,6 +172,7 @@ fn host() -> HostFacts {
             free_bytes: 40 << 30,
         },
         load_at_start: [0.1, 0.2, 0.3],
+        checks: Vec::new(),
         program: ProgramFacts {
             version: "0.1.0".to_owned(),
             commit: "0123abc".to_owned(),

@@ -3,6 +3,7 @@
 use super::absence;
 use crate::answer::words;
 use crate::document::Block;
+use crate::machine_words;
 use crate::storage_words;
 use trueput_findings::Run;
 use trueput_findings::answer::Answer;
@@ -170,6 +171,11 @@ pub(crate) fn host_lines(report: &Run) -> Vec<String> {
     }
     let program = &host.program;
     let mut lines = vec![processor, file_system(&host.file_system)];
+    let checks: Vec<String> = host.checks.iter().map(machine_words::sentence).collect();
+    if !checks.is_empty() {
+        let checks = checks.join("; ");
+        lines.push(format!("limits figures (trueput doctor): {checks}"));
+    }
     lines.extend(storage_words::models_of(report).map(|models| {
         format!(
             "storage models: {models}; requests take as long as on such a device \

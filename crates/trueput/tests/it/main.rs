@@ -20,6 +20,7 @@ mod compactions;
 mod comparing;
 mod crashes;
 mod decisions;
+mod doctor;
 mod durability_table;
 mod engine_builds;
 mod engine_installation;

@@ -14,7 +14,7 @@ LINTED := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/scripts/rustc-with-lints
 # Most tests wait: for a disk, for a server, for an engine that sleeps as it closes.
 export RUST_TEST_THREADS ?= $(shell echo $$(( 2 * $$(nproc) )))
 
-.PHONY: help run test check browser lint bench build dist package setup doc clean allocators fuse file-systems network ssh numa-guest engines engines-all tools-here
+.PHONY: help run test check browser lint bench build dist package setup doc clean allocators fuse file-systems network ssh slurm numa-guest engines engines-all tools-here
 
 help: ## List what can be made.
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ network: ## Install iproute2, which makes the network of a cluster on this machi
 ssh: ## Install ssh and its server, with which 'make test' makes hosts of its own for --hosts.
 	@command -v ssh >/dev/null && [ -x /usr/sbin/sshd ] || { $(call install_packages,openssh-client openssh-server,ssh); }
 
+slurm: ## Install Slurm and munge, with which 'make test' makes a cluster of its own for --launcher slurm.
+	@command -v slurmctld >/dev/null && command -v munged >/dev/null || { $(call install_packages,slurm-wlm munge,Slurm); }
+
 numa-guest: build ## Test NUMA policies in an emulated guest of four nodes (a minute; needs qemu).
 	scripts/numa-guest $(TRUEPUT)
 
@@ -80,7 +83,7 @@ $(1) engines install quick || \
   echo "going on without the engines that could not be installed; 'make engines' tries again"
 endef
 
-# The allocators, fuse3, mkfs, iproute2 and ssh, all quick to get, where this user may install them. Without them
+# The allocators, fuse3, mkfs, iproute2, ssh and Slurm, all quick to get, where this user may install them. Without them
 # everything goes on: a plan leaves out what is not there, and a test says why it skips.
 tools-here:
 	@$(MAKE) --no-print-directory allocators || true
@@ -88,6 +91,7 @@ tools-here:
 	@$(MAKE) --no-print-directory file-systems || true
 	@$(MAKE) --no-print-directory network || true
 	@$(MAKE) --no-print-directory ssh || true
+	@$(MAKE) --no-print-directory slurm || true
 
 lint: setup ## Formatting, lints, and the dependencies' licenses and sources.
 	$(CARGO) fmt --all --check

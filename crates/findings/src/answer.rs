@@ -25,6 +25,7 @@ pub use verdict::{RankingVerdict, RowVerdict, refuses};
 
 use crate::decision::RankingDecision;
 use crate::eligibility::{HARNESS_ENGINE, Ineligibility, UnrankedStatus};
+use crate::ranking_hosts::RankingHosts;
 use crate::rankings::{Ranking, UnrankedTrial, rankings};
 use crate::statistics::{Disturbance, Interval, Noise};
 use schemars::JsonSchema;
@@ -127,6 +128,9 @@ pub struct RankingAnswer {
     /// How it stands, if the run goes on until its rankings are decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<RankingDecision>,
+    /// What its hosts say, if whole repeats ran on several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<RankingHosts>,
 }
 
 impl RankingAnswer {
@@ -320,6 +324,7 @@ fn ranking_answer(
         rows,
         verdict,
         decision: ranking.decision.clone(),
+        hosts: ranking.hosts.clone(),
     })
 }
 

@@ -7,6 +7,7 @@ use crate::capacity::has_only_stalled;
 use crate::cells::RankedCell;
 use crate::disturbed_repeats::MAX_LEFT_OUT;
 use crate::eligibility::{ineligibility, rate};
+use crate::host_blocks::reopen;
 use crate::statistics::{
     Comparison, InconclusiveReason, Interval, Observation, SequentialRule, Standing, StandingKind,
     Verdict,
@@ -87,7 +88,13 @@ impl RankingDecision {
         let equal_within = settings.equal_within();
         let rule = SequentialRule::new(settings.max_repeats, equal_within.part())
             .with_early_look(settings.early_look, cells.len());
-        let judgement = rule.judge(&observations);
+        let mut judgement = rule.judge(&observations);
+        reopen(
+            &mut judgement,
+            &trials,
+            headline,
+            equal_within.part().ln_1p(),
+        );
         let offsets = offsets(&judgement.standings);
         let contender = |place: usize| {
             let standing = &judgement.standings[place];

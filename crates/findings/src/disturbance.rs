@@ -15,7 +15,8 @@ const MIN_TRIAL_S: f64 = 0.1;
 /// it. Where the run decides, the spread of its repeats is no reason: its verdicts have intervals
 /// of their own.
 pub fn of_run(report: &Run) -> Option<Noise> {
-    let mut cells: BTreeMap<(&str, u32), Vec<f64>> = BTreeMap::new();
+    // Repeats on other hosts are not the same.
+    let mut cells: BTreeMap<(&str, u32, Option<&str>), Vec<f64>> = BTreeMap::new();
     let mut headlines: BTreeMap<&str, String> = BTreeMap::new();
     let left_out = left_out_trials(&report.manifest, &report.trials);
     let counted = |trial: &&TrialRecord| !left_out.contains(trial.spec.id.as_str());
@@ -25,7 +26,8 @@ pub fn of_run(report: &Run) -> Option<Noise> {
             .entry(workload)
             .or_insert_with(|| headline(&report.manifest, &[trial]));
         if ineligibility(trial, headline).is_none() {
-            let rates = cells.entry((workload, trial.spec.cell)).or_default();
+            let key = (workload, trial.spec.cell, trial.host.as_deref());
+            let rates = cells.entry(key).or_default();
             rates.extend(rate(trial, headline));
         }
     }

@@ -3,6 +3,7 @@
 //! come last.
 
 use crate::bottleneck::keeps_rate;
+use crate::host_blocks::are_on_hosts;
 use crate::limits::MIN_KIND_REQUESTS;
 use crate::statistics::{Comparison, Summary, Verdict, compare_among};
 use schemars::JsonSchema;
@@ -164,7 +165,13 @@ pub fn between(
 ) -> Comparison {
     let times =
         |(trials, at_rate): (&[&TrialRecord], &FixedRateResult)| times(trials, &at_rate.worst_kind);
-    let (best, other) = (times(best), times(other));
+    let are_on_hosts = are_on_hosts(best.0, other.0);
+    let (mut best, mut other) = (times(best), times(other));
+    if are_on_hosts {
+        // Only inside a host, and so a repeat, can they be compared.
+        best.retain(|repeat, _| other.contains_key(repeat));
+        other.retain(|repeat, _| best.contains_key(repeat));
+    }
     let paired = best.keys().eq(other.keys());
     let values = |times: BTreeMap<u32, f64>| times.into_values().collect::<Vec<_>>();
     of_times(&values(best), &values(other), paired, comparisons)

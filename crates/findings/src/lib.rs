@@ -24,6 +24,7 @@
 //! - `forest`: a regression that predicts scores with their uncertainty
 //! - `gate`: whether the second side of a comparison keeps the limits of gates
 //! - `history`: many runs of one plan, and changes of their rates
+//! - `host_blocks`: pairs of repeats inside a host
 //! - `integrity`: trials whose records contradict themselves
 //! - `isolation`: the isolation levels that contenders state
 //! - `knob_effects`: the effect of changing one knob on rate, memory and disk
@@ -36,6 +37,7 @@
 //! - `power_loss`: what the storage leaves of the promise of a level at lost power
 //! - `prediction`: the rate and latency expected for other numbers of clients, nodes and delays
 //! - `published`: comparison with published tables
+//! - `ranking_hosts`: what the hosts of a ranking say
 //! - `rankings`: cells grouped into rankings
 //! - `repeats`: the precision of the rates
 //! - `representative`: the trial that represents a cell in charts
@@ -80,6 +82,7 @@ pub mod forest;
 pub mod gate;
 pub mod hardware_limits;
 pub mod history;
+mod host_blocks;
 pub mod integrity;
 pub mod isolation;
 pub mod knob_effects;
@@ -93,6 +96,7 @@ pub mod over_time;
 pub mod power_loss;
 pub mod prediction;
 pub mod published;
+pub mod ranking_hosts;
 pub mod rankings;
 pub mod repeats;
 pub mod representative;

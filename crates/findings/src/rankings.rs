@@ -19,9 +19,11 @@ use crate::disturbed_repeats::disturbed_repeats;
 use crate::eligibility::{
     HARNESS_ENGINE, Ineligibility, LastAttempts, UnrankedStatus, headline, ineligibility,
 };
+use crate::host_blocks::balanced_means;
 use crate::marks::{Mark, MarkKind, marked, marks};
 use crate::objective::ObjectiveResult;
 use crate::power_loss::{StoragePromise, is_in_memory, violates_durability};
+use crate::ranking_hosts::RankingHosts;
 use crate::significance::{between, counting};
 use crate::statistics::{Comparison, compare_together};
 use crate::storage_models::StorageModels;
@@ -102,6 +104,9 @@ pub struct Ranking {
     /// How it stands, if the run goes on until its rankings are decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<RankingDecision>,
+    /// What its hosts say, if whole repeats ran on several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<RankingHosts>,
 }
 
 impl Ranking {
@@ -244,6 +249,9 @@ pub fn rankings(manifest: &RunManifest, trials: &[TrialRecord]) -> Vec<Ranking> 
     let groups = groups(manifest, trials);
     let rankings = groups.iter().map(|group| ranking(manifest, group));
     let mut rankings: Vec<_> = rankings.collect();
+    for (ranking, group) in rankings.iter_mut().zip(&groups) {
+        ranking.hosts = RankingHosts::of(&ranking.cells, group, &ranking.headline);
+    }
     name_file_systems(&mut rankings, &groups, trials);
     name_storage_models(&mut rankings, &groups);
     compare_with_best(&mut rankings, &groups);
@@ -421,6 +429,10 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         .filter_map(|repeats| cells::cell(repeats, &names, &headline));
     let (harness, mut cells): (Vec<_>, Vec<_>) =
         cells.partition(|cell| cell.engine == HARNESS_ENGINE);
+    for (cell, mean) in balanced_means(&by_cell, &headline) {
+        let own = cells.iter_mut().filter(|it| it.cell == cell);
+        own.for_each(|it| it.headline_mean_per_s = mean);
+    }
     judge_objective(manifest, &mut cells, &by_cell);
     let competing = by_cell.values().flatten().copied();
     let measured = fixed_rate::common(competing.filter(|one| one.spec.engine != HARNESS_ENGINE));
@@ -469,6 +481,7 @@ fn ranking(manifest: &RunManifest, trials: &[&TrialRecord]) -> Ranking {
         builds: builds(trials, &names),
         unranked,
         decision,
+        hosts: None,
     }
 }
 

@@ -1,7 +1,8 @@
 //! The significance of a ranking's differences.
 
 use crate::eligibility::{ineligibility, rate};
-use crate::statistics::{Comparison, compare_among};
+use crate::host_blocks::{HostPairs, are_on_hosts};
+use crate::statistics::{BlockRatios, Comparison, claim_level, compare_among};
 use std::collections::BTreeMap;
 use trueput_record::TrialRecord;
 
@@ -17,13 +18,17 @@ pub fn counting<'a>(
 }
 
 /// Compares two cells' repeats, as one of `comparisons` that are read together: in pairs if both
-/// have the same repeats, because a plan interleaves them.
+/// have the same repeats, because a plan interleaves them. Repeats of several hosts are compared
+/// only in pairs, each inside a host, and the hosts are blocks ([`BlockRatios`]).
 pub fn between(
     first: &[&TrialRecord],
     second: &[&TrialRecord],
     headline: &str,
     comparisons: usize,
 ) -> Comparison {
+    if are_on_hosts(first, second) {
+        return between_on_hosts(first, second, headline, comparisons);
+    }
     let rates = |trials: &[&TrialRecord]| -> Vec<(u32, f64)> {
         let of = |trial: &&TrialRecord| Some((trial.spec.repeat, rate(trial, headline)?));
         trials.iter().filter_map(of).collect()
@@ -43,4 +48,18 @@ pub fn between(
     let values =
         |rates: Vec<(u32, f64)>| rates.into_iter().map(|(_, rate)| rate).collect::<Vec<_>>();
     compare_among(&values(first), &values(second), false, comparisons)
+}
+
+/// Compares two cells whose repeats ran on several hosts.
+fn between_on_hosts(
+    first: &[&TrialRecord],
+    second: &[&TrialRecord],
+    headline: &str,
+    comparisons: usize,
+) -> Comparison {
+    let pairs = HostPairs::of(first, second, headline);
+    let (one, other): (Vec<f64>, Vec<f64>) = pairs.rates().unzip();
+    let compared = compare_among(&one, &other, true, comparisons);
+    let ratios: BlockRatios = pairs.ratios();
+    ratios.temper(compared, claim_level(comparisons))
 }

@@ -8,6 +8,7 @@
 //! one that is a tenth lower weigh the same. `docs/METHOD.md` gives the rules and their observed
 //! error rates.
 
+mod blocks;
 mod change;
 mod compare;
 mod inconclusive;
@@ -18,6 +19,7 @@ mod rank;
 mod sequential;
 mod summary;
 
+pub use blocks::BlockRatios;
 pub use change::{Shape, change_points, drift, shape};
 pub use compare::{
     Comparison, MAX_REPEATS, Verdict, claim_level, compare, compare_among, compare_together,

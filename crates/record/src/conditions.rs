@@ -10,6 +10,7 @@ mod time_slice;
 
 pub use error::{ConditionError, ParsePlaceError};
 pub use hosts::HostList;
+pub(crate) use hosts::MAX_HOSTS;
 pub use table::{CONDITIONS, Condition, ConditionLists, Conditions, Form};
 pub(crate) use time_slice::LENGTHS_S as TIME_SLICE_LENGTHS_S;
 pub use time_slice::{ParseTimeSliceError, TimeSlice};

@@ -16,6 +16,7 @@
 //! ```
 
 mod append;
+mod report;
 
 use crate::gate::GateRule;
 use crate::histogram::{LoggedHistogram, read_log};
@@ -27,6 +28,7 @@ use crate::objective::Objective;
 use crate::ranges::RangeCheck;
 use crate::regular_file::{self, OpenMode};
 use crate::reserve;
+use crate::run_host::RunHost;
 use crate::search::{DecisionSettings, SearchEnd, SearchSettings};
 use crate::skipped::{SkipKind, SkippedPart};
 use crate::text::decode_utf8;
@@ -141,6 +143,10 @@ pub struct RunManifest {
     /// goes on until they are decided, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateRule>,
+    /// The hosts that whole repeats were given to, in the order of the command line; empty if all
+    /// trials ran on the runner's, and in older runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<RunHost>,
 }
 
 impl RunManifest {
@@ -598,6 +604,7 @@ fn check_ranges(manifest: &RunManifest) -> RangeCheck {
     ranges::trials(&manifest.trials)?;
     let until = manifest.until.unwrap_or_default();
     ranges::precision(until.half_width, until.budget_s)?;
+    ranges::run_hosts(&manifest.hosts)?;
     manifest.search.as_ref().map_or(Ok(()), ranges::search)
 }
 

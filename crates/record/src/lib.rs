@@ -42,6 +42,7 @@
 //! - `ranges`: numbers of a run folder against their ranges
 //! - `recovery`: engine events, and recovery from a crash
 //! - `regular_file`: files of folders of unknown origin
+//! - `run_host`: the hosts that whole repeats were given to
 //! - `search`: runs whose trials are proposed from the results so far
 //! - `service_report`: what the servers of modeled storage did
 //! - `skipped`: the skipped parts of a plan
@@ -97,6 +98,7 @@ pub mod ranges;
 pub mod recovery;
 pub mod regular_file;
 mod reserve;
+pub mod run_host;
 pub mod schema;
 pub mod search;
 pub mod service_report;

@@ -36,6 +36,9 @@ pub struct TrialRecord {
     /// remainder only, and the trial is never ranked.
     #[serde(default)]
     pub resumed: bool,
+    /// The host that ran it, as the command line named it; absent if that was the runner's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// When its workers were released, RFC 3339 in UTC.
     pub started_at: String,
     /// The file system that its database lay on; absent if that was the work folder's.

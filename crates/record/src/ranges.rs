@@ -1,12 +1,14 @@
 //! Checks the numbers of a run folder against the ranges that options and plans have: whoever wrote
 //! the folder, a reader meets no number that the program itself would have refused.
 
-use crate::conditions::{CONDITIONS, Condition, TIME_SLICE_LENGTHS_S};
+use crate::conditions::{CONDITIONS, Condition, HostList, MAX_HOSTS, TIME_SLICE_LENGTHS_S};
 use crate::plan::{MAX_REPEAT, MAX_WORKERS};
+use crate::run_host::RunHost;
 use crate::search::{
     CapacitySettings, ChoiceSettings, DecisionSettings, SearchSettings, SearchedKnob, TuningLimits,
     TuningSettings,
 };
+use crate::text::escape_line;
 use crate::trial::check_id;
 use crate::{Conditions, TrialRecord, TrialSpec};
 use std::fmt::Display;
@@ -105,9 +107,34 @@ pub(crate) fn trials(trials: &[TrialSpec]) -> RangeCheck {
     Ok(())
 }
 
+/// Checks the hosts of a run.
+pub(crate) fn run_hosts(hosts: &[RunHost]) -> RangeCheck {
+    let found = hosts.len();
+    if found > MAX_HOSTS {
+        let right = format!("a run has at most {MAX_HOSTS}");
+        return refuse("hosts", &format!("a list of {found}"), &right);
+    }
+    for (index, host) in hosts.iter().enumerate() {
+        let named = host_name(&host.name);
+        named.map_err(|wrong| wrong.within(&index.to_string()).within("hosts"))?;
+    }
+    Ok(())
+}
+
+/// Checks the name of a host: it becomes an argument of the program that reaches it.
+fn host_name(name: &str) -> RangeCheck {
+    match name.parse::<HostList>() {
+        Ok(list) if list.names().len() == 1 => Ok(()),
+        _ => refuse("name", &escape_line(name), "it must be the name of a host"),
+    }
+}
+
 /// Checks the record of a trial.
 pub(crate) fn trial(record: &TrialRecord) -> RangeCheck {
     spec(&record.spec).map_err(|wrong| wrong.within("spec"))?;
+    if let Some(host) = &record.host {
+        host_name(host).map_err(|wrong| wrong.within("host"))?;
+    }
     let load = record.load.as_ref().map(|load| load.elapsed_s);
     elapsed("load", load)?;
     let measured = record.measurement.as_ref();

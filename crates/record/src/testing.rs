@@ -135,6 +135,7 @@ pub fn ended(spec: TrialSpec, measurement: Measurement) -> TrialRecord {
         log_file_system: None,
         storage: None,
         fault_counts: None,
+        host: None,
         conformance: None,
         isolation_check: None,
         audit: None,
@@ -349,6 +350,7 @@ pub fn manifest(trials: &[TrialRecord]) -> RunManifest {
         objective: None,
         search: None,
         gates: Vec::new(),
+        hosts: Vec::new(),
     }
 }
 

@@ -12,6 +12,7 @@ mod conclusion;
 pub(crate) mod failover;
 mod hardware_limits;
 pub(crate) mod header;
+pub(crate) mod hosts;
 mod knob_effects;
 mod load_generators;
 pub mod log_flush;
@@ -34,7 +35,7 @@ use std::ops::Deref;
 use trueput_findings::{Findings, Run};
 
 /// The sections in reading order. To add one, write its file and its row.
-const SECTIONS: [&dyn Section; 26] = [
+const SECTIONS: [&dyn Section; 27] = [
     &choice::Recommendation,
     &capacity::Capacities,
     &tuning::TunedKnobs,
@@ -52,6 +53,7 @@ const SECTIONS: [&dyn Section; 26] = [
     &over_time::RatesOverTime,
     &open_loops::OpenLoops,
     &load_generators::LoadGenerators,
+    &hosts::HostBlocks,
     &hardware_limits::HardwareLimitShares,
     &bottlenecks::Bottlenecks,
     &scaling::ScalingLaws,

@@ -225,7 +225,8 @@ impl RunContext<'_> {
     /// Connects to the hosts of a trial.
     ///
     /// # Errors
-    /// [`TrialError::Failed`] with the host that cannot be used, and the remedy.
+    /// [`TrialError::Interrupted`] if their allocation has ended, [`TrialError::Failed`] with the
+    /// host that cannot be used, and the remedy.
     pub fn connect_hosts(
         &mut self,
         spec: &TrialSpec,
@@ -238,7 +239,15 @@ impl RunContext<'_> {
             .as_ref()
             .map_or(&[][..], HostList::names);
         let (access, program) = (&self.options.host_access, &self.options.worker_program);
-        let connected = HostWorkers::connect(names, access, program, &sha256)?;
+        let connected = match HostWorkers::connect(names, access, program, &sha256) {
+            Err(ended) if ended.is_end_of_allocation() => {
+                // No trial has hosts any more: those that have not run can be resumed.
+                self.options.stop.store(true, Relaxed);
+                self.warn(ended.to_string());
+                return Err(TrialError::Interrupted);
+            }
+            connected => connected?,
+        };
         match connected.find_other_machine() {
             Some(host) if resolved.engine.service().is_some() => Err(TrialError::from(format!(
                 "the private server of {engine} is reachable on this machine only, and host \

@@ -1,6 +1,7 @@
 //! Errors that prevent a run from starting or continuing. The failure of a trial is not an error:
 //! it is recorded.
 
+use crate::across::error::FleetError;
 use crate::hosts::error::HostError;
 use crate::plan::disk_space::DiskSpace;
 use std::path::PathBuf;
@@ -52,6 +53,9 @@ pub enum Error {
     /// A host of a trial cannot be used.
     #[error(transparent)]
     Host(#[from] HostError),
+    /// The hosts of a run that is spread over them cannot go on.
+    #[error(transparent)]
+    Fleet(Box<FleetError>),
     /// The program that workers are could not be started.
     #[error("cannot start a worker, {program}: {source}")]
     Worker {
@@ -63,6 +67,12 @@ pub enum Error {
     /// The run folder could not be written or read.
     #[error(transparent)]
     Record(#[from] trueput_record::Error),
+}
+
+impl From<FleetError> for Error {
+    fn from(error: FleetError) -> Self {
+        Self::Fleet(Box::new(error))
+    }
 }
 
 impl Error {
@@ -81,6 +91,7 @@ impl Error {
                 error,
                 trueput_record::Error::NewerFormat { .. } | trueput_record::Error::Busy { .. }
             ),
+            Self::Fleet(error) => error.is_usage(),
             Self::Worker { .. } => false,
         }
     }

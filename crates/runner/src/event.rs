@@ -1,6 +1,6 @@
 //! Events of a run, for a progress bar, plain lines, or another program.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use trueput_record::{TrialRecord, TrialSpec};
 
@@ -89,7 +89,7 @@ pub enum Event {
 }
 
 /// A phase of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// The database is made and filled.

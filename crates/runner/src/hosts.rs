@@ -1,5 +1,5 @@
-//! Workers on other hosts: a process of this program on each, started over ssh, which starts the
-//! host's workers and relays what runner and workers tell each other.
+//! Workers on other hosts: a process of this program on each, started by a launcher such as ssh,
+//! which starts the host's workers and relays what runner and workers tell each other.
 //!
 //! There is no daemon and no open port: the protocol is on standard input and output, and when a
 //! connection ends, so do the host's workers.
@@ -8,8 +8,10 @@ mod clock_offset;
 pub(crate) mod connection;
 pub(crate) mod error;
 pub(crate) mod fit;
+pub(crate) mod launcher;
 pub(crate) mod load_generators;
 pub(crate) mod protocol;
+pub(crate) mod trial_protocol;
 pub(crate) mod usage;
 pub(crate) mod workers;
 
@@ -63,6 +65,6 @@ pub(crate) fn check_hosts<'a>(
         source,
     })?;
     let connected = HostWorkers::connect(&names, access, worker_program, &sha256);
-    connected?;
+    connected?.kill_all();
     Ok(())
 }

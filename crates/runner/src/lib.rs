@@ -2,12 +2,13 @@
 //!
 //! Engines and workloads are passed to the runner as trait objects; it names none of them.
 //!
+//! - `across`: whole repeats on other hosts, which are blocks of the comparison
 //! - `concurrent_tasks`: tasks that go on at the same time, because nothing is measured meanwhile
 //! - `context`: the state of a run
 //! - `error`, `event`: errors and events of a run
 //! - `evidence`: what is observed around a trial, and its measurement
 //! - `fault_servers`: the servers of storage that fails
-//! - `hosts`: workers on other hosts, over ssh
+//! - `hosts`: workers on other hosts, over ssh or by another launcher
 //! - `knowledge`: what a run has found out
 //! - `plan`: a plan, expanded into its trials, with checks and estimates
 //! - `program`: this program: its version and hash
@@ -16,6 +17,7 @@
 //! - `trial`: a trial, from its engine's suites to its record
 //! - `workers`: worker processes, their protocol and their meter
 
+mod across;
 mod concurrent_tasks;
 mod context;
 mod error;
@@ -32,12 +34,15 @@ mod storage_servers;
 mod trial;
 mod workers;
 
+pub use across::error::FleetError;
+pub use across::run_search;
 pub use context::sha256_of;
 pub use error::Error;
 pub use event::{Event, Phase};
 pub use evidence::audit_store::{AuditStore, AuditSubject};
 pub use hosts::connection::HostAccess;
 pub use hosts::error::HostError;
+pub use hosts::launcher::{HOSTS_OF_ALLOCATION, Launcher, LauncherError, TemplateError};
 pub use plan::audited_only::{AuditedOnlyError, skip_unaudited};
 pub use plan::cautions::cautions;
 pub use plan::refusal::RegistryError;
@@ -47,7 +52,7 @@ pub use plan::resume::{check_folder, has_worked_in};
 pub use plan::time_estimate::TimeEstimate;
 pub use plan::{disk_space, matrix};
 pub use program::{collect_program_facts, describe_build};
-pub use run::{NewRun, RunSummary, TrialSource, check_proposals, run, run_search};
+pub use run::{NewRun, RunSummary, TrialSource, check_proposals, run};
 pub use trial::conformance_cache::ConformanceCache;
 pub use trial::phase_limit::HANG_TIMEOUT;
 pub use workers::clock::ClockError;
@@ -272,8 +277,10 @@ pub struct Options {
     /// The program of the workers: this one. It is started as `PROGRAM worker` and calls
     /// [`worker_main`].
     pub worker_program: PathBuf,
-    /// How the hosts of [`trueput_record::Conditions::hosts`] are reached.
+    /// How the hosts of [`trueput_record::Conditions::hosts`] and of `across` are reached.
     pub host_access: HostAccess,
+    /// The hosts that whole repeats are given to; empty: all trials run here.
+    pub across: Vec<String>,
     /// The folder in which run folders are created.
     pub results: PathBuf,
     /// The folder for databases; `None`: `work` in the run folder.

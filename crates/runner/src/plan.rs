@@ -2,6 +2,7 @@
 //!
 //! - `audited_only`: skips trials whose promise was not audited
 //! - `cautions`: what the workloads of trials warn of
+//! - `changed_parameters`: which parameters the trials of a run change
 //! - `disk_space`: the space that trials need
 //! - `log_directory`: the folder of an engine's log
 //! - `matrix`: a plan, expanded into its trials
@@ -16,6 +17,7 @@
 
 pub(crate) mod audited_only;
 pub(crate) mod cautions;
+pub(crate) mod changed_parameters;
 pub mod disk_space;
 pub(crate) mod log_directory;
 pub mod matrix;

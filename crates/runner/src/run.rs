@@ -1,9 +1,13 @@
 //! A run: checks, the run folder, then the trials.
 
+use crate::across::fit::check_spread;
 use crate::context::{RunContext, default_preparations, known_files, known_loads, known_runs};
 use crate::fault_servers::FaultServers;
 use crate::hosts::{check_hosts, check_resumed};
 use crate::knowledge::Knowledge;
+use crate::plan::changed_parameters::{
+    byte_knobs, changed_knobs, changed_settings, costs, headlines,
+};
 use crate::plan::disk_space::{DiskSpace, RunSpace};
 use crate::plan::matrix::cache::shared_cache_bytes;
 use crate::plan::preflight::{check_feasibility, check_path};
@@ -22,12 +26,11 @@ use crate::trial::prepared_copy;
 use crate::trial::prepared_database::PreparedDatabases;
 use crate::trial::store::record_trial;
 use crate::{Error, Event, Options, Registry};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, io};
 use trueput_engine::credentials::redact;
-use trueput_engine::{Parameter, ValueKind};
 use trueput_host as host;
 use trueput_host::run_work_folder::RunWorkFolder;
 use trueput_host::work_folder::WorkFolder;
@@ -37,7 +40,6 @@ use trueput_record::objective::Objective;
 use trueput_record::search::{SearchEnd, SearchSettings, TrialRole};
 use trueput_record::skipped::SkippedPart;
 use trueput_record::trial::Proposal;
-use trueput_record::value::Settings;
 use trueput_record::{FORMAT_VERSION, RunFolder, RunManifest, TrialRecord, TrialSpec};
 
 /// The name of the default work folder, in the run folder.
@@ -98,6 +100,7 @@ impl NewRun {
         let space = check_trials(&trials, options, registry)?;
         let place = check_places(options)?;
         check_hosts(&trials, &options.host_access, &options.worker_program)?;
+        check_spread(&trials, self.search.as_ref(), options)?;
         let free_bytes = host::read_free_bytes(&place);
         if let Some(free_bytes) = free_bytes.filter(|&free| free < space.needed_bytes) {
             return Err(Error::NoRoom {
@@ -131,6 +134,7 @@ impl NewRun {
             objective: self.objective,
             search: self.search,
             gates: Vec::new(),
+            hosts: Vec::new(),
             trials,
             skipped,
             skipped_kinds,
@@ -243,122 +247,6 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Returns, by workload, the kind of operation by which its contenders are ranked; absent if it is
-/// the first that the settings leave.
-fn headlines(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, String> {
-    let names = trials.iter().map(|spec| spec.workload.as_str());
-    let known = names.filter_map(|name| Some((name, registry.workload(name).ok()?)));
-    known
-        .map(|(name, workload)| (name.to_owned(), workload.info().headline.to_owned()))
-        .filter(|(_, headline)| !headline.is_empty())
-        .collect()
-}
-
-/// Returns, by workload, the settings that some trial changes from the default, in the workload's
-/// order.
-fn changed_settings(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, Vec<String>> {
-    let settings = trials.iter().filter_map(|spec| {
-        let workload = registry.workload(&spec.workload).ok()?;
-        Some((spec.workload.as_str(), workload.settings(), &spec.settings))
-    });
-    changed(settings)
-}
-
-/// Returns, by engine, the knobs that the plan changes from the default, in the engine's order.
-fn changed_knobs(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, Vec<String>> {
-    let knobs = trials.iter().filter_map(|spec| {
-        let engine = registry.engine(&spec.engine).ok()?;
-        Some((spec.engine.as_str(), engine.knobs(), &spec.knobs))
-    });
-    changed(knobs)
-}
-
-/// Returns, by owner, the parameters that some trial changes from the default, in their order.
-fn changed<'a>(
-    trials: impl Iterator<Item = (&'a str, &'static [Parameter], &'a Settings)>,
-) -> BTreeMap<String, Vec<String>> {
-    let mut changed: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let mut order = BTreeMap::new();
-    for (owner, parameters, given) in trials {
-        for (place, parameter) in parameters.iter().enumerate() {
-            let name = parameter.name;
-            let usual = parameter.kind.default_value();
-            if given.get(name).is_some_and(|value| *value != usual) {
-                order.insert((owner, place), name);
-            }
-        }
-    }
-    for ((owner, _), name) in order {
-        let names = changed.entry(owner.to_owned()).or_default();
-        names.push(name.to_owned());
-    }
-    changed
-}
-
-/// Returns, by `ENGINE.KNOB`, the cost of changing each knob that differs between trials of an
-/// engine; and likewise by `WORKLOAD.SETTING`.
-fn costs(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
-    for spec in trials {
-        let first = trials.iter().find(|other| other.engine == spec.engine);
-        let (Some(other), Ok(engine)) = (first, registry.engine(&spec.engine)) else {
-            continue;
-        };
-        let differ = |name: &str| spec.knobs.get(name) != other.knobs.get(name);
-        for knob in engine.knobs().iter().filter(|knob| differ(knob.name)) {
-            if !knob.cost.is_empty() {
-                let name = format!("{}.{}", spec.engine, knob.name);
-                found.insert(name, knob.cost.to_owned());
-            }
-        }
-    }
-    found.extend(setting_costs(trials, registry));
-    found
-}
-
-/// Returns, by engine, the names of the knobs in bytes that differ between its trials.
-fn byte_knobs(trials: &[TrialSpec], registry: &Registry) -> BTreeMap<String, Vec<String>> {
-    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let engines: BTreeSet<&String> = trials.iter().map(|spec| &spec.engine).collect();
-    for name in engines {
-        let Ok(engine) = registry.engine(name) else {
-            continue;
-        };
-        let knobs = engine.knobs().iter();
-        for knob in knobs.filter(|knob| matches!(knob.kind, ValueKind::Bytes { .. })) {
-            let own = trials.iter().filter(|spec| spec.engine == *name);
-            let values: Vec<_> = own.map(|spec| spec.knobs.get(knob.name)).collect();
-            if values.windows(2).any(|two| two[0] != two[1]) {
-                let names = found.entry(name.clone()).or_default();
-                names.push(knob.name.to_owned());
-            }
-        }
-    }
-    found
-}
-
-fn setting_costs(
-    trials: &[TrialSpec],
-    registry: &Registry,
-) -> impl Iterator<Item = (String, String)> {
-    let mut found = BTreeMap::new();
-    for spec in trials {
-        let first = trials.iter().find(|other| other.workload == spec.workload);
-        let (Some(other), Ok(workload)) = (first, registry.workload(&spec.workload)) else {
-            continue;
-        };
-        let differ = |name: &str| spec.settings.get(name) != other.settings.get(name);
-        let settings = workload.settings().iter();
-        for setting in settings.filter(|setting| differ(setting.name)) {
-            if !setting.cost.is_empty() {
-                let name = format!("{}.{}", spec.workload, setting.name);
-                found.insert(name, setting.cost.to_owned());
-            }
-        }
-    }
-    found.into_iter()
-}
-
 /// Proposes the next trials of a search, given all that have ended; `None` if there is no search.
 pub type TrialSource<'a> = dyn FnMut(&[TrialRecord]) -> Option<Proposal> + 'a;
 
@@ -455,7 +343,7 @@ pub fn run_search(
     Ok(summary(&manifest.trials, &ended, interrupted))
 }
 
-fn finish(
+pub(crate) fn finish(
     folder: &RunFolder,
     stopped: Option<StopReason>,
     all_ended: bool,
@@ -481,7 +369,7 @@ fn finish(
     Ok(())
 }
 
-fn warn_of_damage(lines: Vec<DamagedLine>, observer: &mut dyn FnMut(&Event)) {
+pub(crate) fn warn_of_damage(lines: Vec<DamagedLine>, observer: &mut dyn FnMut(&Event)) {
     for DamagedLine { line, message } in lines {
         let message = format!("line {line} of trials.jsonl is damaged: {message}");
         observer(&Event::Warning { message });
@@ -521,7 +409,10 @@ fn run_batches(
 }
 
 /// Returns the outcomes of trials that are not run again, by id.
-fn ended_trials(stored: Vec<TrialRecord>, options: &Options) -> HashMap<String, Outcome> {
+pub(crate) fn ended_trials(
+    stored: Vec<TrialRecord>,
+    options: &Options,
+) -> HashMap<String, Outcome> {
     let has_ended = |record: &TrialRecord| {
         // A trial with time slices cannot run by itself.
         let redo = options.resume_databases
@@ -555,7 +446,7 @@ fn open_work_folder(
 
 /// Counts the outcomes. A configuration that a search tried and that failed is a result of the
 /// search, and no failure of the run.
-fn summary(
+pub(crate) fn summary(
     trials: &[TrialSpec],
     ended: &HashMap<String, Outcome>,
     interrupted: bool,
@@ -587,7 +478,7 @@ fn summary(
 
 /// The reason why the remaining trials did not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum StopReason {
+pub(crate) enum StopReason {
     /// The user stopped the run.
     ByUser,
     /// The repeats suffice.

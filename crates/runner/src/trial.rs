@@ -46,6 +46,6 @@ mod run_watch;
 mod server_lifecycle;
 pub(crate) mod store;
 mod time_slicing;
-mod trace_folder;
+pub(crate) mod trace_folder;
 mod trial_storage;
 pub(crate) mod worker_group;

@@ -8,14 +8,15 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 use trueput_engine::credentials;
+use trueput_record::conditions::HostList;
 use trueput_record::folder::RankingSplit;
 use trueput_record::plan::{
     Contender, MAX_REPEAT, MAX_WORKERS, PlanFile, UnsupportedPolicy, check_count, check_name,
 };
 use trueput_record::value::{count_hint, parse_seconds};
 use trueput_record::{Durability, Value, VerifyLevel, WorkerKind, list};
-use trueput_runner::HostAccess;
 use trueput_runner::disk_space::{DISK_FACTOR, parse_factor};
+use trueput_runner::{HOSTS_OF_ALLOCATION, HostAccess, Launcher};
 
 /// Folders for results and databases, and the form of progress messages.
 #[derive(Debug, Clone, Args)]
@@ -322,6 +323,10 @@ pub struct PlanOverrides {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Other hosts")]
 pub struct HostOptions {
+    /// Give whole repeats to these hosts, comma-separated: all contenders of a repeat run on the
+    /// same host, with that host's engines and storage [default: all run here]
+    #[arg(long, value_name = "HOSTS")]
+    pub across: Option<HostList>,
     /// Path of this same program on the hosts of --hosts [default: the same as here]
     #[arg(long, value_name = "FILE")]
     pub host_program: Option<PathBuf>,
@@ -329,15 +334,63 @@ pub struct HostOptions {
     /// ~/.ssh/config]
     #[arg(long, value_name = "FILE")]
     pub ssh_config: Option<PathBuf>,
+    /// What starts the program on the hosts: ssh, slurm (inside an allocation, whose hosts are
+    /// taken without --hosts), kubernetes (hosts are pods), or a command with {host} and {command}
+    #[arg(long, value_name = "LAUNCHER", default_value = "ssh")]
+    pub launcher: Launcher,
 }
 
 impl HostOptions {
+    /// The hosts that whole repeats are given to; `slurm` stands for those of the allocation.
+    ///
+    /// # Errors
+    /// A usage error, if there is no allocation.
+    pub fn across(&self) -> Result<Vec<String>, Failure> {
+        let Some(named) = &self.across else {
+            return Ok(Vec::new());
+        };
+        let is_allocation = named.names() == [HOSTS_OF_ALLOCATION] && self.launcher.knows_hosts();
+        let listed = is_allocation.then(|| self.launcher.list_hosts());
+        let listed = listed.transpose();
+        let listed = listed.map_err(|error| Failure::usage(error.to_string()))?;
+        let hosts = listed.flatten();
+        Ok(hosts.as_ref().unwrap_or(named).names().to_vec())
+    }
+
     /// How the runner reaches hosts.
     pub fn access(&self) -> HostAccess {
         HostAccess {
             program: self.host_program.clone(),
             ssh_config: self.ssh_config.clone(),
+            launcher: self.launcher.clone(),
         }
+    }
+
+    /// Gives a plan the hosts of the scheduler's allocation, if the launcher knows it, and the plan
+    /// has no others.
+    ///
+    /// # Errors
+    /// A usage error, if there is no allocation, or `--ssh-config` has no use.
+    pub fn apply(&self, plan: &mut PlanFile) -> Result<(), Failure> {
+        if self.ssh_config.is_some() && !self.launcher.takes_config() {
+            return Err(Failure::usage(format!(
+                "--ssh-config is for '--launcher ssh', and this is '{}': leave one of them out",
+                self.launcher
+            )));
+        }
+        let named = &mut plan.conditions.hosts;
+        let is_allocation = |list: &HostList| list.names() == [HOSTS_OF_ALLOCATION];
+        let mut others = named.iter();
+        let has_others = others.any(|list| !list.as_ref().is_some_and(is_allocation));
+        // Hosts of whole repeats have their workers themselves.
+        let is_spread = self.across.is_some();
+        if has_others || is_spread || !self.launcher.knows_hosts() {
+            return Ok(());
+        }
+        let listed = self.launcher.list_hosts();
+        let listed = listed.map_err(|error| Failure::usage(error.to_string()))?;
+        *named = vec![listed];
+        Ok(())
     }
 }
 
@@ -348,6 +401,7 @@ impl PlanOverrides {
     /// As [`ConditionOptions::apply`].
     pub fn apply(&self, plan: &mut PlanFile) -> Result<(), Failure> {
         self.conditions.apply(plan)?;
+        self.host_options.apply(plan)?;
         if !self.engine.is_empty() {
             plan.engines = self
                 .engine

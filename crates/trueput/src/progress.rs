@@ -158,7 +158,9 @@ impl Progress {
             Event::TrialEnded { record } => {
                 self.time_left.end_trial(record.spec.cell, now);
                 self.trials.retain(|(id, _)| *id != record.spec.id);
-                self.say(&format!("{}: {}", record.spec.id, ending(record)));
+                let host = record.host.iter().map(|host| format!(" on {host}"));
+                let host: String = host.collect();
+                self.say(&format!("{}{host}: {}", record.spec.id, ending(record)));
                 self.print_standings(record);
             }
             Event::Warning { message } => self.say(&format!("warning: {message}")),

@@ -38,6 +38,7 @@ impl RunOptions {
             audits: AuditStore::of_user(&worker_program),
             worker_program,
             host_access: self.overrides.host_options.access(),
+            across: self.overrides.host_options.across()?,
             results: places.results.clone(),
             work: places.work.clone(),
             keep_databases: places.keep_databases,

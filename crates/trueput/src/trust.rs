@@ -49,7 +49,9 @@ impl UntrustedInputs {
             for file_system in foreign_lists.flat_map(|(list, _)| list) {
                 foreign.add_file_system(file_system);
             }
-            if is_plans("hosts") {
+            // An allocation's scheduler starts nothing outside of it.
+            let is_any_host = !overrides.host_options.launcher.knows_hosts();
+            if is_any_host && is_plans("hosts") {
                 conditions
                     .hosts
                     .iter()
@@ -151,9 +153,7 @@ impl UntrustedInputs {
 
     fn add_hosts(&mut self, hosts: &HostList) {
         for host in hosts.names() {
-            self.add(format!(
-                "{host} (a host on which workers are started over ssh)"
-            ));
+            self.add(format!("{host} (a host on which workers are started)"));
         }
     }
 

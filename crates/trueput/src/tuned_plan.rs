@@ -327,6 +327,7 @@ mod tests {
             trials: vec![first.clone()],
             skipped: Vec::new(),
             skipped_kinds: Vec::new(),
+            hosts: Vec::new(),
         }
     }
 
@@ -342,6 +343,7 @@ mod tests {
             log_file_system: None,
             storage: None,
             fault_counts: None,
+            host: None,
             engine: None,
             conformance: None,
             isolation_check: None,

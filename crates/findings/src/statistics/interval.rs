@@ -154,7 +154,7 @@ fn unpaired_moments(before: &[f64], after: &[f64]) -> Option<(f64, f64, f64)> {
     Some((after_mean - before_mean, sum.sqrt(), freedom))
 }
 
-fn around(mean: f64, error: f64, freedom: f64, level: f64) -> Option<Interval> {
+pub(super) fn around(mean: f64, error: f64, freedom: f64, level: f64) -> Option<Interval> {
     let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
     let reach = student.inverse_cdf(1.0 - (1.0 - level) / 2.0) * error;
     Some(Interval {

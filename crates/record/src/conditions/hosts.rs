@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The maximum number of hosts of a trial.
-const MAX_HOSTS: usize = 64;
+pub(crate) const MAX_HOSTS: usize = 64;
 
 /// The maximum length of a host's name, with a user's.
 const MAX_NAME_BYTES: usize = 255;

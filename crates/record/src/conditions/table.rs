@@ -450,8 +450,8 @@ conditions! {
     "start" "HOW" List(list::split): start {Choice<Start> = Warm},
         /// The state of the database when the workers begin.
         trial start: Start, as ToString::to_string;
-    /// Hosts on which the workers run, started over ssh, as in a,b,c or user@a,b; the database's
-    /// server must be reachable from them (see docs/HOSTS.md)
+    /// Hosts on which the workers run, started over ssh or by --launcher, as in a,b,c or user@a,b;
+    /// the database's server must be reachable from them (see docs/HOSTS.md)
     "hosts" "LIST" Dimension: hosts {
         Text<Option<HostList>> = "none" by parse_hosts as "none, or names as ssh takes them"
     },

@@ -20,6 +20,7 @@ use trueput_record::measurement::{
 };
 use trueput_record::placement::{AllocatorReport, Placement};
 use trueput_record::recovery::{EventRecord, Recovery};
+use trueput_record::run_host::RunHost;
 use trueput_record::skipped::SkipKind;
 use trueput_record::stall::{StalledPart, TrialStall};
 use trueput_record::storage::{PowerLoss, StorageStack};
@@ -143,6 +144,11 @@ pub fn manifest() -> RunManifest {
                 fitted_caches: Vec::new(),
             },
         )),
+        hosts: vec![RunHost {
+            name: "b".to_owned(),
+            facts: host(),
+            loss: Some("it is silent".to_owned()),
+        }],
     }
 }
 
@@ -189,6 +195,7 @@ pub fn record() -> TrialRecord {
         spec: spec(),
         outcome: Outcome::Valid,
         resumed: false,
+        host: Some("b".to_owned()),
         started_at: "2026-11-21T20:45:01Z".to_owned(),
         file_system: Some(mounted()),
         log_file_system: Some(mounted()),

@@ -350,6 +350,12 @@ impl<'a> RankingBlock<'a> {
         let sentence = shown(&words::verdict_sentence(ranking));
         let mut sentence = layout.wrapped(&sentence, "", MAX_SENTENCE_LINES);
         let weaker = words::weaker_isolation(ranking).map(|text| shown(&text));
+        let hosts = words::hosts(ranking).map(|text| shown(&text));
+        sentence.extend(
+            hosts
+                .into_iter()
+                .flat_map(|text| layout.wrapped(&text, "", MAX_SENTENCE_LINES)),
+        );
         sentence.extend(
             weaker
                 .into_iter()

@@ -4,6 +4,7 @@ use crate::answer::decision;
 use crate::answer::layout::MARKED;
 use crate::answer::name_list::{all_listed, listed};
 use crate::answer::table::{interval_ends, share_text};
+use crate::sections::hosts;
 use crate::significance;
 use std::collections::BTreeSet;
 use trueput_findings::answer::{
@@ -53,6 +54,12 @@ pub(super) fn weaker_isolation(ranking: &RankingAnswer) -> Option<String> {
         weaker.level,
         listed(&stronger)
     ))
+}
+
+/// On how many hosts the order of the first contenders holds, and how far the hosts differ; `None`
+/// if repeats ran on one.
+pub(super) fn hosts(ranking: &RankingAnswer) -> Option<String> {
+    Some(hosts::sentence(ranking.hosts.as_ref()?))
 }
 
 /// The marks whose meanings are shorter here, or are those of the heading.

@@ -1,24 +1,19 @@
-//! A connection to a host: ssh with this program at its other end.
+//! A connection to a host: a launcher with this program at its other end.
 
 use super::error::HostError;
-use super::protocol::{Hello, HostInstruction, HostReport, KEEP_ALIVE};
+use super::launcher::{EndReason, Launcher};
+use super::protocol::{Hello, HostInstruction, HostReport, KEEP_ALIVE, PROTOCOL};
 use crate::workers::clock::read_monotonic_ns;
 use crate::workers::protocol::Instruction;
 use crate::workers::worker_process::{StandardErrorTail, wait_at_most};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde::Serialize;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
-
-/// The limit on the connection of ssh, seconds.
-const CONNECT_LIMIT_S: u32 = 10;
-
-/// Silence after which ssh asks its peer, seconds, and how often it asks before it ends.
-const ALIVE_INTERVAL_S: u32 = 5;
-const ALIVE_COUNT: u32 = 3;
 
 /// The interval at which a host is told that the runner is alive.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(2);
@@ -36,6 +31,8 @@ pub struct HostAccess {
     pub program: Option<PathBuf>,
     /// A configuration file of ssh; `None`: the user's.
     pub ssh_config: Option<PathBuf>,
+    /// What starts the program there.
+    pub launcher: Launcher,
 }
 
 /// An event of a connection.
@@ -44,6 +41,8 @@ pub(crate) enum ConnectionEvent {
     Report(Box<HostReport>, u64),
     /// A line that is no report.
     Noise(String),
+    /// The last message, and how many before it did not arrive.
+    Goodbye(u64),
     /// The connection has ended.
     Closed,
 }
@@ -56,6 +55,7 @@ pub(crate) struct HostConnection {
     pub hello: Option<Hello>,
     /// The path of the program there.
     program: PathBuf,
+    launcher: Launcher,
     child: Child,
     /// Lines for the host. Its processes end once this is closed.
     input: Option<Sender<Vec<u8>>>,
@@ -63,10 +63,10 @@ pub(crate) struct HostConnection {
 }
 
 impl HostConnection {
-    /// Starts ssh, and sends what it reports to `events`, with `index`.
+    /// Starts the launcher, and sends what the host reports to `events`, with `index`.
     ///
     /// # Errors
-    /// [`HostError`], if there is no ssh.
+    /// [`HostError`], if the launcher is not here, or cannot be used here.
     pub fn open(
         name: &str,
         access: &HostAccess,
@@ -75,11 +75,11 @@ impl HostConnection {
         events: Sender<(usize, ConnectionEvent)>,
     ) -> Result<Self, HostError> {
         let program = access.program.as_deref().unwrap_or(worker_program);
-        let mut command = ssh_command(name, access, program);
-        let mut child = command.spawn().map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => HostError::NoSsh,
-            _ => HostError::SshNotStarted(error),
-        })?;
+        let launcher = access.launcher.clone();
+        launcher.check_place()?;
+        let mut command = launcher.command(name, program, access.ssh_config.as_deref());
+        let started = command.spawn();
+        let mut child = started.map_err(|error| launcher.start_error(error))?;
         let tail = StandardErrorTail::read(child.stderr.take());
         if let Some(output) = child.stdout.take() {
             std::thread::spawn(move || receive(output, index, &events));
@@ -93,6 +93,7 @@ impl HostConnection {
             name: name.to_owned(),
             hello: None,
             program: program.to_owned(),
+            launcher,
             input: Some(input),
             child,
             tail,
@@ -118,11 +119,16 @@ impl HostConnection {
     /// [`HostError::OtherProgram`].
     pub fn check_program(&self, sha256: &str) -> Result<&Hello, HostError> {
         let Some(hello) = &self.hello else {
-            return Err(HostError::NoAnswer {
-                host: self.name.clone(),
-                limit: None,
-            });
+            return Err(self.error_of_silence(None));
         };
+        if hello.protocol != PROTOCOL {
+            return Err(HostError::OtherProtocol {
+                host: self.name.clone(),
+                program: self.program.clone(),
+                there: hello.protocol,
+                here: PROTOCOL,
+            });
+        }
         if hello.sha256 == sha256 {
             return Ok(hello);
         }
@@ -145,18 +151,45 @@ impl HostConnection {
         }
     }
 
-    /// Waits for the end of ssh, and returns why it ended.
+    /// Returns that the host has not said who it is within a time, and what the launcher says.
+    pub fn error_of_silence(&self, limit: Option<Duration>) -> HostError {
+        HostError::NoAnswer {
+            host: self.name.clone(),
+            limit,
+            message: self.tail.last_so_far(),
+        }
+    }
+
+    /// Returns that some of the host's messages did not arrive.
+    pub fn error_of_loss(&self, missing: u64) -> HostError {
+        HostError::LostReports {
+            host: self.name.clone(),
+            launcher: self.launcher.program().to_owned(),
+            missing,
+        }
+    }
+
+    /// Waits for the end of the launcher, and returns why it ended.
     pub fn error_of_end(&mut self) -> HostError {
         self.input = None;
         let status = wait_at_most(&mut self.child, END_TIMEOUT);
         let code = status.ok().flatten().and_then(|status| status.code());
         let lines = self.tail.lines();
-        error_of_ssh(&self.name, &self.program, code, &lines)
+        error_of_launcher(&self.launcher, &self.name, &self.program, code, &lines)
     }
 
-    /// Ends the host's processes, and the connection.
+    /// Ends the host's processes, and the connection: the end of its input comes first, then a
+    /// signal to the launcher. The launcher's process group gets none: what it has started there
+    /// could outlive it.
     pub fn close(&mut self) {
-        self.input = None;
+        self.close_input();
+        if matches!(wait_at_most(&mut self.child, END_TIMEOUT), Ok(Some(_))) {
+            return;
+        }
+        if let Ok(pid) = i32::try_from(self.child.id()) {
+            // It may have ended just now.
+            let _ = kill(Pid::from_raw(pid), Signal::SIGTERM);
+        }
         if !matches!(wait_at_most(&mut self.child, END_TIMEOUT), Ok(Some(_))) {
             // Without its connection the host's processes are killed.
             let _ = self.child.kill();
@@ -166,6 +199,9 @@ impl HostConnection {
 
     /// Lets the host's processes end, without waiting for them.
     pub fn close_input(&mut self) {
+        if self.input.is_some() {
+            self.write(&HostInstruction::End);
+        }
         self.input = None;
     }
 }
@@ -174,42 +210,6 @@ impl Drop for HostConnection {
     fn drop(&mut self) {
         self.close();
     }
-}
-
-/// The command that starts the program on a host.
-fn ssh_command(name: &str, access: &HostAccess, program: &Path) -> Command {
-    let mut command = Command::new("ssh");
-    if let Some(config) = &access.ssh_config {
-        command.arg("-F").arg(config);
-    }
-    // No terminal, no forwarding, no shared connection: it must end when this process does.
-    command.args(["-T", "-a", "-x", "-S", "none"]);
-    for option in [
-        "BatchMode=yes".to_owned(),
-        "ClearAllForwardings=yes".to_owned(),
-        format!("ConnectTimeout={CONNECT_LIMIT_S}"),
-        format!("ServerAliveInterval={ALIVE_INTERVAL_S}"),
-        format!("ServerAliveCountMax={ALIVE_COUNT}"),
-    ] {
-        command.arg("-o").arg(option);
-    }
-    // The shell makes room for the program, which so has ssh's server as its parent, and dies
-    // with it.
-    let word = shell_word(&program.to_string_lossy());
-    command
-        .arg("--")
-        .arg(name)
-        .arg(format!("exec {word} worker"));
-    command.stdin(Stdio::piped());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    // A group of its own: a terminal's Ctrl-C reaches only the runner.
-    command.process_group(0);
-    command
-}
-
-/// Quotes a word for the shell of the host.
-fn shell_word(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 fn to_line<T: Serialize>(value: &T) -> Option<Vec<u8>> {
@@ -234,6 +234,7 @@ fn write_lines(mut input: ChildStdin, lines: &Receiver<Vec<u8>>) {
 
 fn receive(output: impl Read, index: usize, events: &Sender<(usize, ConnectionEvent)>) {
     let mut lines = BufReader::new(output);
+    let mut received = 0;
     loop {
         let mut line = Vec::new();
         let read = lines
@@ -245,7 +246,13 @@ fn receive(output: impl Read, index: usize, events: &Sender<(usize, ConnectionEv
             break;
         }
         let event = match serde_json::from_slice(&line) {
-            Ok(report) => ConnectionEvent::Report(Box::new(report), at_ns),
+            Ok(HostReport::Goodbye { reports }) => {
+                ConnectionEvent::Goodbye(reports.saturating_sub(received))
+            }
+            Ok(report) => {
+                received += 1;
+                ConnectionEvent::Report(Box::new(report), at_ns)
+            }
             Err(_) => ConnectionEvent::Noise(String::from_utf8_lossy(&line).trim().to_owned()),
         };
         if events.send((index, event)).is_err() {
@@ -256,34 +263,59 @@ fn receive(output: impl Read, index: usize, events: &Sender<(usize, ConnectionEv
     let _ = events.send((index, ConnectionEvent::Closed));
 }
 
-/// Describes why ssh ended, with the remedy, from its exit code and its last lines.
-fn error_of_ssh(name: &str, program: &Path, code: Option<i32>, lines: &[String]) -> HostError {
+/// Describes why a launcher ended, with the remedy, from its exit code and its last lines.
+fn error_of_launcher(
+    launcher: &Launcher,
+    name: &str,
+    program: &Path,
+    code: Option<i32>,
+    lines: &[String],
+) -> HostError {
     let (host, program) = (name.to_owned(), program.to_owned());
-    let message = lines.last().cloned().unwrap_or_default();
-    let said = |words: &str| lines.iter().find(|line| line.contains(words));
-    if code == Some(127) {
-        return HostError::NoProgram { host, program };
-    }
-    if code == Some(126) {
-        return HostError::NotRun {
+    let said = |words: &str| lines.iter().find(|line| line.contains(words)).cloned();
+    let last = lines.last().cloned().unwrap_or_default();
+    let launcher_name = launcher.program().to_owned();
+    let found = launcher.ends().iter().find_map(|end| {
+        let is_code = end.code.is_none_or(|known| code == Some(known));
+        let line = match end.words {
+            "" => Some(last.clone()),
+            words => said(words),
+        };
+        line.filter(|_| is_code).map(|line| (end.meaning, line))
+    });
+    match found {
+        Some((EndReason::NoProgram, _)) => HostError::NoProgram { host, program },
+        Some((EndReason::NotRun, message)) => HostError::NotRun {
             host,
             program,
             message,
-        };
-    }
-    if let Some(line) = said("Permission denied") {
-        let key = said("no such identity").map_or_else(String::new, |line| format!("{line}; "));
-        let message = key + line;
-        return HostError::LoginRefused { host, message };
-    }
-    if let Some(line) = said("Host key verification failed") {
-        let message = line.clone();
-        return HostError::OtherKey { host, message };
-    }
-    if code == Some(255) {
-        HostError::NotReached { host, message }
-    } else {
-        HostError::Ended { host, message }
+        },
+        Some((EndReason::LoginRefusal, line)) => {
+            let key = said("no such identity").map_or_else(String::new, |it| format!("{it}; "));
+            let message = key + &line;
+            HostError::LoginRefused { host, message }
+        }
+        Some((EndReason::OtherKey, message)) => HostError::OtherKey { host, message },
+        Some((EndReason::NoWay, message)) => HostError::NotReached {
+            host,
+            launcher: launcher_name,
+            message,
+        },
+        Some((EndReason::AllocationEnd, message)) => HostError::AllocationEnded { host, message },
+        Some((EndReason::Remedy(remedy), message)) => HostError::Refused {
+            host,
+            message,
+            remedy,
+        },
+        None if code == Some(0) => HostError::NoGoodbye {
+            host,
+            launcher: launcher_name,
+            message: last,
+        },
+        None => HostError::Ended {
+            host,
+            message: last,
+        },
     }
 }
 
@@ -291,9 +323,10 @@ fn error_of_ssh(name: &str, program: &Path, code: Option<i32>, lines: &[String])
 mod tests {
     use super::*;
 
-    fn describe(code: i32, lines: &[&str]) -> String {
+    fn describe(launcher: &str, code: i32, lines: &[&str]) -> String {
         let lines: Vec<_> = lines.iter().map(|line| (*line).to_owned()).collect();
-        error_of_ssh("b", Path::new("/opt/trueput"), Some(code), &lines).to_string()
+        let program = Path::new("/opt/trueput");
+        error_of_launcher(&launcher.parse().unwrap(), "b", program, Some(code), &lines).to_string()
     }
 
     #[test]
@@ -333,21 +366,57 @@ mod tests {
                 "the connection to host 'b' ended: killed",
             ),
         ] {
-            let reason = describe(code, &lines);
+            let reason = describe("ssh", code, &lines);
             assert!(reason.contains(expected), "{reason}");
             assert_eq!(reason.lines().count(), 1);
         }
     }
 
     #[test]
-    fn a_path_is_one_word_of_the_hosts_shell() {
-        for path in ["/opt/a b/trueput", "/tmp/$(id)'s/x"] {
-            let printed = Command::new("sh")
-                .arg("-c")
-                .arg(format!("printf %s {}", shell_word(path)))
-                .output()
-                .unwrap();
-            assert_eq!(String::from_utf8_lossy(&printed.stdout), path);
+    fn each_end_of_another_launcher_is_named_with_its_remedy() {
+        let revoked = "srun: error: Unable to confirm allocation for job 9: Invalid job id";
+        let busy = "srun: error: Unable to create step for job 9: Requested nodes are busy";
+        let missing = "Error from server (NotFound): pods \"b\" not found";
+        for (launcher, code, line, expected) in [
+            ("slurm", 1, revoked, "trueput run --resume"),
+            ("slurm", 1, busy, "salloc --exclusive"),
+            (
+                "slurm",
+                2,
+                "slurmstepd: error: execve(): /opt/trueput: No such file or directory",
+                "has no program /opt/trueput",
+            ),
+            ("slurm", 0, "srun: error: Node failure on b", "sinfo -R"),
+            (
+                "slurm",
+                0,
+                "",
+                "without its last message, though srun reports success:",
+            ),
+            ("kubernetes", 1, missing, "kubectl get pods"),
+            ("kubernetes", 0, "", "though kubectl reports success"),
+            (
+                "on {host} {command}",
+                127,
+                "on: x: not found",
+                "has no program",
+            ),
+            (
+                "on {host} {command}",
+                0,
+                "bye",
+                "though on reports success: bye: its exit",
+            ),
+            (
+                "on {host} {command}",
+                3,
+                "no",
+                "the connection to host 'b' ended: no",
+            ),
+        ] {
+            let reason = describe(launcher, code, &[line]);
+            assert!(reason.contains(expected), "{launcher} {code}: {reason}");
+            assert_eq!(reason.lines().count(), 1);
         }
     }
 }

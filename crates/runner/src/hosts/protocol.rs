@@ -1,12 +1,16 @@
 //! The protocol between the runner and its process on another host: one JSON object per line. What
 //! is for a worker, or from one, is relayed in it.
 
+use super::trial_protocol::{TrialInstruction, TrialReport};
 use crate::workers::protocol::{Assignment, Report};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use trueput_engine::ExportedAddress;
 use trueput_host::process::MemoryUsage;
 use trueput_host::usage::ResourceUsage;
+
+/// The version of this protocol. A program with another one is refused.
+pub(crate) const PROTOCOL: u32 = 2;
 
 /// Tells a host that the runner is alive, and asks for a sign of life: a ping whose answer nobody
 /// awaits.
@@ -33,6 +37,14 @@ pub(crate) enum HostInstruction {
     },
     /// Let the workers return as soon as possible.
     Stop,
+    /// Run trials by itself.
+    Trials {
+        /// What of them.
+        instruction: TrialInstruction,
+    },
+    /// End: kill what still runs, say goodbye and leave. The end of the input alone could be that
+    /// of the launcher.
+    End,
     /// Answer at once with the clocks.
     Ping {
         /// The number of the question.
@@ -54,6 +66,11 @@ pub(crate) enum HostReport {
         monotonic_ns: u64,
         /// The host's wall clock, nanoseconds since 1970.
         wall_ns: i64,
+    },
+    /// Of the trials that it runs by itself.
+    Trials {
+        /// What of them.
+        report: TrialReport,
     },
     /// A worker process runs.
     Started {
@@ -90,11 +107,20 @@ pub(crate) enum HostReport {
         /// The reason.
         message: String,
     },
+    /// The last line, after [`HostInstruction::End`]: nothing runs there any more. The exit code of
+    /// a launcher proves nothing; this does.
+    Goodbye {
+        /// The lines before this one.
+        reports: u64,
+    },
 }
 
 /// What a host says of itself first.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Hello {
+    /// The version of the protocol that it speaks; 0 in programs that do not say.
+    #[serde(default)]
+    pub protocol: u32,
     /// SHA-256 of the program that runs there, in hexadecimal digits.
     pub sha256: String,
     /// The program's version.

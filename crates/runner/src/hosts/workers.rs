@@ -28,6 +28,9 @@ const ROUND_TRIPS: u32 = 16;
 /// The time that the answer of a ping may take.
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The time that the last message of a host may take.
+const GOODBYE_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// The time that the instruction to begin may take to all hosts, beside the longest round trip,
 /// nanoseconds.
 const RELEASE_LEAD_NS: u64 = 50_000_000;
@@ -36,6 +39,10 @@ const RELEASE_LEAD_NS: u64 = 50_000_000;
 struct LoadHost {
     connection: HostConnection,
     is_closed: bool,
+    /// Its last message has come, after this many that did not.
+    missing_reports: Option<u64>,
+    /// Why it was lost, if it was.
+    loss: Option<HostError>,
     clock_before: ClockOffset,
     clock_after: ClockOffset,
     /// The host's use when it was last heard of.
@@ -144,10 +151,7 @@ impl HostWorkers {
         while let Some(missing) = self.hosts.iter().find(|host| host.is_unknown()) {
             let left = until.saturating_duration_since(Instant::now());
             let Ok((index, event)) = self.events.recv_timeout(left) else {
-                return Err(HostError::NoAnswer {
-                    host: missing.connection.name.clone(),
-                    limit: Some(ANSWER_TIMEOUT),
-                });
+                return Err(missing.connection.error_of_silence(Some(ANSWER_TIMEOUT)));
             };
             let connection = &mut self.hosts[index].connection;
             match event {
@@ -161,10 +165,11 @@ impl HostWorkers {
                 },
                 // A shell may greet, but then the program answers.
                 ConnectionEvent::Noise(line) => noise[index] = Some(line),
+                ConnectionEvent::Goodbye(_) => {}
                 ConnectionEvent::Closed => {
                     let error = connection.error_of_end();
                     return Err(match &noise[index] {
-                        Some(line) if matches!(error, HostError::Ended { .. }) => {
+                        Some(line) if is_end_without_reason(&error) => {
                             connection.error_of_noise(line)
                         }
                         _ => error,
@@ -278,10 +283,11 @@ impl HostWorkers {
         let is_due = |host: &&LoadHost| host.round_trips.len() <= number as usize;
         while let Some(due) = self.hosts.iter().find(is_due) {
             if due.is_closed {
-                return Err(HostError::Ended {
-                    host: due.connection.name.clone(),
-                    message: String::new(),
-                });
+                let host = due.connection.name.clone();
+                let lost = self.hosts.iter_mut().find(|host| is_due(&&**host));
+                let loss = lost.and_then(|host| host.loss.take());
+                let message = String::new();
+                return Err(loss.unwrap_or(HostError::Ended { host, message }));
             }
             let left = until.saturating_duration_since(Instant::now());
             let Ok((index, event)) = self.events.recv_timeout(left) else {
@@ -339,15 +345,16 @@ impl HostWorkers {
         match event {
             ConnectionEvent::Report(report, _) => self.note_report(host, *report),
             ConnectionEvent::Noise(line) => {
-                let reason = self.hosts[host]
-                    .connection
-                    .error_of_noise(&line)
-                    .to_string();
-                self.lose_host(host, &reason);
+                let reason = self.hosts[host].connection.error_of_noise(&line);
+                self.lose_host(host, reason);
+            }
+            ConnectionEvent::Goodbye(missing) => self.hosts[host].missing_reports = Some(missing),
+            ConnectionEvent::Closed if self.hosts[host].missing_reports.is_some() => {
+                self.hosts[host].is_closed = true;
             }
             ConnectionEvent::Closed => {
-                let reason = self.hosts[host].connection.error_of_end().to_string();
-                self.lose_host(host, &reason);
+                let reason = self.hosts[host].connection.error_of_end();
+                self.lose_host(host, reason);
             }
         }
     }
@@ -399,9 +406,12 @@ impl HostWorkers {
                     host: self.hosts[host].connection.name.clone(),
                     message,
                 };
-                self.lose_host(host, &failed.to_string());
+                self.lose_host(host, failed);
             }
-            HostReport::Hello(_) | HostReport::Pong { .. } => {}
+            HostReport::Hello(_)
+            | HostReport::Pong { .. }
+            | HostReport::Trials { .. }
+            | HostReport::Goodbye { .. } => {}
         }
     }
 
@@ -429,22 +439,24 @@ impl HostWorkers {
         for index in 0..self.hosts.len() {
             if is_silent(&self.hosts[index]) {
                 let reason = silent(&self.hosts[index].connection.name, SILENCE_TIMEOUT);
-                self.lose_host(index, &reason.to_string());
+                self.lose_host(index, reason);
             }
         }
     }
 
     /// Ends the connection to a host, and with it the host's workers.
-    fn lose_host(&mut self, index: usize, reason: &str) {
+    fn lose_host(&mut self, index: usize, loss: HostError) {
         let host = &mut self.hosts[index];
         if std::mem::replace(&mut host.is_closed, true) {
             return;
         }
         host.connection.close();
+        let reason = loss.to_string();
+        host.loss = Some(loss);
         let lost = self.workers.iter_mut().enumerate();
         for (number, worker) in lost.filter(|(_, worker)| worker.host == index) {
             if !worker.closed {
-                worker.failure.get_or_insert_with(|| reason.to_owned());
+                worker.failure.get_or_insert_with(|| reason.clone());
                 self.pending.push_back((number, WorkerEvent::Closed));
             }
         }
@@ -503,11 +515,36 @@ impl HostWorkers {
                 share.end_ns = to_runner_ns(share.end_ns, &host.clock_after);
             }
         }
+        self.await_goodbyes()?;
         let release_ns = self.release_ns.unwrap_or_default();
         let all = self.hosts.iter().enumerate();
         Ok(all
             .map(|(index, host)| host.participation(release_ns, self.processes_of(index)))
             .collect())
+    }
+
+    /// Lets all hosts end, and waits for the last message of each. Only that proves that all before
+    /// it have come, and that nothing is left there.
+    fn await_goodbyes(&mut self) -> Result<(), HostError> {
+        let all = self.hosts.iter_mut();
+        all.for_each(|host| host.connection.close_input());
+        let until = Instant::now() + GOODBYE_TIMEOUT;
+        let is_due = |host: &LoadHost| host.missing_reports.is_none();
+        while let Some(due) = self.hosts.iter().position(is_due) {
+            if let Some(loss) = self.hosts[due].loss.take() {
+                return Err(loss);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            let Ok((index, event)) = self.events.recv_timeout(left) else {
+                return Err(silent(&self.hosts[due].connection.name, GOODBYE_TIMEOUT));
+            };
+            self.note_event(index, event);
+        }
+        let lossy = self.hosts.iter().find_map(|host| {
+            let missing = host.missing_reports.filter(|missing| *missing > 0)?;
+            Some(host.connection.error_of_loss(missing))
+        });
+        lossy.map_or(Ok(()), Err)
     }
 
     fn processes_of(&self, host: usize) -> Vec<usize> {
@@ -522,6 +559,8 @@ impl LoadHost {
         Self {
             connection,
             is_closed: false,
+            missing_reports: None,
+            loss: None,
             clock_before: ClockOffset::default(),
             clock_after: ClockOffset::default(),
             activity: HostActivity::default(),
@@ -568,6 +607,11 @@ impl LoadHost {
         let busy_s = until.busy_s? - from.busy_s?;
         (elapsed_s > 0.0).then(|| (busy_s / elapsed_s / f64::from(cores)).clamp(0.0, 1.0))
     }
+}
+
+/// Whether a host ended in a way that only its own words can explain.
+fn is_end_without_reason(error: &HostError) -> bool {
+    matches!(error, HostError::Ended { .. } | HostError::NoGoodbye { .. })
 }
 
 fn silent(name: &str, limit: Duration) -> HostError {

@@ -100,6 +100,11 @@ impl ConformanceCache {
         Some(Self { folder, reuse })
     }
 
+    /// Whether suites that passed are not run again.
+    pub(crate) fn reuses(&self) -> bool {
+        self.reuse
+    }
+
     /// Opens the cache in a separate folder, which need not exist yet.
     #[must_use]
     pub fn in_folder(folder: &Path, reuse: bool) -> Option<Self> {

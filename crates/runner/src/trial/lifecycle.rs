@@ -3,12 +3,10 @@
 use crate::Phase;
 use crate::context::{RunContext, TrialError};
 use crate::evidence::aggregate::{self, NamedHistograms};
-use crate::evidence::contradictions;
 use crate::evidence::database_size::measure_database;
-use crate::evidence::engine_events;
-use crate::evidence::failover;
 use crate::evidence::flush_evidence::{self, FlushCountsResult};
 use crate::evidence::storage_stack::{resolve_stack, worse_stack};
+use crate::evidence::{contradictions, engine_events, failover};
 use crate::plan::disk_space::NoRoom;
 use crate::plan::log_directory::find_log_folder;
 use crate::plan::resolution::ResolvedTrial;
@@ -71,6 +69,7 @@ impl TrialResult {
             log_file_system: None,
             storage: None,
             fault_counts: None,
+            host: None,
             started_at: jiff::Timestamp::now().to_string(),
             engine: None,
             conformance: None,

@@ -12,6 +12,7 @@ mod pipe;
 mod recording;
 mod recover;
 mod threads;
+mod trial_agent;
 
 use crate::Registry;
 use crate::evidence::hardware_limits;
@@ -36,7 +37,11 @@ use trueput_workloads::{ExecutionSummary, ExistingDatabase, JobDatabase};
 /// standard output.
 pub fn main(registry: &Registry, delegated: &[DelegatedTask]) -> ExitCode {
     // A runner that is killed cannot stop its workers: the kernel does.
-    let died_with_runner = nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL);
+    let died_with_runner = if has_foreign_parent() {
+        Ok(())
+    } else {
+        nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)
+    };
     let reporter = match (died_with_runner, Reporter::take_standard_output()) {
         (Ok(()), Ok(reporter)) => Arc::new(reporter),
         (Err(error), _) => return refuse(&format!("cannot be tied to the runner: {error}")),
@@ -53,7 +58,7 @@ pub fn main(registry: &Registry, delegated: &[DelegatedTask]) -> ExitCode {
             let answer = (task.serve)(registry, assignment).map_err(WorkerError::Delegated)?;
             Ok(reporter.send(&Report::Delegated { answer })?)
         }
-        Mission::Host(input) => host_agent::serve(input, reporter.clone()),
+        Mission::Host(input) => host_agent::serve(registry, input, &reporter),
     };
     let done = panics::caught(work).unwrap_or_else(|panic| Err(WorkerError::Panic(panic)));
     match done {
@@ -66,6 +71,12 @@ pub fn main(registry: &Registry, delegated: &[DelegatedTask]) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Whether the parent is outside of this container: its runtime, which leaves at once. An agent in
+/// a container ends with its input, or with the runner's signs of life.
+fn has_foreign_parent() -> bool {
+    nix::unistd::getppid().as_raw() == 0
 }
 
 fn refuse(message: &str) -> ExitCode {

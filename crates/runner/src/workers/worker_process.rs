@@ -76,6 +76,12 @@ impl StandardErrorTail {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.iter().cloned().collect()
     }
+
+    /// Returns the last line of a process that still runs; empty if there is none.
+    pub fn last_so_far(&self) -> String {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.back().cloned().unwrap_or_default()
+    }
 }
 
 /// One worker process. What its engine has started below it ends with it, at the latest.

@@ -112,6 +112,7 @@ impl Bench {
             audits: None,
             until: None,
             worker_program: std::env::current_exe().unwrap(),
+            across: Vec::new(),
             host_access: Default::default(),
             results: folder.path().join("results"),
             work: None,

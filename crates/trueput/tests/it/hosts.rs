@@ -551,10 +551,7 @@ fn a_plan_of_others_that_names_hosts_is_shown_first() {
     let line = bench.refusal_of("run plan.toml");
     assert_contains(
         &line,
-        &[
-            "a (a host on which workers are started over ssh)",
-            "--trust-plan",
-        ],
+        &["a (a host on which workers are started)", "--trust-plan"],
     );
 }
 

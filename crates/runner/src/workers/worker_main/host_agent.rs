@@ -1,14 +1,16 @@
 //! The runner's process on another host: starts the host's workers, releases them at the common
 //! moment, relays instructions and reports, and watches the host.
 //!
-//! It ends with its standard input, or when the runner is silent for too long: a network that is
-//! cut does not end the input for a long time. It takes the workers with it: the kernel kills them
-//! should it be killed.
+//! It ends when the runner says so, and says goodbye. It also ends with its standard input, or when
+//! the runner is silent for too long: a network that is cut does not end the input for a long time.
+//! It takes the workers with it: the kernel kills them should it be killed.
 
 use super::error::WorkerError;
 use super::pipe::Reporter;
+use super::trial_agent::TrialAgent;
+use crate::Registry;
 use crate::context::sha256_of;
-use crate::hosts::protocol::{Hello, HostInstruction, HostReport, SILENCE_TIMEOUT};
+use crate::hosts::protocol::{Hello, HostInstruction, HostReport, PROTOCOL, SILENCE_TIMEOUT};
 use crate::hosts::usage::HostUsageReader;
 use crate::workers::clock::read_monotonic_ns;
 use crate::workers::local::LocalWorkers;
@@ -45,17 +47,21 @@ const OWN_PROGRAM: &str = "/proc/self/exe";
 ///
 /// # Errors
 /// [`WorkerError`], if this program cannot be read, or the runner has gone.
-pub(super) fn serve(input: BufReader<Stdin>, reporter: Arc<Reporter>) -> Result<(), WorkerError> {
+pub(super) fn serve(
+    registry: &Registry,
+    input: BufReader<Stdin>,
+    reporter: &Arc<Reporter>,
+) -> Result<(), WorkerError> {
     let usage = HostUsageReader::new();
     reporter.send(&HostReport::Hello(Box::new(introduce_host(usage.cores)?)))?;
     let (sender, instructions) = channel();
-    let answers = Arc::clone(&reporter);
+    let answers = Arc::clone(reporter);
     let now_ns = read_monotonic_ns()?;
     let heard_ns = Arc::new(AtomicU64::new(now_ns));
     let listener_ns = Arc::clone(&heard_ns);
     std::thread::spawn(move || listen(input, &sender, &answers, &listener_ns));
     let agent = HostAgent {
-        reporter,
+        reporter: Arc::clone(reporter),
         heard_ns,
         workers: LocalWorkers::new(),
         usage,
@@ -64,8 +70,16 @@ pub(super) fn serve(input: BufReader<Stdin>, reporter: Arc<Reporter>) -> Result<
         reported_ns: Vec::new(),
         ran_at_ns: now_ns,
         heartbeat_due_ns: now_ns,
+        trials: TrialAgent::new(*registry),
     };
-    agent.run(&instructions)
+    let ended = agent.run(&instructions);
+    if let Err(error) = &ended {
+        // A runner that has gone shows at the end of its process here.
+        let _ = reporter.send(&HostReport::Failed {
+            message: error.to_string(),
+        });
+    }
+    ended
 }
 
 fn introduce_host(cores: u32) -> Result<Hello, WorkerError> {
@@ -73,6 +87,7 @@ fn introduce_host(cores: u32) -> Result<Hello, WorkerError> {
     let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
     let hostname = nix::unistd::gethostname().unwrap_or_default();
     Ok(Hello {
+        protocol: PROTOCOL,
         sha256: sha256.map_err(WorkerError::Program)?,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         hostname: hostname.to_string_lossy().into_owned(),
@@ -129,12 +144,15 @@ struct HostAgent {
     /// When this process ran last.
     ran_at_ns: u64,
     heartbeat_due_ns: u64,
+    /// The trials that this host runs by itself. They end with this process.
+    trials: TrialAgent,
 }
 
 impl HostAgent {
     fn run(mut self, instructions: &Receiver<HostInstruction>) -> Result<(), WorkerError> {
         loop {
             match instructions.recv_timeout(RELAY_INTERVAL) {
+                Ok(HostInstruction::End) => return self.say_goodbye(),
                 Ok(instruction) => self.follow(instruction)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 // The runner has gone, or no longer needs this host: its workers are killed.
@@ -177,8 +195,21 @@ impl HostAgent {
                 self.workers.send_all(&Instruction::Stop);
                 Ok(())
             }
-            HostInstruction::Ping { .. } => Ok(()),
+            HostInstruction::Trials { instruction } => {
+                self.trials.follow(instruction, &self.reporter);
+                Ok(())
+            }
+            HostInstruction::Ping { .. } | HostInstruction::End => Ok(()),
         }
+    }
+
+    /// Ends what still runs, and says so in the last line.
+    fn say_goodbye(mut self) -> Result<(), WorkerError> {
+        self.workers.kill_all();
+        self.trials.close();
+        let reports = self.reporter.sent();
+        self.reporter.send(&HostReport::Goodbye { reports })?;
+        Ok(())
     }
 
     /// Releases the workers at a moment that lies some milliseconds ahead. If the instruction comes

@@ -8,6 +8,7 @@ use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Stdin, Write};
 use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use trueput_engine::Credentials;
 
@@ -32,7 +33,10 @@ pub(super) enum PipeError {
 }
 
 /// Sends reports over the pipe that was standard output when the process began.
-pub(super) struct Reporter(Mutex<File>);
+pub(super) struct Reporter {
+    pipe: Mutex<File>,
+    sent: AtomicU64,
+}
 
 impl Reporter {
     /// Takes standard output for reports. Output of an engine goes to standard error from here on,
@@ -43,7 +47,10 @@ impl Reporter {
     pub fn take_standard_output() -> std::io::Result<Self> {
         let reports = std::io::stdout().as_fd().try_clone_to_owned()?;
         nix::unistd::dup2_stdout(std::io::stderr())?;
-        Ok(Self(Mutex::new(File::from(reports))))
+        Ok(Self {
+            pipe: Mutex::new(File::from(reports)),
+            sent: AtomicU64::new(0),
+        })
     }
 
     /// Sends a report, whole.
@@ -53,8 +60,15 @@ impl Reporter {
     pub fn send(&self, report: &impl Serialize) -> Result<(), PipeError> {
         let mut line = serde_json::to_vec(report).map_err(PipeError::Report)?;
         line.push(b'\n');
-        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        file.write_all(&line).map_err(PipeError::RunnerGone)
+        let mut file = self.pipe.lock().unwrap_or_else(PoisonError::into_inner);
+        file.write_all(&line).map_err(PipeError::RunnerGone)?;
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Returns the number of reports sent.
+    pub fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
     }
 }
 
